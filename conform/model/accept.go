@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Accepted numbers (rule 1). A hundred years are 100 times 365¼ days; scripts stay below 100 times 365 days.
+// Accepted numbers (rule 1). A hundred years are 100 times 365¼ days, but scripts stay below 100 times 365 days.
 const (
 	MaxUnits    = 1<<48 - 1
 	MinPeriodUS = 1_000
 	MaxPeriodUS = 36_525 * 24 * 3_600_000_000
 	MaxSegments = 1_000
 	MaxLogUnits = 100_000
-	// MaxWindowUnits is the capacity of a sliding window's segments.
+	// MaxWindowUnits is the maximum capacity of a sliding window's segments.
 	MaxWindowUnits = 1 << 52
 )
 

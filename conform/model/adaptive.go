@@ -16,22 +16,22 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.PeriodUS) },
 })
 
-// Outcomes are outcomes of earlier requests that a step reports.
+// Outcomes has the outcomes of earlier requests that a step reports.
 type Outcomes struct {
 	Good    int64 `json:"good"`
 	Bad     int64 `json:"bad"`
 	PauseUS int64 `json:"pause_us"`
 }
 
-// governor is the state of an adaptive rate (section 3c): a bucket whose rate moves, and the reported outcomes. Its amounts
-// and rates are in 1/1024 of a bucket's.
+// governor is the state of an adaptive rate (section 3c): a bucket whose rate changes, and the reported outcomes. Its
+// amounts and rates are in 1/1024 of a bucket's.
 type governor struct {
 	*bucket
 
 	opened, good, bad, used int64
 	version, raised         int64
-	paused                  int64 // nothing passes before this time
-	over                    int64 // when the written state ends
+	paused                  int64 // no request passes before this time
+	over                    int64 // end of the written state
 	stepped                 bool  // this decision changes the rate
 }
 
@@ -64,7 +64,7 @@ func (g *governor) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy whose instants are not far ahead of the clock (rule 8).
+// corrected returns a copy whose instants are not too far ahead of the clock (rule 8).
 func (g *governor) corrected(l Limit, now int64) *governor {
 	v := *g
 	if g.far(l, now) {
@@ -88,7 +88,7 @@ func (g *governor) moved(l Limit, now int64) (view, bool) {
 	return v, g.far(l, now)
 }
 
-// next returns the rate after a step.
+// next returns the rate after an interval has ended.
 func (g *governor) next() *big.Int {
 	limit := g.limit
 	if g.bad*100 > limit.Failures*(g.good+g.bad) {
@@ -101,7 +101,7 @@ func (g *governor) next() *big.Int {
 	return add(g.l, floorDiv(g.l, num(64)))
 }
 
-// move changes the rate within the numbers of the call.
+// move sets the rate, within the call's minimum and maximum.
 func (g *governor) move(rate *big.Int) {
 	rate = larger(mul(num(g.limit.MinRate), parts), smaller(mul(num(g.limit.MaxRate), parts), rate))
 	if rate.Cmp(g.l) == 0 {
@@ -121,7 +121,7 @@ func (g *governor) observe(o *Outcomes) {
 	}
 }
 
-// written returns the state with its end, as it is stored.
+// written returns the state in the form to be stored, with its end.
 func (g *governor) written() view {
 	v := *g
 	v.over = v.end()
@@ -168,8 +168,8 @@ func (g *governor) give(n int64) {
 	g.used = max(0, g.used-n)
 }
 
-// giveBack gives nothing back for a charge before the last raise: more units may have refilled than the reservation
-// knows of.
+// giveBack gives nothing back for a charge made before the last raise, because more units may have refilled than the
+// reservation accounts for.
 func (g *governor) giveBack(n int64, h held, r returns) returns {
 	if g.used = max(0, g.used-n); h.taken < g.raised {
 		return r

@@ -5,18 +5,18 @@ type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request
 	Window  int      // index of the binding window in that limit
-	Each    []Answer // every limit's own state, as if it were the only one
+	Each    []Answer // state of each limit, as if it were the only one
 }
 
 // row is the state of one window of one limit of a request.
 type row struct {
 	limit, remaining, reset, wait int64
 	item, window                  int
-	rate, version                 int64 // for a rate that adapts
+	rate, version                 int64 // for an adaptive rate
 	unbound                       bool  // for a limit without units, which binds an allowed request only if no other limit does
 }
 
-// report lists every window of every limit, with its wait if requested.
+// report lists every window of every limit. If waits is set, it includes the waits.
 func report(items []item, waits bool) (rows []row) {
 	for i, it := range items {
 		c := it.cost
@@ -31,7 +31,7 @@ func report(items []item, waits bool) (rows []row) {
 	return rows
 }
 
-// conclude returns the answer of the binding window (rule 5). The request's delay is the largest of its limits'
+// conclude returns the answer of the binding window (rule 5). The request's delay is the longest of its limits'
 // delays.
 func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	b := bindingOf(beside(rows, items), allowed)
@@ -47,7 +47,7 @@ func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	return d
 }
 
-// alone returns the state of the i-th limit: denied only if that limit denies.
+// alone returns the state of the i-th limit. It is denied only if that limit denies.
 func alone(rows []row, i int, delay int64) Answer {
 	var own []row
 	allowed := true
@@ -70,7 +70,7 @@ func bindingOf(rows []row, allowed bool) row {
 	return b
 }
 
-// binds reports whether r binds before b, which is listed before it.
+// binds reports whether r takes precedence over b as the binding row. b is listed before r.
 func binds(r, b row, allowed bool) bool {
 	switch {
 	case !allowed:
@@ -83,7 +83,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time that the clock is behind after it was set back.
+// later adds the time by which a clock that was set back is behind.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// The four names of the token bucket are one algorithm (section 2).
+// The first four names stand for one algorithm, the token bucket (section 2).
 const (
 	TokenBucket = "token-bucket"
 	GCRA        = "gcra"
@@ -34,14 +34,14 @@ var _ = register(algorithm{
 
 // bucket is a token bucket (section 2) or a pacer (section 3).
 //
-// Amounts are in units of 1/P token, so that one µs refills exactly L. The state stores d = full − a, the spent amount
-// that has not been refilled (rule 10).
+// Amounts are in units of 1/P token, so that exactly L refill in one µs. The state stores d = full − a, which is the
+// spent amount that has not been refilled yet (rule 10).
 type bucket struct {
-	limit  Limit    // limit of the call: capacity, debt, queue
+	limit  Limit    // the call's limit: capacity, debt, queue
 	l, p   *big.Int // the active rate, divided by the greatest common divisor
 	d      *big.Int
 	ts     int64
-	behind int64 // by how much ts is later than the call's time
+	behind int64 // how much later ts is than the time of the call
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -50,11 +50,11 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-// at brings the state to the time of a call. The active rate is the faster of the rate that it was written under and
-// the call's rate (rule 10).
+// at brings the state to the time of a call. The active rate is the faster one of two rates: the rate under which the
+// state was written, and the call's rate (rule 10).
 func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
-	if b.d.Sign() == 0 { // rule 7: full means absent, whatever ts is
+	if b.d.Sign() == 0 { // rule 7: full is the same as absent, whatever ts is
 		return v
 	}
 	if own, stored := mul(v.l, b.p), mul(b.l, v.p); less(stored, own) {
@@ -71,7 +71,7 @@ func (b *bucket) at(l Limit, now int64) view {
 	return v
 }
 
-// moved returns the state after the clock was set back far (rule 8).
+// moved returns the state to store after the clock was set back far (rule 8).
 func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	found, _ := b.at(l, now).(*bucket)
 	if b.ts <= now || found.behind > 0 || b.d.Sign() == 0 {
@@ -82,8 +82,8 @@ func (b *bucket) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// converted converts an amount from units of 1/from token to 1/to token: whole tokens exactly, the fraction rounded
-// against the caller.
+// converted converts an amount from units of 1/from token to units of 1/to token. Whole tokens are converted exactly,
+// and the fraction is rounded against the caller.
 func converted(d, from, to *big.Int) *big.Int {
 	tokens := floorDiv(d, from)
 	return add(mul(tokens, to), ceilDiv(mul(sub(d, mul(tokens, from)), to), from))
@@ -98,7 +98,7 @@ func (b *bucket) full() *big.Int { return b.tokens(b.limit.Burst) }
 
 func (b *bucket) amount() *big.Int { return sub(b.full(), b.d) }
 
-// cap is the maximum of d: the capacity plus what may be queued or owed.
+// cap returns the maximum of d: the capacity plus the amount that may be queued or owed.
 func (b *bucket) cap() *big.Int {
 	if b.limit.Algorithm != Pacer {
 		return add(b.full(), b.tokens(b.limit.Debt))
@@ -106,7 +106,7 @@ func (b *bucket) cap() *big.Int {
 	return sub(b.full(), b.need(0))
 }
 
-// need is the amount that must be available for c to pass.
+// need returns the amount that must be available for c to pass.
 func (b *bucket) need(c int64) *big.Int {
 	if b.limit.NextPays {
 		c = 0 // the next request pays
@@ -117,7 +117,7 @@ func (b *bucket) need(c int64) *big.Int {
 	if b.limit.Algorithm != Pacer {
 		return larger(num(1), b.tokens(c-b.limit.Debt))
 	}
-	// ⌈(c·P−a)/L⌉ ≤ MaxWait exactly when c·P−a ≤ MaxWait·L.
+	// ⌈(c·P−a)/L⌉ ≤ MaxWait holds exactly if c·P−a ≤ MaxWait·L.
 	var need *big.Int
 	if q := b.limit.MaxQueue; q != nil {
 		need = b.tokens(c - *q)
@@ -133,8 +133,8 @@ func (b *bucket) need(c int64) *big.Int {
 
 func (b *bucket) admits(c int64) bool { return c <= b.largest() && !less(b.amount(), b.need(c)) }
 
-// largest is the largest cost if the next request pays: it must refill within 100 years, and a script must be able to
-// count it. Other limits bound the amount that they need.
+// largest returns the largest cost if the next request pays. Such a cost must refill within 100 years, and a script
+// must be able to count it. Other limits bound the amount that they need.
 func (b *bucket) largest() int64 {
 	if !b.limit.NextPays {
 		return never
@@ -160,8 +160,8 @@ func (b *bucket) wait(c int64) int64 {
 	return b.until(need)
 }
 
-// until is the time until the amount is available. If the clock was set back, it includes the time that the clock is
-// behind (rule 8).
+// until returns the time until the amount is available. If the clock was set back, this includes the time by which it
+// is behind (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
 	if missing.Sign() <= 0 {
@@ -174,8 +174,8 @@ func (b *bucket) remaining() int64 {
 	return larger(num(0), floorDiv(b.amount(), b.p)).Int64()
 }
 
-// most is found by trial: if c passes, everything less passes too. Nothing passes above the largest cost that a full
-// bucket allows.
+// most returns the largest cost that passes. It is found by trial: if c passes, everything less passes too. Nothing
+// passes above the largest cost that a full bucket allows.
 func (b *bucket) most() int64 {
 	if b.limit.NextPays {
 		if !b.admits(1) {
@@ -187,9 +187,9 @@ func (b *bucket) most() int64 {
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
 
-// delay is the time until the units are available. Unlike retry-after and reset-after it does not include the time that
-// a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay = wait",
-// and the vectors agree.
+// delay returns the time until the units are available. Unlike retry-after and reset-after, it excludes the time by
+// which a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay =
+// wait", and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if b.limit.Algorithm != Pacer {
 		return 0
@@ -201,7 +201,7 @@ func (b *bucket) delay(c int64) int64 {
 	return ceilDiv(missing, b.l).Int64()
 }
 
-// spend charges under the call's own numbers, which the state then stores.
+// spend charges under the call's own numbers, which are then stored in the state.
 func (b *bucket) spend(c int64) {
 	l, p := b.limit.rate()
 	b.d = converted(b.d, b.p, p)
@@ -209,7 +209,7 @@ func (b *bucket) spend(c int64) {
 	b.d = add(b.d, b.tokens(c))
 }
 
-// give leaves the state under the active rate.
+// give does not change the rate in the state, which is the active rate.
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
 // deny does nothing for buckets: only windows and logs count denied requests.

@@ -2,11 +2,11 @@ package model
 
 import (
 	"time"
-	_ "time/tzdata" // zones must not depend on the machine
+	_ "time/tzdata" // time zones must not depend on the machine
 )
 
-// calendarWindow is the calendar window, in an IANA zone, that contains an instant (section 4). A limit with an
-// unknown zone is rejected when it is built; here it falls back to UTC.
+// calendarWindow returns the calendar window, in an IANA zone, that contains an instant (section 4). A limit with an
+// unknown zone is rejected when it is built; here an unknown zone falls back to UTC.
 func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -22,8 +22,8 @@ func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	return dateWindow(t, unit, anchorOf(anchor))
 }
 
-// anchorOf returns the local time, read as if it were UTC, when one window starts. The default is a Monday that is the
-// first day of a year.
+// anchorOf returns the local time, read as if it were UTC, at which one window starts. The default is a Monday that
+// is the first day of a year.
 func anchorOf(text string) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -33,11 +33,11 @@ func anchorOf(text string) time.Time {
 	return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// spanOfTime returns a window of elapsed time: from an instant when the zone's clock shows a whole length (in Kolkata,
-// hours begin at half past in UTC) to the first such instant at least one length later. If the clock changes by a part
-// of the length, that window is longer.
+// spanOfTime returns a window of elapsed time. It starts when the zone's clock shows a whole length (in Kolkata,
+// hours begin at half past in UTC), and ends at the first such instant at least one length later. If the clock
+// changes by a part of the length, that window is longer.
 func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
-	// quiet is an instant well before t without a clock change for three lengths.
+	// quiet is an instant well before t, with no clock change in the three lengths before it.
 	quiet := t
 	for offsetOf(quiet) != offsetOf(quiet.Add(-3*length)) {
 		quiet = quiet.Add(-length)
@@ -57,14 +57,14 @@ func offsetOf(t time.Time) int {
 	return offset
 }
 
-// sinceWhole returns the remainder of the zone's clock after its last whole length.
+// sinceWhole returns how far the zone's clock is past its last whole length.
 func sinceWhole(t time.Time, length time.Duration) time.Duration {
 	shown := t.UnixMicro() + int64(offsetOf(t))*1e6
 	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
 }
 
-// wholeFrom returns the first instant, not before t, when the zone's clock shows a whole length. A clock change may
-// skip a whole length, or land on one directly.
+// wholeFrom returns the first instant, not before t, at which the zone's clock shows a whole length. A clock change
+// may skip a whole length, or land exactly on one.
 func wholeFrom(t time.Time, length time.Duration) time.Time {
 	for sinceWhole(t, length) != 0 {
 		at := t.Add(length - sinceWhole(t, length))
@@ -76,7 +76,7 @@ func wholeFrom(t time.Time, length time.Duration) time.Time {
 	return t
 }
 
-// dateWindow is the window between two neighbouring starts near t.
+// dateWindow returns the window between two neighbouring starts near t.
 func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	for n := -2; ; n++ {
 		at := firstInstant(startOf(t, unit, n, anchor), t.Location()).UnixMicro()
@@ -87,8 +87,8 @@ func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	}
 }
 
-// startOf is the local time, read as if it were UTC, at the start of the n-th window after the one that starts near
-// t's date.
+// startOf returns the local time, read as if it were UTC, at the start of the n-th window after the one that starts
+// near t's date.
 func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	y, m, d := t.Date()
 	switch unit {
@@ -105,7 +105,7 @@ func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	return time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC)
 }
 
-// lastUpTo returns a day of a month, or the last day of the month if that is earlier.
+// lastUpTo returns the given day of a month, or the month's last day if that is earlier.
 func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) {
 	first := time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
 	for d = day; first.AddDate(0, 0, d-1).Month() != first.Month(); d-- {
@@ -113,20 +113,20 @@ func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) 
 	return first.Year(), first.Month(), d
 }
 
-// firstInstant returns the first instant when the zone's local time is wall or later: a midnight may be skipped or
-// occur twice.
+// firstInstant returns the first instant at which the zone's local time is wall or later. A midnight may be skipped,
+// or occur twice.
 func firstInstant(wall time.Time, loc *time.Location) time.Time {
 	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days away from UTC
 	for {
 		_, offset := t.Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(loc)
 		if at.Before(t) {
-			at = t // the change of the zone's offset skipped it
+			at = t // a clock change skipped it
 		}
 		_, until := t.ZoneBounds()
 		if !until.IsZero() && !until.After(t) {
-			// Beyond a zone's table, ZoneBounds ends leap years a day early, so on that day the end is before t. No
-			// offset changes then.
+			// After the end of a zone's table, ZoneBounds ends leap years a day early, so on that day the end is
+			// before t. No offset changes on that day.
 			until = t.Add(24 * time.Hour)
 		}
 		if until.IsZero() || at.Before(until) {

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestCalendarAgrees checks that the model and the steps, which compute windows independently, agree, both where clocks
-// change by parts of an hour and elsewhere.
+// TestCalendarAgrees checks that the model agrees with the steps, which compute windows independently. It includes
+// zones whose clocks change by parts of an hour.
 func TestCalendarAgrees(t *testing.T) {
 	units := map[string]algo.Unit{"1m": algo.Minute, "1h": algo.Hour, "1d": algo.Day, "1w": algo.Week, "1mo": algo.Month, "1y": algo.Year}
 	r := rand.New(rand.NewPCG(47, 0))

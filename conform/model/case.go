@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// The operations of [Subject.Apply].
+// Operations of [Subject.Apply].
 const (
 	Take   = "take"
 	Peek   = "peek"
@@ -18,7 +18,7 @@ type File struct {
 	Cases []Case `json:"cases"`
 }
 
-// Case is a sequence of operations on one subject, from an absent key.
+// Case is a sequence of operations on one subject, which starts with an absent key.
 type Case struct {
 	LimitSets [][]Limit `json:"limit_sets"`
 	Steps     []Step    `json:"steps"`
@@ -30,21 +30,22 @@ type Step struct {
 	Set  int    `json:"set"`
 	Op   string `json:"op"`
 	N    int64  `json:"n"`
-	// Costs are the costs of the limits, if they differ. N is then ignored.
+	// Costs has the costs for the individual limits, if they differ. N is then ignored.
 	Costs []int64 `json:"costs,omitempty"`
-	// AheadUS is the longest delay that a reserve accepts. Of is the step, from 1, whose reservation is settled.
+	// AheadUS is the longest delay that a reserve accepts. Of is the step (counted from 1) whose reservation is
+	// settled.
 	AheadUS int64 `json:"ahead_us,omitempty"`
 	Of      int   `json:"of,omitempty"`
-	// TermUS is how long a reservation stays open, or 0 without a term. Stage is the kind of its settlement: final,
+	// TermUS is how long a reservation stays open, or 0 for no term. Stage is the stage of its settlement: final,
 	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
-	// Report contains outcomes of earlier requests, for the limits whose rate adapts.
+	// Report has outcomes of earlier requests, for the limits with an adaptive rate.
 	Report *Outcomes `json:"report,omitempty"`
 	Want   Answer    `json:"want"`
 }
 
-// Each is the cost of each of the limits.
+// Each returns the step's cost for each of the limits.
 func (s *Step) Each(limits []Limit) []int64 {
 	if s.Costs != nil {
 		return s.Costs
@@ -57,22 +58,22 @@ type Answer struct {
 	Allowed      bool   `json:"allowed"`
 	Limit        int64  `json:"limit"`
 	Remaining    int64  `json:"remaining"`
-	RetryAfterUS *int64 `json:"retry_after_us"` // 0 when allowed, nil for Never
+	RetryAfterUS *int64 `json:"retry_after_us"` // 0 if allowed, nil for Never
 	ResetAfterUS int64  `json:"reset_after_us"`
 	DelayUS      int64  `json:"delay_us"`
 	Rate         int64  `json:"rate,omitempty"` // for an adaptive rate: the rate in force, in 1/1024 units per period, and its version
 	Version      int64  `json:"version,omitempty"`
-	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled; for choices, the one that paid
+	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled; for choices, the choice that was charged
 }
 
-// Equal reports whether both answers are the same.
+// Equal reports whether both answers are equal.
 func (a Answer) Equal(b Answer) bool {
 	same := equalPtr(a.RetryAfterUS, b.RetryAfterUS) && equalPtr(a.Granted, b.Granted)
 	a.RetryAfterUS, a.Granted = b.RetryAfterUS, b.Granted
 	return same && a == b
 }
 
-// String formats the answer in one line, for failing tests.
+// String formats the answer on one line, for failing tests.
 func (a Answer) String() string {
 	s := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry=%s reset=%d delay=%d",
 		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)

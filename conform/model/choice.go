@@ -1,7 +1,7 @@
 package model
 
 // choose sets aside the items of the choices that are not taken (rule "first"). wait returns the wait of each item.
-// If the request passes, items set aside cost nothing; if it is denied, the choice with the shortest wait stays.
+// If the request passes, the items set aside cost nothing. If it is denied, the choice with the shortest wait stays.
 func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	best := int64(-1)
 	for choice := 1; choice <= len(items); choice++ {
@@ -35,7 +35,7 @@ func hasChoices(items []item) bool {
 	return false
 }
 
-// waits returns how long each item's cost has to wait.
+// waits returns how long the item's cost has to wait.
 func (it *item) waits() (wait int64) {
 	if it.cost == 0 {
 		return 0
@@ -46,7 +46,7 @@ func (it *item) waits() (wait int64) {
 	return wait
 }
 
-// beside returns the rows of the items not set aside.
+// beside returns the rows of the items that are not set aside.
 func beside(rows []row, items []item) (kept []row) {
 	for _, r := range rows {
 		if !items[r.item].aside {
@@ -56,7 +56,7 @@ func beside(rows []row, items []item) (kept []row) {
 	return kept
 }
 
-// paid records in an answer that passes which choice paid.
+// paid records in an allowed answer which choice was charged.
 func (d Decision) paid(choice int) Decision {
 	if d.Allowed && choice > 0 {
 		d.Granted = new(int64)

@@ -1,6 +1,6 @@
 package model
 
-// take decides an allow, or a peek if it must not write.
+// take decides an allow or, if write is false, a peek.
 func (s *Subject) take(items []item, write bool) Decision {
 	allowed, made := admitted(items), 0
 	if hasChoices(items) {
@@ -11,14 +11,14 @@ func (s *Subject) take(items []item, write bool) Decision {
 	charged := charge(items, allowed)
 	after := report(items, !allowed)
 	if !write {
-		// A peek has the allow's wait and the state before it (rule 6).
+		// A peek returns the allow's wait, but the state before it (rule 6).
 		for i := range before {
 			before[i].wait = after[i].wait
 		}
 		return conclude(before, items, allowed, delays).paid(made)
 	}
-	// A denied request stores only that the clock was set back far (rule 8): it does not refill, convert or delete
-	// (rule 4).
+	// A denied request stores only the fact that the clock was set back far (rule 8). It does not refill, convert or
+	// delete anything (rule 4).
 	for i, it := range items {
 		switch {
 		case charged[i]:
@@ -64,8 +64,8 @@ func delaysOf(items []item, allowed bool) []int64 {
 	return us
 }
 
-// charge charges an admitted request on all of its limits, and a denied one on the limits that count denials, unless
-// any limit answers Never or is a penalty that denies (rule 4).
+// charge charges an admitted request on all of its limits. A denied request is charged on the limits that count
+// denials, unless any limit answers Never or a penalty denies (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
 	wait, counts := deniedFor(items)
@@ -99,8 +99,8 @@ func deniedFor(items []item) (wait int64, counts bool) {
 
 func (l Limit) countsDenied() bool { return l.CountDenied || l.Algorithm == Penalty }
 
-// atMost charges the units that would pass now, or is denied like an allow of 1 unit (rule 6). With a cost for each
-// limit, each cost is the maximum charged to that limit.
+// atMost charges the units that would pass now, or is denied like an allow of 1 unit (rule 6). If each limit has its
+// own cost, that cost is the maximum charged to the limit.
 func (s *Subject) atMost(items []item) Decision {
 	granted, asked := int64(never), false
 	for _, it := range items {
@@ -119,11 +119,11 @@ func (s *Subject) atMost(items []item) Decision {
 	return d
 }
 
-// count charges a fixed window the full cost, even beyond the limit, and is denied if the window then has more units
-// than the limit (section 4).
+// count charges the full cost to a fixed window, even beyond the limit. It is denied if the window then has more
+// units than the limit (section 4).
 func (s *Subject) count(items []item) Decision {
 	it := items[0]
-	f := it.view.(*fixed) //nolint:forcetypeassert // only fixed windows have count
+	f := it.view.(*fixed) //nolint:forcetypeassert // only fixed windows support count
 	granted := min(it.cost, f.most())
 	if it.cost > 0 {
 		f.spend(min(it.cost, MaxUnits-f.count))
@@ -138,8 +138,8 @@ func (s *Subject) count(items []item) Decision {
 	return d
 }
 
-// give returns units and answers with the resulting state, which the clock may no longer be behind (rule 8). If the key
-// is absent, there is nothing to return units to.
+// give returns units, and answers with the resulting state, from which the clock may no longer be behind (rule 8). If
+// the key is absent, there is nothing to which units could be returned.
 func (s *Subject) give(items []item, now int64) Decision {
 	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {

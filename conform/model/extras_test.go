@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Tables for cases that the vectors don't cover, computed by hand.
+// These tables are for cases that the vectors do not cover. They were computed by hand.
 
 func TestCountDenied(t *testing.T) {
 	runTable(t, "fixed", []Limit{{Algorithm: FixedWindow, Limit: 5, WindowUS: 60 * sec, CountDenied: true}}, []try{
 		{0, Take, 3, true, 2, 0, 60 * sec},
-		{sec, Take, 6, false, 2, -1, 59 * sec}, // Never charges nothing
+		{sec, Take, 6, false, 2, -1, 59 * sec}, // a request that can never pass charges nothing
 		{sec, Peek, 4, false, 2, 59 * sec, 59 * sec},
 		{sec, Take, 1, true, 1, 0, 59 * sec},
 		{sec, Take, 4, false, 0, 59 * sec, 59 * sec},
@@ -23,12 +23,13 @@ func TestCountDenied(t *testing.T) {
 	})
 	runTable(t, "log", []Limit{{Algorithm: SlidingLog, Limit: 5, WindowUS: 10 * sec, CountDenied: true}}, []try{
 		{0, Take, 3, true, 2, 0, 10 * sec},
-		{4 * sec, Take, 4, false, 0, 10 * sec, 10 * sec}, // 1 at 0 s, 4 at 4 s are kept
+		{4 * sec, Take, 4, false, 0, 10 * sec, 10 * sec}, // 1 unit at 0 s and 4 at 4 s are kept
 		{10 * sec, Peek, 1, true, 1, 0, 4 * sec},
-		{10 * sec, Peek, 2, false, 1, 4 * sec, 4 * sec}, // the take would keep 3 at 4 s, 2 at 10 s
+		{10 * sec, Peek, 2, false, 1, 4 * sec, 4 * sec}, // the take would keep 3 units at 4 s and 2 at 10 s
 		{10 * sec, Peek, 4, false, 1, 10 * sec, 4 * sec},
 	})
-	// The window denies. The log would allow, but counts the denied request, so that its wait is then the longest.
+	// The window denies the request. The log would allow it but counts it as denied, and therefore has the longest
+	// wait.
 	runTable(t, "two limits", []Limit{
 		{Algorithm: FixedWindow, Name: "w", Limit: 1, WindowUS: sec},
 		{Algorithm: SlidingLog, Name: "g", Limit: 2, WindowUS: 10 * sec, CountDenied: true},
@@ -75,7 +76,7 @@ func TestLeases(t *testing.T) {
 		{AtUS: 2 * sec, Op: Acquire, ID: "c", Cost: 3, Want: Answer{Remaining: 0, ResetAfterUS: 9 * sec}},
 		{AtUS: 5 * sec, Op: Renew, ID: "a", Want: Answer{Allowed: true, Remaining: 0, RetryAfterUS: new(int64(0)), ResetAfterUS: 10 * sec}},
 		{AtUS: 5 * sec, Op: Acquire, ID: "c", Cost: 1, Want: Answer{Remaining: 0, RetryAfterUS: new(6 * sec), ResetAfterUS: 10 * sec}},
-		{AtUS: 11 * sec, Op: Renew, ID: "b", Want: Answer{Remaining: 1, ResetAfterUS: 4 * sec}}, // lost
+		{AtUS: 11 * sec, Op: Renew, ID: "b", Want: Answer{Remaining: 1, ResetAfterUS: 4 * sec}}, // the lease is lost
 		{AtUS: 11 * sec, Op: Release, ID: "a", Want: Answer{Allowed: true, Remaining: 2, RetryAfterUS: new(int64(0))}},
 		{AtUS: 11 * sec, Op: Release, ID: "a", Want: Answer{Allowed: true, Remaining: 2, RetryAfterUS: new(int64(0))}},
 		// Rule 8: a lease ends at most one lease time from now.
@@ -98,22 +99,22 @@ func TestCalendar(t *testing.T) {
 	for _, c := range []struct{ unit, zone, now, start, end string }{
 		{"1m", "UTC", "2024-02-29T12:34:56Z", "2024-02-29T12:34:00Z", "2024-02-29T12:35:00Z"},
 		{"1h", "Asia/Kolkata", "2024-02-29T12:34:56Z", "2024-02-29T12:30:00Z", "2024-02-29T13:30:00Z"},
-		{"1d", "America/New_York", "2025-03-09T12:00:00Z", "2025-03-09T05:00:00Z", "2025-03-10T04:00:00Z"}, // 23 h
-		{"1d", "America/New_York", "2025-11-02T12:00:00Z", "2025-11-02T04:00:00Z", "2025-11-03T05:00:00Z"}, // 25 h
+		{"1d", "America/New_York", "2025-03-09T12:00:00Z", "2025-03-09T05:00:00Z", "2025-03-10T04:00:00Z"}, // 23 hours
+		{"1d", "America/New_York", "2025-11-02T12:00:00Z", "2025-11-02T04:00:00Z", "2025-11-03T05:00:00Z"}, // 25 hours
 		{"1w", "UTC", "2024-03-03T23:59:59Z", "2024-02-26T00:00:00Z", "2024-03-04T00:00:00Z"},
 		{"1w", "UTC", "2024-03-04T00:00:00Z", "2024-03-04T00:00:00Z", "2024-03-11T00:00:00Z"},
 		{"1mo", "UTC", "2024-02-29T12:00:00Z", "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"},
 		{"1mo", "Europe/Berlin", "2024-03-31T23:00:00Z", "2024-03-31T22:00:00Z", "2024-04-30T22:00:00Z"},
 		{"1y", "UTC", "2024-12-31T23:59:59Z", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
-		// Beyond the zone's table, at the end of a leap year.
+		// The end of a leap year after the end of the zone's table.
 		{"1d", "America/New_York", "2040-12-31T12:00:00Z", "2040-12-31T05:00:00Z", "2041-01-01T05:00:00Z"},
-		// No midnight: São Paulo's day began at 01:00.
+		// A day without a midnight: in São Paulo it began at 01:00.
 		{"1d", "America/Sao_Paulo", "2018-11-04T12:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
-		// Two midnights: Havana's day begins at the first.
+		// A day with two midnights: in Havana it begins at the first.
 		{"1d", "America/Havana", "2024-11-03T12:00:00Z", "2024-11-03T04:00:00Z", "2024-11-04T05:00:00Z"},
-		// St John's saw a minute of the next day, then an hour of the day before.
+		// In St John's, one minute of the next day was followed by another hour of the day before.
 		{"1d", "America/St_Johns", "2006-10-29T02:45:00Z", "2006-10-29T02:30:00Z", "2006-10-30T03:30:00Z"},
-		// Apia had no 30 December.
+		// In Apia, there was no 30 December.
 		{"1d", "Pacific/Apia", "2011-12-30T12:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
 	} {
 		at := func(s string) int64 {

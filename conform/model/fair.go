@@ -22,11 +22,12 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// pool is a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe its missing units.
+// pool is the state of a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe its
+// missing units.
 type pool struct {
 	*bucket
 
-	of    []owned // the most recently charged key comes first
+	of    []owned // most recently charged key first
 	total *big.Int
 }
 
@@ -59,22 +60,22 @@ func newPool(b *bucket, of *pool) *pool {
 }
 
 func (p *pool) at(l Limit, now int64) view {
-	return newPool(p.bucket.at(l, now).(*bucket), p) //nolint:forcetypeassert // a bucket's view is one
+	return newPool(p.bucket.at(l, now).(*bucket), p) //nolint:forcetypeassert // a bucket's view is always a bucket
 }
 
 func (p *pool) moved(l Limit, now int64) (view, bool) {
 	v, ok := p.bucket.moved(l, now)
-	return newPool(v.(*bucket), p), ok //nolint:forcetypeassert // a bucket's view is one
+	return newPool(v.(*bucket), p), ok //nolint:forcetypeassert // a bucket's view is always a bucket
 }
 
-// inGrains is an amount in grains, rounded up.
+// inGrains returns an amount in grains, rounded up.
 func (p *pool) inGrains(amount *big.Int) *big.Int { return ceilDiv(mul(amount, grains), p.p) }
 
 func (p *pool) find() int {
 	return slices.IndexFunc(p.of, func(o owned) bool { return o.owner == p.limit.owner() })
 }
 
-// passes reports whether a cost passes if d is missing.
+// passes reports whether a cost passes if d is missing from the bucket.
 func (p *pool) passes(c int64, d *big.Int) bool {
 	if less(sub(p.full(), d), p.tokens(c)) {
 		return false
@@ -87,7 +88,7 @@ func (p *pool) passes(c int64, d *big.Int) bool {
 	return p.within(c, d, group, num(p.limit.weight())) && p.withinGroup(c, d, p.parts(key), p.parts(group))
 }
 
-// parts returns the sum of the parts of the selected keys.
+// parts returns the sum of the selected keys' parts.
 func (p *pool) parts(of func(owned) bool) *big.Int {
 	sum := num(0)
 	for _, o := range p.of {
@@ -98,7 +99,8 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the selected keys together owe at most w times the amount left, or get their first unit.
+// within reports whether the selected keys together owe at most w times the amount left. It also returns true for
+// their first unit.
 func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
@@ -111,8 +113,9 @@ func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool
 	return add(own, cost).Cmp(mul(w, left)) <= 0
 }
 
-// withinGroup reports whether a key owes at most 8 times the room of its group, or gets its first unit. The room is
-// (w·(256·B − D) − owed by the group)/(w + 1) − m; both sides are multiplied by w + 1, and rounded once.
+// withinGroup reports whether a key owes at most 8 times the room of its group. It also returns true for the key's
+// first unit. The room is (w·(256·B − D) − owed by the group)/(w + 1) − m. Both sides are multiplied by w + 1, so
+// that only one rounding is needed.
 func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	if c == 1 && own.Sign() == 0 {
 		return true
@@ -142,8 +145,8 @@ func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 
-// largest is the largest number of units that a lone key can take: c ≤ w·(B − c), and with groups 9·(w + 1)·c ≤
-// 8·w·B.
+// largest returns the maximum number of units that a key can take if it is the only one: c ≤ w·(B − c), and with
+// groups 9·(w + 1)·c ≤ 8·w·B.
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
 	if p.limit.Nested {
@@ -210,7 +213,7 @@ func (p *pool) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// back gives units back and reduces the key's parts.
+// back gives units back, and reduces the key's parts accordingly.
 func (p *pool) back(give func()) {
 	before := p.inGrains(p.d)
 	give()

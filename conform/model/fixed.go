@@ -18,8 +18,9 @@ var _ = register(algorithm{
 	},
 })
 
-// fixed is a fixed window (section 4): a count and the window's end. A count of 0 means no state (rule 7): after all
-// units were returned, a window that starts with its first request starts again.
+// fixed is the state of a fixed window (section 4): a count and the window's end. A count of 0 is the same as no
+// state (rule 7). Therefore, after all units have been returned, a window that starts with its first request starts
+// again.
 type fixed struct {
 	limit Limit
 	now   int64
@@ -32,7 +33,7 @@ func newFixed(l Limit, now int64) *fixed {
 	return &fixed{limit: l, now: now, end: end}
 }
 
-// window is the window that a first request at now would start.
+// window returns the window that a first request at now would start.
 func (l Limit) window(now int64) (start, end int64) {
 	switch {
 	case l.Calendar != "":
@@ -44,7 +45,7 @@ func (l Limit) window(now int64) (start, end int64) {
 	return now, now + l.WindowUS
 }
 
-// floorTo is ⌊t/step⌋·step, also before 1970.
+// floorTo returns ⌊t/step⌋·step, also for times before 1970.
 func floorTo(t, step int64) int64 { return t - ((t%step)+step)%step }
 
 func (f *fixed) at(l Limit, now int64) view {
@@ -60,8 +61,8 @@ func (f *fixed) at(l Limit, now int64) view {
 }
 
 // far reports whether the clock was set back by more than the window's length (rule 8). A calendar window stores only
-// its end, so it is far unless that is the end of the current window or the next one. (Comparing lengths is not enough:
-// March would be far from February, which is shorter.)
+// its end, so it counts as far unless that is the end of the current window or of the next one. (Comparing lengths
+// would not be enough: March would be far from February, which is shorter.)
 func (f *fixed) far(l Limit, now int64) bool {
 	if l.Calendar == "" {
 		return f.end-l.WindowUS-now > l.WindowUS

@@ -19,7 +19,7 @@ var _ = register(algorithm{
 	},
 })
 
-// Guarantee is the part of one class of a guaranteed rate: its rate, the capacity of its own bucket, and its fastest rate.
+// Guarantee is one class's part of a guaranteed rate: its rate, the capacity of its own bucket, and its maximum rate.
 type Guarantee struct {
 	Rate    int64 `json:"rate"`
 	Burst   int64 `json:"burst,omitempty"`
@@ -27,7 +27,7 @@ type Guarantee struct {
 }
 
 // loan is the state of a guaranteed rate (section 3d): the amounts missing from the shared bucket, from each class's
-// own bucket, and from each ceiling's, in 1/PeriodUS unit.
+// own bucket, and from each ceiling's bucket, in 1/PeriodUS unit.
 type loan struct {
 	limit       Limit
 	ts, behind  int64
@@ -42,7 +42,7 @@ func newLoan(l Limit, now int64) *loan {
 
 func (o *loan) amount(units int64) *big.Int { return mul(num(units), num(o.limit.PeriodUS)) }
 
-// sharedUnits is the capacity of the shared bucket: the burst without the classes' own bursts.
+// sharedUnits returns the capacity of the shared bucket: the burst without the classes' own bursts.
 func (l Limit) sharedUnits() int64 {
 	units := l.Burst
 	for _, g := range l.Guarantees {
@@ -51,8 +51,8 @@ func (l Limit) sharedUnits() int64 {
 	return units
 }
 
-// ceilingUnits is the capacity of a ceiling's bucket: the class's own capacity, and the part of the burst for the rate
-// that it may borrow.
+// ceilingUnits returns the capacity of a ceiling's bucket: the class's own capacity, plus the part of the burst that
+// corresponds to the rate that it may borrow.
 func (l Limit) ceilingUnits(g Guarantee) int64 {
 	return g.Burst + ceilDiv(mul(num(l.Burst), num(g.Ceiling-g.Rate)), num(l.Count)).Int64()
 }
@@ -66,7 +66,7 @@ type flow struct {
 
 	shared *big.Rat
 	own    []*big.Rat
-	us     *big.Rat // time since the beginning
+	us     *big.Rat // time since the start of the flow
 }
 
 func (o *loan) flow() *flow {
@@ -95,7 +95,7 @@ func (f *flow) rates() (shared int64, own []int64) {
 	return shared + carried, own
 }
 
-// next returns how long the rates stay as they are, or nil if nothing is missing.
+// next returns how long the rates stay constant, or nil if nothing is missing.
 func (f *flow) next() *big.Rat {
 	shared, own := f.rates()
 	var soonest *big.Rat
@@ -111,7 +111,7 @@ func (f *flow) next() *big.Rat {
 	for i := range own {
 		until(f.own[i], own[i])
 	}
-	// An overdraft beyond the capacity is refilled first.
+	// An overdraft beyond the capacity refills first.
 	full := new(big.Rat).SetInt(f.amount(f.limit.sharedUnits()))
 	if over := new(big.Rat).Sub(f.shared, full); over.Sign() > 0 {
 		until(over, shared)
@@ -136,7 +136,7 @@ func (f *flow) pass(us *big.Rat) {
 	f.us = new(big.Rat).Add(f.us, us)
 }
 
-// has is the amount that the limit's class can take.
+// has returns the amount that the limit's class can take.
 func (f *flow) has() *big.Rat {
 	own := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.class().Burst)), f.own[f.limit.Rank-1])
 	shared := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.limit.sharedUnits())), f.shared)
@@ -198,7 +198,7 @@ func (o *loan) gone() bool {
 	return o.shared.Sign() == 0 && !slices.ContainsFunc(o.own, missing) && !slices.ContainsFunc(o.capped, missing)
 }
 
-// full is how long until nothing is missing.
+// full returns the time until nothing is missing.
 func (o *loan) full() int64 {
 	f := o.flow()
 	for next := f.next(); next != nil; next = f.next() {
@@ -239,7 +239,8 @@ func (o *loan) most() int64 {
 	return max(0, units)
 }
 
-// wait is the time until the class has enough for c units and its ceiling allows them, if nothing is charged.
+// wait returns the time until the class has enough for c units and its ceiling allows them, if nothing else is
+// charged.
 func (o *loan) wait(c int64) int64 {
 	own, us, price := o.class(), int64(0), new(big.Rat).SetInt(o.amount(c))
 	if own.Ceiling > 0 {
@@ -292,7 +293,7 @@ func (o *loan) spend(c int64) {
 
 func (o *loan) give(n int64) { o.back(o.amount(n), o.amount(n)) }
 
-// back gives an amount to the class's own bucket first, and an amount to its ceiling's.
+// back gives amount back, first to the class's own bucket, and gives capped back to its ceiling's bucket.
 func (o *loan) back(amount, capped *big.Int) {
 	i := o.limit.Rank - 1
 	o.own, o.capped = slices.Clone(o.own), slices.Clone(o.capped)
@@ -311,7 +312,8 @@ func (o *loan) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// spare is the number of units that a settlement can add: at most as many as the class can have and its ceiling allows.
+// spare returns the number of units that a settlement can add: at most as many as the class can have and its ceiling
+// allows.
 func (o *loan) spare() int64 {
 	i, own := o.limit.Rank-1, o.class()
 	left := sub(sub(o.amount(o.largest()+own.Burst+o.limit.sharedUnits()), o.own[i]), o.shared)

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// The names of the algorithms.
+// Names of the algorithms.
 const (
 	Concurrency     = "concurrency"
 	FairConcurrency = "fair-concurrency"
@@ -29,7 +29,7 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// leases are the holders of a concurrency limit (section 7) by id, or of a fair one by key and id.
+// leases holds a concurrency limit's permits (section 7) by id, or a fair one's by key and id.
 type leases map[holder]lease
 
 type holder struct{ key, id string }
@@ -44,8 +44,8 @@ func (l Limit) holder(id string) holder {
 // lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
 type lease struct{ cost, length, expires int64 }
 
-// Acquire takes a lease. If the id is already live, its own units don't count against it, and a repeated call changes
-// only the expiry, even if the limit was lowered since (rule 10).
+// Acquire takes a lease. If the id already has a live lease, its own units do not count against it, and a repeated
+// call changes only the expiry, even if the limit has been lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	others, who := maps.Clone(held), l.holder(id)
@@ -53,7 +53,7 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	mine, live := held[who]
 	repeated := live && mine.cost == cost
 	allowed := repeated || others.admits(l, cost, mine.cost)
-	if cost == 0 { // like Take(0): allowed, writes nothing
+	if cost == 0 { // like Take(0): allowed, but writes nothing
 		return held.answer(l, true, 0, atUS)
 	}
 	if !allowed {
@@ -65,7 +65,8 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	return others.answer(l, true, 0, atUS)
 }
 
-// Renew extends a live lease. If there is no live lease, it is lost: not allowed, Never.
+// Renew extends a live lease. If there is none, the lease is lost, and the answer is not allowed, with the wait
+// Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	mine, live := held[l.holder(id)]
@@ -78,7 +79,7 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Release releases a lease. Releasing a lease that is already gone is not an error.
+// Release releases a lease. It is not an error if the lease is already gone.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	_, live := held[l.holder(id)]
@@ -87,14 +88,14 @@ func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Held reports the state without writing.
+// Held reports the state, and writes nothing.
 func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
 	held, _ := s.held(l, atUS)
 	return held.answer(l, true, 0, atUS)
 }
 
 // held returns a copy of the leases that expire after now. Each expires at most its own length after now (rule 8).
-// corrected reports that a lease was shortened for this reason.
+// corrected reports whether a lease was shortened for this reason.
 func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {
@@ -108,8 +109,8 @@ func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	return live, corrected
 }
 
-// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even that a
-// lease has expired (rule 4).
+// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even the expiry
+// of a lease (rule 4).
 func (s *Subject) keep(l Limit, held leases, write bool) {
 	if write {
 		s.leases[keyOf(l, 0, 1)] = held
@@ -123,8 +124,8 @@ func (h leases) units() (n int64) {
 	return n
 }
 
-// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key without units can have
-// one, a holder can have fewer units than it had, and otherwise enough units must stay free.
+// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key without units can
+// always have one, and a holder can always have fewer units than before. Otherwise enough units must stay free.
 func (h leases) admits(l Limit, c, had int64) bool {
 	free := l.Limit - h.units() - c
 	if free < 0 || l.Algorithm != FairConcurrency {
@@ -144,15 +145,15 @@ func (h leases) admits(l Limit, c, had int64) bool {
 	case len(h) == 0:
 		return kept >= reserve
 	}
-	return kept*squares >= reserve*own*h.units() // free ≥ reserve·own/mean/weight, with the mean squares/units
+	return kept*squares >= reserve*own*h.units() // free ≥ reserve·own/mean/weight, where mean is squares/units
 }
 
-// most is the largest cost that fits.
+// most returns the largest cost that fits.
 func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait is the earliest expiry that lets c fit.
+// wait returns the time until the earliest expiry after which c fits.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never
@@ -176,7 +177,7 @@ func (h leases) answer(l Limit, allowed bool, wait, now int64) Answer {
 	return r.answer(allowed, 0)
 }
 
-// The operations of [Subject.ApplyLease].
+// Operations of [Subject.ApplyLease].
 const (
 	Acquire = "acquire"
 	Renew   = "renew"

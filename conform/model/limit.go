@@ -6,13 +6,13 @@ import "math/big"
 type Limit struct {
 	Algorithm string `json:"algorithm"`
 	Name      string `json:"name,omitempty"`
-	// Key, if set, is a different subject from the case's.
+	// Key, if set, names a different subject from the case's.
 	Key string `json:"key,omitempty"`
-	// Choice numbers alternatives, from 1: of the limits with a choice, the first one with room pays.
+	// Choice numbers alternatives from 1. Of the limits with a choice, the first one with room is charged.
 	Choice int `json:"choice,omitempty"`
 
-	// Token bucket and pacer. Debt is AllowDebt's maximum. A pacer sets at least one of MaxQueue and MaxWaitUS, where
-	// 0 counts as set.
+	// Fields of token buckets and pacers. Debt is the maximum debt. A pacer sets at least one of MaxQueue and
+	// MaxWaitUS, where 0 counts as set.
 	Count     int64  `json:"count,omitempty"`
 	PeriodUS  int64  `json:"period_us,omitempty"`
 	Burst     int64  `json:"burst,omitempty"`
@@ -20,13 +20,13 @@ type Limit struct {
 	MaxQueue  *int64 `json:"max_queue,omitempty"`
 	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
 
-	// Windows, logs, and concurrency, whose lease time is WindowUS. Align is "first", "clock" or an IANA zone, which
-	// requires Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
+	// Fields of windows, logs and concurrency limits, whose lease time is WindowUS. Align is "first", "clock" or an
+	// IANA zone. A zone requires Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
 	Limit       int64    `json:"limit,omitempty"`
 	WindowUS    int64    `json:"window_us,omitempty"`
 	Align       string   `json:"align,omitempty"`
 	Calendar    string   `json:"calendar,omitempty"`
-	Anchor      string   `json:"anchor,omitempty"` // of a calendar window, such as 2026-01-31T17:30
+	Anchor      string   `json:"anchor,omitempty"` // for a calendar window, such as 2026-01-31T17:30
 	Segments    int64    `json:"segments,omitempty"`
 	SegmentUS   int64    `json:"segment_us,omitempty"`
 	Variant     string   `json:"variant,omitempty"`
@@ -37,19 +37,20 @@ type Limit struct {
 	Weight      int64    `json:"weight,omitempty"`
 	Nested      bool     `json:"nested,omitempty"`
 
-	// Adaptive rate, with Count, PeriodUS and Burst.
+	// Fields of adaptive rates, in addition to Count, PeriodUS and Burst.
 	MinRate    int64 `json:"min_rate,omitempty"`
 	MaxRate    int64 `json:"max_rate,omitempty"`
 	IntervalUS int64 `json:"interval_us,omitempty"`
 	Failures   int64 `json:"failures,omitempty"`
 	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
 
-	// Guaranteed rate, with Count, PeriodUS and Burst. Rank is the class of the requests, from 1.
+	// Fields of guaranteed rates, in addition to Count, PeriodUS and Burst. Rank is the class of the requests, from
+	// 1.
 	Guarantees []Guarantee `json:"guarantees,omitempty"`
 	LendDown   bool        `json:"lend_down,omitempty"`
 	Rank       int64       `json:"rank,omitempty"`
 
-	// Penalty, with Limit and WindowUS.
+	// Fields of penalties, in addition to Limit and WindowUS.
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`
 	ForgetUS   int64 `json:"forget_us,omitempty"`
@@ -61,7 +62,7 @@ type Window struct {
 	WindowUS int64 `json:"window_us"`
 }
 
-// windows lists the limit's windows, which may be just one.
+// windows returns the limit's windows. Most limits have just one.
 func (l Limit) windows() []Window {
 	if len(l.Windows) > 0 {
 		return l.Windows
@@ -69,7 +70,7 @@ func (l Limit) windows() []Window {
 	return []Window{{l.Limit, l.WindowUS}}
 }
 
-// longest is the longest of the limit's windows.
+// longest returns the length of the limit's longest window.
 func (l Limit) longest() int64 {
 	var us int64
 	for _, w := range l.windows() {
@@ -78,7 +79,7 @@ func (l Limit) longest() int64 {
 	return us
 }
 
-// largest is the highest limit among the windows.
+// largest returns the highest limit among the windows.
 func (l Limit) largest() int64 {
 	var n int64
 	for _, w := range l.windows() {
@@ -87,7 +88,8 @@ func (l Limit) largest() int64 {
 	return n
 }
 
-// segment is s = P/k of a sliding window; k is 50 by default for strict and 1 for the others (section 5).
+// segment returns s = P/k, the segment length of a sliding window. By default k is 50 for strict, and 1 for the other
+// variants (section 5).
 func (l Limit) segment() int64 {
 	switch {
 	case l.SegmentUS > 0:
@@ -100,7 +102,7 @@ func (l Limit) segment() int64 {
 	return l.WindowUS
 }
 
-// rate is L and P divided by their greatest common divisor (rule 1).
+// rate returns L and P divided by their greatest common divisor (rule 1).
 func (l Limit) rate() (count, period *big.Int) {
 	count, period = big.NewInt(l.Count), big.NewInt(l.PeriodUS)
 	g := new(big.Int).GCD(nil, nil, count, period)

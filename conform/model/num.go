@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// never is the wait of a cost that cannot pass even at full capacity. It is longer than any other wait (rule 5).
+// never is the wait for a cost that cannot pass even at full capacity. It is longer than any other wait (rule 5).
 const never = math.MaxInt64
 
 func num(n int64) *big.Int { return big.NewInt(n) }
@@ -32,13 +32,13 @@ func larger(a, b *big.Int) *big.Int {
 	return a
 }
 
-// bounded is a number of units, clamped to 0 to never.
+// bounded returns a number of units, clamped to the range from 0 to never.
 func bounded(a *big.Int) int64 { return larger(num(0), smaller(num(never), a)).Int64() }
 
-// floorDiv is ⌊a/b⌋ for b > 0.
+// floorDiv returns ⌊a/b⌋ for b > 0.
 func floorDiv(a, b *big.Int) *big.Int { return new(big.Int).Div(a, b) }
 
-// ceilDiv is ⌈a/b⌉ for b > 0.
+// ceilDiv returns ⌈a/b⌉ for b > 0.
 func ceilDiv(a, b *big.Int) *big.Int {
 	q := floorDiv(new(big.Int).Neg(a), b)
 	return q.Neg(q)

@@ -11,16 +11,16 @@ var _ = register(algorithm{
 	absent: func(l Limit, now int64) view { return &offender{limit: l, now: now} },
 })
 
-// offender is the state of a penalty (section 7a). A block starts at a strike, and its length depends on the number of
+// offender is the state of a penalty (section 7a). Each strike starts a block, whose length depends on the number of
 // strikes.
 type offender struct {
 	limit   Limit
 	now     int64
-	strikes int64 // strikes not forgotten when the last one began
+	strikes int64 // strikes that were not forgotten when the last one began
 	last    int64 // when the last strike began
 	ignored []int64
-	told    int64 // when the caller may retry
-	over    int64 // the end of the state under the limit that wrote the state
+	told    int64 // when the caller was told that it may retry
+	over    int64 // the end of the state, under the limit that wrote it
 }
 
 func (o *offender) at(l Limit, now int64) view {
@@ -42,7 +42,7 @@ func (o *offender) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy without instants in the future, if one of them is too far away.
+// corrected returns a copy without instants in the future, if any of them is too far away.
 func (o *offender) corrected(l Limit, now int64) *offender {
 	v := *o
 	if o.far(l, now) {
@@ -62,7 +62,7 @@ func (o *offender) far(l Limit, now int64) bool {
 
 func (o *offender) moved(l Limit, now int64) (view, bool) { return o.corrected(l, now), o.far(l, now) }
 
-// remembered is the number of strikes that are not forgotten.
+// remembered returns the number of strikes that are not forgotten.
 func (o *offender) remembered() int64 {
 	n := o.strikes
 	for at := o.last + o.limit.ForgetUS; n > 0 && at <= o.now; at += o.limit.ForgetUS {
@@ -79,7 +79,7 @@ func (o *offender) tries() int64 {
 	return max(1, tries)
 }
 
-// length is the length of the n-th block if it begins at the given instant.
+// length returns the length of the n-th block if it begins at the given instant.
 func (l Limit) length(n, at int64) int64 {
 	us := l.BlockUS
 	for range n - 1 {
@@ -88,7 +88,7 @@ func (l Limit) length(n, at int64) int64 {
 	return us - (at - floorTo(at, us/8+1))
 }
 
-// mostStrikes is the number of the first block of the greatest length.
+// mostStrikes returns the number of the first block that has the maximum length.
 func (l Limit) mostStrikes() (n int64) {
 	n = 1
 	for us := l.BlockUS; us < l.MaxBlockUS; us *= 2 {
@@ -118,7 +118,7 @@ func (o *offender) rows(c int64) []row {
 	return []row{r}
 }
 
-// end is the instant when nothing counts any more.
+// end returns the instant from which nothing counts any more.
 func (o *offender) end(l Limit) int64 {
 	ends := o.told
 	if o.strikes > 0 {

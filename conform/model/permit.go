@@ -2,14 +2,14 @@ package model
 
 import "maps"
 
-// holding has the permits of a concurrency limit within a request with other limits: a reservation holds its units
-// until it is settled. The lease time is the limit's window.
+// holding has the permits of a concurrency limit that is in a request with other limits. A reservation holds its
+// units until it is settled. The lease time is the limit's window.
 type holding struct {
 	leases
 	limit  Limit
 	now    int64
 	latest int64  // when the last permit was granted
-	id     string // the reservation that spends or returns
+	id     string // the reservation that is charged or gives back
 }
 
 func newHolding(l Limit, now int64) *holding { return &holding{leases: leases{}, limit: l, now: now} }
@@ -25,7 +25,7 @@ func (h *holding) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy for a clock that was set back: each permit lasts at most its own length.
+// corrected returns a copy for a clock that was set back: no permit lasts longer than its own length.
 func (h *holding) corrected(now int64) *holding {
 	v := *h
 	v.leases = maps.Clone(h.leases)
@@ -68,7 +68,7 @@ func (h *holding) spend(c int64) {
 	h.latest = h.now
 }
 
-// giveBack releases the permit, whatever was used.
+// giveBack releases the permit, regardless of the units used.
 func (h *holding) giveBack(_ int64, of held, r returns) returns {
 	delete(h.leases, h.limit.holder(of.id))
 	return r

@@ -6,49 +6,50 @@ import (
 	"strconv"
 )
 
-// The operations on reservations (section 8).
+// Operations on reservations (section 8).
 const (
 	Reserve = "reserve"
 	Settle  = "settle"
 )
 
-// The stages of the settlement of a reservation with a term.
+// Stages in the settlement of a reservation with a term.
 const (
 	Final   = "final"
 	Report  = "report"
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time after its slot that a reservation can be settled.
+// SettleWithinUS is the minimum time for which a reservation can be settled after its slot.
 const SettleWithinUS = 300_000_000
 
-// Reservation has the charges of a reserve.
+// Reservation holds the charges of a reserve.
 type Reservation struct {
 	limits  []Limit
 	held    []held
 	endsUS  int64
-	termUS  int64 // 0 without a term
+	termUS  int64 // 0 if there is no term
 	settled bool
 }
 
-// Open reports whether a reservation has a term and is not settled.
+// Open reports whether a reservation has a term and has not been settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
-// EndsUS returns the time when settlements stop having an effect.
+// EndsUS returns the time from which settlements have no effect.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
-// held is the reserved part of one limit.
+// held is the part of a reservation on one limit.
 type held struct {
-	id    string // id of a permit
+	id    string // the permit's id
 	units int64
 	taken int64 // when the units count
 	slot  int64 // when the caller's wait ends
-	told  int64 // units reported as used
-	ends  int64 // when a bucket is at full capacity without other requests
+	told  int64 // units reported as used so far
+	ends  int64 // when a bucket would be at full capacity if there were no other requests
 }
 
 // Reserve charges each limit its cost. It also charges units that a bucket will have only later, up to longestUS from
-// now. The reservation is nil if the request is denied. With a term it is open until the term has passed.
+// now. The reservation is nil if the request is denied. If there is a term, the reservation stays open until the term
+// has passed.
 func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS int64) (Answer, *Reservation) {
 	s.made++
 	items := s.look(limits, costs, atUS)
@@ -87,7 +88,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items, or only the items that count denials, and reports.
+// charged charges the items or, for a denied request, only the items that count denials, and returns the decision.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
@@ -143,7 +144,7 @@ func delaying(limits []Limit) bool {
 	return true
 }
 
-// reserve returns the wait until a reservation passes, and the delay that its caller then gets.
+// reserve returns the wait until a reservation passes, and the delay for its caller then.
 func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	for _, r := range it.view.rows(it.cost) {
 		wait = max(wait, r.wait)
@@ -158,7 +159,7 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	case ok && delays && wait != never && it.limit.Algorithm != Pacer:
 		l, p := it.limit.rate()
 		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
-			return wait, 0 // under a faster rate that the charge would end
+			return wait, 0 // the state has a faster rate, which the charge would end
 		}
 		delay = wait - b.behind
 		if it.limit.NextPays {
@@ -180,8 +181,8 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation. used has the units used on each limit, and is ignored for a permit. A report leaves the
-// reservation open for another term, and the units it reports stay used.
+// Settle ends a reservation. used has the units used on each limit; it is ignored for a permit. A report leaves the
+// reservation open for another term, and the units that it reports stay used.
 func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
 	r.settled = r.settled || settled && stage != Report
@@ -221,8 +222,8 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 	return conclude(report(items, false), items, true, make([]int64, len(items))).Answer, settled
 }
 
-// spare is the number of units that can still be charged: as many as would pass if the capacity, including a bucket's
-// debt or queue, were twice as large.
+// spare returns the number of units that can still be charged: as many as would pass if the capacity, including a
+// bucket's debt or queue, were twice as large.
 func (it *item) spare(atUS int64) int64 {
 	if p, ok := it.view.(*pool); ok {
 		return p.spare()
@@ -257,7 +258,7 @@ func (it *item) spare(atUS int64) int64 {
 	return it.view.at(twice, atUS).most()
 }
 
-// place is the instant when units charged now count.
+// place returns the instant at which units charged now count.
 func (b *bucket) place() int64 { return b.ts }
 
 func (f *fixed) place() int64 {
@@ -272,7 +273,7 @@ func (s *sliding) place() int64 { return s.now }
 
 func (g *log) place() int64 { return g.now }
 
-// giveBack returns n units of a reservation: the minimum of the amounts in section 8.
+// giveBack returns n units of a reservation, limited to the minimum of the amounts in section 8.
 func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	now := b.ts // the clock, or the state's instant if the clock is behind it
 	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
@@ -316,7 +317,7 @@ func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// free returns the amount that can come back although later callers wait.
+// free returns the amount that can come back even though later callers wait.
 func (b *bucket) free(later *big.Int) *big.Int {
 	switch {
 	case b.limit.NextPays:

@@ -5,23 +5,24 @@ import "math/big"
 // maxReturns is the maximum number of returns that are remembered individually (section 9).
 const maxReturns = 16
 
-// returned describes units that settlements gave back to a bucket, for one charge or as the sum for several charges.
+// returned describes the units that settlements gave back to a bucket, either for one charge, or in total for several
+// charges.
 type returned struct {
-	from  held // the charge; the first of several
-	any   bool // the order of the charges at from's instant is not known
+	from  held // the charge, or the first of several charges
+	any   bool // the order of the charges at from's instant is unknown
 	until int64
 	ends  int64
 	waits *int64 // when the wait of a caller with an earlier slot may end
 	sum   *big.Int
 }
 
-// returns lists the returns of one bucket, in order, with amounts in units of 1/p token.
+// returns lists the units returned to one bucket, in order. Amounts are in units of 1/p token.
 type returns struct {
 	p   *big.Int
 	all []returned
 }
 
-// live returns the returns that still have an effect, in units of 1/p token. Parts are rounded up.
+// live returns the entries that still have an effect, in units of 1/p token. Fractions are rounded up.
 func (r returns) live(p *big.Int, now int64) (kept returns) {
 	kept.p = p
 	for _, one := range r.all {
@@ -46,7 +47,8 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns the amount that has come back since h was charged, while callers were waiting that may still wait.
+// waited returns the amount that has come back since h was charged, while callers were waiting that may still be
+// waiting.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {
@@ -57,7 +59,7 @@ func (r returns) waited(h held, now int64) *big.Int {
 	return sum
 }
 
-// with returns the list with one more return. ordered is false if charges at one instant may have the same end.
+// with returns the list with another entry. ordered is false if charges at the same instant may have the same end.
 func (r returns) with(one returned, ordered bool) returns {
 	one.any = !ordered
 	for _, other := range r.all {

@@ -11,7 +11,7 @@ import (
 // SlidingWindow is the name of the algorithm.
 const SlidingWindow = "sliding-window"
 
-// The variants of a sliding window (section 5).
+// Variants of a sliding window (section 5).
 const (
 	Weighted = "weighted"
 	Strict   = "strict"
@@ -25,15 +25,15 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.segment()) },
 })
 
-// sliding is a sliding window (section 5): counts by segment, aligned to the clock. The segment length is part of a
-// counter's name, so all versions of a limit count in the same segments.
+// sliding is the state of a sliding window (section 5): counts by segment, aligned to the clock. The segment length
+// is part of a counter's name, so all versions of a limit count in the same segments.
 type sliding struct {
 	limit  Limit
 	now    int64
-	behind int64 // by how much now is later than the call's time (rule 8)
+	behind int64 // how much later now is than the time of the call (rule 8)
 	counts map[int64]int64
-	// k is the number of segments of the longest window that the state was charged under since it was last empty. No
-	// unit counts for longer (rule 10).
+	// k is the number of segments in the longest window under which the state has been charged since it was last
+	// empty. No unit counts for longer (rule 10).
 	k int64
 }
 
@@ -43,7 +43,7 @@ func newSliding(l Limit, now int64) *sliding {
 
 func (l Limit) longestSegments() int64 { return l.longest() / l.segment() }
 
-// newest is the newest segment with units.
+// newest returns the newest segment with units.
 func (s *sliding) newest() (at int64, ok bool) {
 	for i, n := range s.counts {
 		if n > 0 && (!ok || i > at) {
@@ -70,7 +70,7 @@ func (s *sliding) at(l Limit, now int64) view {
 	return v
 }
 
-// clamp moves the units of all segments after to into the segment to.
+// clamp moves the units of all segments later than to into the segment to.
 func (s *sliding) clamp(to int64) {
 	for i, n := range s.counts {
 		if i > to {
@@ -105,14 +105,14 @@ func variant(l Limit) string {
 	return l.Variant
 }
 
-// passes reports whether c would pass one window at time t ≥ now if there are no other requests.
+// passes reports whether c would pass in one window at time t ≥ now, if there are no other requests.
 func (s *sliding) passes(w Window, c, t int64) bool {
 	seg := s.limit.segment()
 	k, cur, e := w.WindowUS/seg, segmentAt(s.limit, t), t-floorTo(t, seg)
 	var sum, old int64
 	for i, n := range s.counts {
 		switch {
-		case i < cur-s.k: // no version still counts it
+		case i < cur-s.k: // no version counts it any more
 		case i > cur-k:
 			sum += n
 		case i == cur-k:
@@ -146,14 +146,14 @@ func (s *sliding) rows(c int64) (rows []row) {
 	return rows
 }
 
-// remaining is the largest c that passes now. If c passes, everything less passes too.
+// remaining returns the largest c that passes now. If c passes, everything less passes too.
 func (s *sliding) remaining(w Window) int64 {
 	denied := sort.Search(int(w.Limit), func(i int) bool { return !s.passes(w, int64(i)+1, s.now) })
 	return int64(denied)
 }
 
-// wait finds the first instant when c passes. The count never grows with time: a segment's weight falls from 1 to 0 and
-// stays there. So c passes at every later instant too.
+// wait returns the time until c passes. The count never grows as time passes: a segment's weight falls from 1 to 0
+// and stays there. So c also passes at every later instant.
 func (s *sliding) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -178,7 +178,7 @@ func (s *sliding) reset(w Window) int64 {
 	return us
 }
 
-// reach is the number of segments before the current one that a window counts, fully or partly.
+// reach returns the number of segments before the current one that count in a window, fully or partly.
 func (s *sliding) reach(w Window) int64 {
 	k := w.WindowUS / s.limit.segment()
 	if variant(s.limit) == Lenient {
@@ -198,7 +198,7 @@ func (s *sliding) most() int64 {
 func (s *sliding) delay(int64) int64 { return 0 }
 
 // spend also deletes every segment that no longer counts, which is visible only if the clock is set back. A give does
-// not: only an admitted call deletes segments.
+// not, because only an admitted call deletes segments.
 func (s *sliding) spend(c int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := range s.counts {
@@ -219,7 +219,7 @@ func (s *sliding) keepNewest(n int64) {
 	}
 }
 
-// deny adds as many units as are still free in the window with the most left.
+// deny adds as many units as are still free in the window that has the most free.
 func (s *sliding) deny(c, _ int64) {
 	var free int64
 	for _, w := range s.limit.windows() {
@@ -230,7 +230,7 @@ func (s *sliding) deny(c, _ int64) {
 	}
 }
 
-// give removes units that the call's own windows count, oldest first (section 5).
+// give removes units that count in the call's own windows, oldest first (section 5).
 func (s *sliding) give(n int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := cur - s.reach(Window{WindowUS: s.limit.longest()}); i <= cur; i++ {

@@ -13,7 +13,7 @@ type Subject struct {
 	leases map[key]leases
 	made   int // number of reservations
 
-	// Outcomes are reported with the next operation, to the limits whose rate adapts.
+	// Outcomes is reported with the next operation, to the limits with an adaptive rate.
 	Outcomes *Outcomes
 }
 
@@ -22,33 +22,34 @@ func New() *Subject {
 	return &Subject{stored: map[key]view{}, back: map[key]returns{}, leases: map[key]leases{}}
 }
 
-// Clone returns an independent copy, to try operations. Stored state is never changed in place, only replaced.
+// Clone returns an independent copy on which operations can be tried. Stored state is only replaced, and never
+// changed in place.
 func (s *Subject) Clone() *Subject {
 	return &Subject{stored: maps.Clone(s.stored), back: maps.Clone(s.back), leases: maps.Clone(s.leases), made: s.made}
 }
 
-// key is the name of a limit's counter (rule 13). The grid is the only part of the limit's numbers in it.
+// key is the name of a limit's counter (rule 13). Of the limit's numbers, it contains only the grid.
 type key struct{ subject, algorithm, name, grid string }
 
-// A view is one limit's state at one instant, under one set of numbers. The stored state is simply the last view
+// A view is the state of one limit at one instant, under one set of numbers. The stored state is simply the last view
 // written.
 type view interface {
 	// at returns a copy of this state as seen by a call with these numbers at this time.
 	at(l Limit, now int64) view
-	// moved returns the state to store after the clock was set back far (rule 8), or ok = false if it was not.
+	// moved returns the state to store after the clock was set back far (rule 8). ok is false if it was not.
 	moved(l Limit, now int64) (v view, ok bool)
 	// gone reports whether the state is equivalent to no state.
 	gone() bool
-	// rows reports each window, with the wait for c more units (0 for c = 0).
+	// rows returns each window, with the wait for c more units (0 if c is 0).
 	rows(c int64) []row
 	admits(c int64) bool
 	most() int64         // the largest cost that would pass now
-	delay(c int64) int64 // for an admitted cost
+	delay(c int64) int64 // the delay for an admitted cost
 	spend(c int64)
-	deny(c, wait int64) // counts a denied cost (CountDenied) of a request with this wait
+	deny(c, wait int64) // counts the denied cost of a request with this wait (CountDenied)
 	give(n int64)
-	place() int64 // the instant when units charged now count
-	// giveBack returns units of a reservation. r has the earlier returns.
+	place() int64 // the instant at which units charged now count
+	// giveBack returns units of a reservation. r lists the earlier returns.
 	giveBack(n int64, h held, r returns) returns
 }
 
@@ -58,16 +59,16 @@ type item struct {
 	limit Limit
 	cost  int64
 	view  view
-	moved view // what a denied request stores, or nil
-	aside bool // another choice is taken
-	// reported means that the view has counted outcomes or changed its rate, so a denial stores it too.
+	moved view // the state that a denied request stores, or nil
+	aside bool // another choice was taken
+	// reported means that the view has counted outcomes or changed its rate, so that even a denial stores it.
 	reported bool
 	observed bool // the view has counted outcomes
 }
 
-// Apply applies one operation at a store time. Several limits are one all-or-nothing request. n must not be negative
-// and no (algorithm, name) may be listed twice; both are errors before any decision (rules 5 and 6). Concurrency
-// limits have their own verbs.
+// Apply applies one operation at a store time. Several limits form one all-or-nothing request. n must not be
+// negative, and no pair of algorithm and name may occur twice. Both are rejected before any decision (rules 5 and 6).
+// Concurrency limits have their own verbs.
 func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 	return s.ApplyCosts(limits, each(limits, n), op, atUS)
 }
@@ -75,13 +76,13 @@ func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 // each returns the same cost for every limit.
 func each(limits []Limit, n int64) []int64 { return slices.Repeat([]int64{n}, len(limits)) }
 
-// ApplyCosts is [Subject.Apply] with a cost for each limit. A limit with cost 0 takes part without being charged
-// (rule 5).
+// ApplyCosts is like [Subject.Apply], with a cost for each limit. A limit with cost 0 takes part without being
+// charged (rule 5).
 func (s *Subject) ApplyCosts(limits []Limit, costs []int64, op string, atUS int64) Answer {
 	return s.Decide(limits, costs, op, atUS).Answer
 }
 
-// Decide is like [Subject.ApplyCosts], and also returns the binding limit and each limit's state.
+// Decide is like [Subject.ApplyCosts], but also returns the binding limit and each limit's state.
 func (s *Subject) Decide(limits []Limit, costs []int64, op string, atUS int64) Decision {
 	items := s.look(limits, costs, atUS)
 	switch op {
@@ -122,8 +123,8 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 	return items
 }
 
-// keyOf names the i-th of n limits. An unnamed limit is "default" if it is the only one, and otherwise "1", "2", …
-// (rule 13).
+// keyOf returns the name of the i-th of n limits' counters. An unnamed limit is "default" if it is the only one, and
+// otherwise "1", "2", … (rule 13).
 func keyOf(l Limit, i, n int) key {
 	a := algorithms[l.Algorithm]
 	k := key{subject: l.Key, algorithm: a.names[0], name: l.Name}
@@ -142,5 +143,5 @@ func keyOf(l Limit, i, n int) key {
 	return k
 }
 
-// absent is the state of a limit that is not stored: full or empty (rule 7).
+// absent returns the state of a limit that is not stored: full or empty (rule 7).
 func absent(l Limit, now int64) view { return algorithms[l.Algorithm].absent(l, now) }

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// Every number is checked by trial: the wait (rule 3), the remaining units (section 5) and the reset.
+// These tests check every number by trial: the wait (rule 3), the remaining units (section 5) and the reset.
 
 func TestVectorsByTrying(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
@@ -47,7 +47,7 @@ func tryCase(t *testing.T, c model.Case) {
 		limits := c.LimitSets[step.Set]
 		got := s.Apply(limits, step.Op, step.N, step.AtUS)
 		if step.Op == model.Peek || step.N == 0 {
-			continue // nothing was written, so the answer cannot be tried
+			continue // nothing was written, so the answer cannot be checked by trial
 		}
 		for _, try := range []func(*model.Subject, []model.Limit, model.Step, model.Answer) string{tryWait, tryRemaining, tryReset} {
 			if wrong := try(s, limits, step, got); wrong != "" {
@@ -57,7 +57,7 @@ func tryCase(t *testing.T, c model.Case) {
 	}
 }
 
-// tryWait: after the wait the denied request passes, one µs earlier it does not.
+// tryWait checks that the denied request passes after the wait, but not one µs earlier.
 func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	n := step.N
 	if step.Op == model.AtMost || step.Op == model.Count { // a count can exceed the limit
@@ -77,8 +77,8 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining: that many units pass now, and one more does not. Units that are queued, owed or paid for by the next
-// caller can pass in addition.
+// tryRemaining checks that the remaining units pass now, and that one more unit does not. It skips limits where units
+// that are queued, owed or paid for by the next caller can pass in addition.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {
 		return ""
@@ -87,7 +87,7 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 	p := s.Apply(limits, model.Peek, 1, step.AtUS)
 	left := p.Remaining
 	switch {
-	case !p.Allowed: // the window with the longest wait may have some left
+	case !p.Allowed: // the window with the longest wait may have some units left
 		return ""
 	case !passes(left):
 		return "the remaining units do not pass"
@@ -97,9 +97,9 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 	return ""
 }
 
-// tryReset: then the state is at full capacity, and one µs earlier it is not.
+// tryReset checks that the state is at full capacity after the reset, but not one µs earlier.
 func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
-	// An adaptive rate keeps its rate.
+	// An adaptive rate is skipped, because it keeps its rate.
 	if len(limits) > 1 || len(limits[0].Windows) > 1 || got.ResetAfterUS == 0 || limits[0].Algorithm == model.AdaptiveRate {
 		return ""
 	}

@@ -20,9 +20,9 @@ var _ = register(algorithm{
 	},
 })
 
-// warmup is a warm-up limit (section 8): a bucket whose tokens refill along the trapezoid of Guava's SmoothWarmingUp.
-// It stores the number of units that have passed since it was cold, and the price of the missing tokens in units of 1/P
-// token.
+// warmup is the state of a warm-up limit (section 8): a bucket whose tokens refill along the trapezoid of Guava's
+// SmoothWarmingUp. It stores the number of units that have passed since it was cold, and the price of the missing
+// tokens in units of 1/P token.
 type warmup struct {
 	limit  Limit
 	l, p   *big.Int
@@ -39,22 +39,22 @@ func newWarmup(l Limit, now int64) *warmup {
 	return w
 }
 
-// ramp is the number of units that make a cold limit warm: half the units that the rate allows in the warm-up time,
-// because the mean price on the ramp is two tokens.
+// ramp returns the number of units that make a cold limit warm. It is half the units that the rate allows in the
+// warm-up time, because the mean price on the ramp is two tokens.
 func (l Limit) ramp() int64 {
 	count, period := l.rate()
 	return smaller(num(never), floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period))).Int64()
 }
 
-// cost is the price of n units after the cold state, rounded up: the area under a price that falls from 3 tokens to 1
-// along the ramp, and then stays at 1. Before the cold state it is 3.
+// cost returns the price of n units after the cold state, rounded up. It is the area under a price that falls from 3
+// tokens to 1 along the ramp, and then stays at 1. Before the cold state the price is 3.
 func (w *warmup) cost(n int64) *big.Int {
 	ramp := w.limit.ramp()
 	if n < 0 {
 		return mul(num(3*n), w.p)
 	}
 	on := min(n, ramp)
-	heights := sub(mul(num(6*ramp), w.p), mul(num(2*on), w.p)) // first and last, times ramp
+	heights := sub(mul(num(6*ramp), w.p), mul(num(2*on), w.p)) // first and last price, times ramp
 	return add(ceilDiv(mul(num(on), heights), num(2*ramp)), mul(num(n-on), w.p))
 }
 
@@ -96,8 +96,8 @@ func (w *warmup) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// warm is the number of units that still count. A limit that was full for at most a quarter of the warm-up time has not
-// cooled.
+// warm returns the number of units that still count. A limit that was full for at most a quarter of the warm-up time
+// has not cooled.
 func (w *warmup) warm() int64 {
 	idle := w.now - w.ts
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
@@ -108,7 +108,7 @@ func (w *warmup) warm() int64 {
 
 func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }
 
-// most is computed like remaining, unless the next request pays.
+// most returns the largest cost that passes. It equals remaining, unless the next request pays.
 func (w *warmup) most() int64 {
 	if !w.limit.NextPays {
 		return w.remaining()
@@ -121,7 +121,7 @@ func (w *warmup) most() int64 {
 
 func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
 
-// may is the largest amount that may be owed if c units pass.
+// may returns the largest amount that may be owed if c units pass.
 func (w *warmup) may(c int64) *big.Int {
 	v := w.warm()
 	if w.limit.NextPays {
@@ -137,7 +137,7 @@ func (w *warmup) admits(c int64) bool {
 	return w.owed.Cmp(w.may(c)) <= 0
 }
 
-// remaining is found by trial: if a cost passes, smaller ones pass too.
+// remaining returns the number of units that pass now. It is found by trial: if a cost passes, smaller ones pass too.
 func (w *warmup) remaining() int64 {
 	v := w.warm()
 	return int64(sort.Search(int(w.limit.Burst), func(i int) bool {
@@ -184,7 +184,7 @@ func (w *warmup) give(n int64) {
 
 func (w *warmup) place() int64 { return w.now }
 
-// giveBack returns n units of a reservation except those that have refilled, counted backwards from the end of the
+// giveBack returns n units of a reservation, except those that have refilled, counted backwards from the end of the
 // reservation.
 func (w *warmup) giveBack(n int64, h held, r returns) returns {
 	if w.now >= h.ends || w.owed.Sign() == 0 {
