@@ -12,28 +12,28 @@ type span struct{ from, to time.Duration }
 
 func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
 
-// happened has the facts that the audit needs about a run of a seed.
+// happened holds the facts about the run of a seed that the audit needs.
 type happened struct {
-	wall   time.Time // wall-clock time when the run began
+	wall   time.Time // wall-clock time at the start of the run
 	faults []struck
-	// losses are the times when the store may have lost data.
+	// losses has the spans in which the store may have lost data.
 	losses []span
-	// twice are the times when two primaries may answer, because the old primary does not know yet that there is a new
-	// one.
+	// twice has the spans in which two primaries may answer, because the old primary has not learned yet that there
+	// is a new one.
 	twice []span
-	// emptied are the losses that left the store without any data.
+	// emptied has the losses that left the store without any data.
 	emptied []span
-	// restarts are the times when a process restarted, with full shares.
+	// restarts has the times at which a process restarted, with full shares.
 	restarts []restart
-	// stalls are the spans when the machine did not run the control goroutine, in order.
+	// stalls has the spans in which the machine did not run the control goroutine, in order.
 	stalls []span
-	// steps are the clock steps of Redis, in order.
+	// steps has the steps of Redis's clock, in order.
 	steps []step
 	stale time.Duration // maximum age of a cached denial
 }
 
-// struck is a fault with the times when it really began and ended. primary is when the servers had a primary again, or
-// 0 if unknown.
+// struck is a fault with the times at which it really began and ended. primary is when the servers had a primary
+// again, or 0 if that is unknown.
 type struck struct {
 	event
 	span
@@ -52,14 +52,14 @@ type violation struct {
 
 func (v violation) String() string { return v.Rule + ": " + v.Text }
 
-// found has the results of a seed's audit.
+// found holds the results of the audit of a seed.
 type found struct {
 	violations []violation
 	// excess has the largest number of units beyond a limit, and the allowed number, by fault and mode.
 	excess map[cell]excess
 }
 
-// cell is a row of the table. Fault is empty for a span without a fault.
+// cell is a row of the table. Fault is empty for spans without a fault.
 type cell struct{ Fault, Mode string }
 
 type excess struct {
@@ -68,7 +68,7 @@ type excess struct {
 	Policy       string // the policy with the largest excess
 }
 
-// audit compares the log with the promises.
+// audit checks the log against the promises.
 func audit(h *happened, answers []answer, holds []hold) *found {
 	f := &found{excess: map[cell]excess{}}
 	type subject struct {
@@ -78,7 +78,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	by, away := map[subject][]answer{}, awayOf(answers)
 	for _, a := range answers {
 		if a.beyond > 0 && a.allowed && away.at(a.process, a.sent-late, a.received+late) {
-			a.allowed, a.class = false, "kept" // the process may have kept the settlement, to send it to the store later
+			a.allowed, a.class = false, "kept" // the process may have kept the settlement to send it to the store later
 		}
 		s := subject{a.limit, a.key}
 		by[s] = append(by[s], a)
@@ -98,7 +98,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	return f
 }
 
-// most is the maximum number of violations kept for a seed.
+// most is the maximum number of violations kept per seed.
 const most = 50
 
 func (f *found) violatef(rule, format string, args ...any) {
@@ -119,7 +119,7 @@ func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	return n
 }
 
-// faultsIn returns the faults in a span. A fault also covers the time that the processes need to recover.
+// faultsIn returns the faults in a span. The span of a fault includes the time that the processes need to recover.
 func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	for _, s := range h.faults {
 		if s.touches(from-time.Second, to) && !slices.Contains(names, s.Fault) {
@@ -133,9 +133,9 @@ func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 }
 
 const (
-	// notices is how long a process may take to detect that the store has lost its data: a few beats.
+	// notices is how long a process may take to detect that the store has lost its data. It is a few beats.
 	notices = 5 * time.Second
-	// heard is how long a process must have been in contact with the store to detect a loss.
+	// heard is how long a process must have been in contact with the store to be able to detect a loss.
 	heard = 2 * time.Second
 )
 
@@ -158,15 +158,15 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
-// unanswered are the error classes for a store that is down, or was down when the process started.
+// unanswered lists the error classes for a store that is away, or was away when the process started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is the maximum number of a key's requests that may go without a decision: on a busy machine, a request's
+// spared is the maximum number of requests for a key that may have no decision. On a busy machine, a request's
 // deadline can pass before the request is sent to the store.
 const spared = 10
 
 // errors checks that policies with failure mode local always get a decision, whatever happens to the store. Errors
-// that operators cause are allowed: a full server, a wrong password.
+// caused by operators are allowed: a full server, a wrong password.
 func (f *found) errors(h *happened, l *limit, log []answer) {
 	if l.failure != "local" {
 		return
@@ -184,8 +184,8 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 	}
 }
 
-// disturbed reports whether a process may be unaware of a loss, because it started later or because another fault kept
-// it from noticing.
+// disturbed reports whether a process may be unaware of a loss, because it started later or because another fault
+// kept it from detecting the loss.
 func (h *happened) disturbed(process int, loss span, until time.Duration) bool {
 	if h.began(process, loss.from-heard, until) {
 		return true

@@ -21,7 +21,7 @@ func policyOf(t *testing.T, policy string) *limit {
 
 const ms = time.Millisecond
 
-// burst returns n requests. One is sent in each millisecond and answered in the next.
+// burst returns n requests. In each millisecond one request is sent, and answered in the next millisecond.
 func burst(l *limit, n int, from time.Duration, as answer) (log []answer) {
 	for i := range n {
 		a := as
@@ -40,7 +40,7 @@ func allowed(mode string, overshoot int64) answer {
 // beyond returns the answer for units that a settlement charges beyond its reservation.
 func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
 
-// Each case has a log with a violation that the audit must find, and a similar log without one.
+// TestAudit runs cases that each have a log with a violation that the audit must find, and a similar log without one.
 func TestAudit(t *testing.T) {
 	exact, shares, denied := allowed("exact", 0), allowed("fallback", 30), answer{mode: "exact"}
 	loss := span{500 * ms, 600 * ms}
@@ -160,7 +160,8 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
 
-// Five permits at once are one too many. Permits acquired before a loss of data count for at most a lease.
+// TestAuditPermits checks that five permits at once are one too many, and that permits acquired before a loss of data
+// count for at most a lease time.
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
 	late := append(slices.Clone(held), hold{from: 200 * ms, to: 300 * ms})
@@ -189,7 +190,7 @@ func TestAuditPermits(t *testing.T) {
 	}
 }
 
-// A permit is denied only while all permits may be held.
+// TestAuditDeniedPermits checks that a permit may be denied only while all permits may be held.
 func TestAuditDeniedPermits(t *testing.T) {
 	seat := &limit{policy: seatPolicy, algorithm: seats}
 	ask := func(class string, allowed bool) *hold {
@@ -232,7 +233,8 @@ func TestAuditDeniedPermits(t *testing.T) {
 	}
 }
 
-// A few consecutive seeds cause every fault on every deployment, and a seed always gives the same schedule.
+// TestPlan checks that a few consecutive seeds cause every fault on every deployment, and that a seed always gives
+// the same schedule.
 func TestPlan(t *testing.T) {
 	struckBy := map[string]map[string]bool{}
 	for seed := range uint64(30) {
@@ -259,7 +261,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A history of takes is linearizable only if each unit was charged once, and if each peek saw the charges before it.
+// TestSamplesHaveAnOrder checks that a history of takes is linearizable only if each unit was charged one time and
+// each peek reflects the charges before it.
 func TestSamplesHaveAnOrder(t *testing.T) {
 	at := func(client int, from, to int64, peek, allowed bool, remaining int64) porcupine.Operation {
 		return porcupine.Operation{ClientId: client, Input: take{peek}, Call: from, Output: stood{allowed, remaining}, Return: to}
@@ -284,7 +287,8 @@ func TestSamplesHaveAnOrder(t *testing.T) {
 	}
 }
 
-// A caller's wait exceeds its bound only by the part that stalls of the machine don't explain.
+// TestWaits checks that only the part of a wait that stalls of the machine do not explain counts as exceeding the
+// bound.
 func TestWaits(t *testing.T) {
 	l := policyOf(t, "log-local")
 	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}

@@ -23,35 +23,35 @@ import (
 const (
 	processCount   = 3
 	callersEach    = 6                     // HTTP callers per process
-	callerPause    = 15 * time.Millisecond // average pause between two requests of a caller
+	callerPause    = 15 * time.Millisecond // average pause between two requests from one caller
 	callerPatience = 10 * time.Second      // a caller that waits longer is stuck
 )
 
-// answer is one request and its answer. Times are since the start of the run, from one monotonic clock.
+// answer is one request and its answer. Times are measured from the start of the run, by one monotonic clock.
 type answer struct {
 	limit          *limit
 	key            string
 	process        int
 	sent, received time.Duration
-	// class is empty if the request was decided, and otherwise the class of the error.
+	// class is empty if the request was decided. Otherwise it is the class of the error.
 	class   string
 	allowed bool
 	mode    string
-	// assumed means that the protocol reports no mode, and that the recorded mode is the expected mode if no data was
-	// lost.
+	// assumed means that the protocol does not report the mode. The recorded mode is then the one that is expected if
+	// no data was lost.
 	assumed bool
-	// overshoot is the number of units beyond the limit that may be admitted, according to the answer. -1 means
+	// overshoot is the number of units beyond the limit that may be admitted according to the answer. -1 means
 	// unlimited.
 	overshoot int64
-	// reserved is the number of units reserved or, for a route, taken. It is 0 for a take, which takes one unit. used
-	// is the number of the reserved units that were used.
+	// reserved is the number of units that were reserved or, for a route, taken. It is 0 for a take, which takes one
+	// unit. used is the number of the reserved units that were used.
 	reserved, used int64
 	// beyond is the number of units that a settlement charged beyond its reservation, regardless of the limit.
 	beyond int64
 	listed bool // part of a list of charges
 }
 
-// spent returns the number of units that the caller has used, and cost the number that may have been charged.
+// spent returns the number of units that the caller has used. cost returns the number that may have been charged.
 func (a *answer) spent() int64 {
 	if a.beyond > 0 {
 		return a.beyond
@@ -71,20 +71,20 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	// turns has each limit as many times as its weight, and denying the limits with failure mode deny.
+	// turns has each limit as many times as its weight. denying has the limits with failure mode deny.
 	turns, denying, reserving []*limit
-	// listed has the limits used in lists, by failure mode.
+	// listed has the limits that are used in lists, by failure mode.
 	listed [2][]*limit
 
 	mu      sync.Mutex
 	answers []answer
 	holds   []hold
-	classes map[string]int // errors of the permit holders
+	classes map[string]int // the permit holders' errors
 	stop    atomic.Bool
 	works   sync.WaitGroup
 }
 
-// newCallers returns callers. Only long seeds use the bucket that most units are given back to.
+// newCallers returns callers. Only long seeds use the bucket to which most units are given back.
 func newCallers(span time.Duration) *callers {
 	c := &callers{
 		began: time.Now(), limits: limits(), classes: map[string]int{},
@@ -117,8 +117,8 @@ func newCallers(span time.Duration) *callers {
 
 func (c *callers) now() time.Duration { return time.Since(c.began) }
 
-// call runs the callers of a process until end. Callers over RESP and gRPC never rest, so that the log shows when the
-// store answers again.
+// call runs the callers of a process until end. Callers over RESP and gRPC never pause, so that the log shows when
+// the store answers again.
 func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range callersEach {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
@@ -163,15 +163,16 @@ func (c *callers) call(process int, p *process, seed uint64) {
 	}
 }
 
-// end stops the callers, and waits for their last answers.
+// end stops the callers and waits for their last answers.
 func (c *callers) end() {
 	c.stop.Store(true)
 	c.works.Wait()
 	c.client.CloseIdleConnections()
 }
 
-// rests reports whether a caller pauses now. For a while all callers pause, so that buckets fill. Then only some pause,
-// so that prefetched units are left over at the end of a window. The cycle is not a multiple of any window.
+// rests reports whether a caller pauses now. In the first part of a cycle all callers pause, so that buckets fill. In
+// the second part only some pause, so that prefetched units are left over at the end of a window. The cycle's length
+// is not a multiple of any window.
 func (c *callers) rests(random *rand.Rand) bool {
 	switch at := c.now() % (3700 * time.Millisecond); {
 	case at < 900*time.Millisecond:
@@ -183,7 +184,7 @@ func (c *callers) rests(random *rand.Rand) bool {
 	}
 }
 
-// draw draws a limit and one of its keys. Prefetched limits have only one key, which is hot.
+// draw draws a limit and one of its keys. Prefetched limits have only one key, so that it is hot.
 func (c *callers) draw(random *rand.Rand, turns []*limit) (l *limit, key string) {
 	l = turns[random.IntN(len(turns))]
 	if !l.leased && random.IntN(8) == 0 {
@@ -224,8 +225,8 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 	return a
 }
 
-// reserve reserves units of policies until end, and settles most reservations a while later, with the units used or
-// with 0.
+// reserve reserves units of policies until end. It settles most reservations a while later, either with the units
+// used or with 0.
 func (c *callers) reserve(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -247,16 +248,16 @@ func (c *callers) reserve(random *rand.Rand, process int, address string) {
 		default:
 			a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
 		}
-		if a.allowed && random.IntN(5) > 0 { // one in six is never settled
+		if a.allowed && random.IntN(5) > 0 { // one in five is never settled
 			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // about half of them use nothing
+			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // about half of the reservations use nothing
 			_, _ = c.post(address, "/v1/commit", map[string]any{"reservation": d.Reservation, "actual": a.used}, &struct{}{})
 		}
 		c.keep(a)
 	}
 }
 
-// post sends a body and reads the answer. The class is empty if there was a decision.
+// post sends a body and reads the answer. class is empty if there was a decision.
 func (c *callers) post(address, path string, body map[string]any, into any) (status int, class string) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -284,7 +285,7 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass returns the class of a store error in a server's response, which ends with the class.
+// serverClass returns the class of a store error from a server's response, whose text ends with the class.
 func serverClass(text string) string {
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
@@ -292,7 +293,7 @@ func serverClass(text string) string {
 }
 
 // throttle sends a request over RESP, which does not report the mode. It is used for policies that a process never
-// decides on its own. Only the first process caches no denials.
+// decides on its own. Only the first process does not cache denials.
 func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
 	words, err := client.Do(context.Background(), "HEADGATE.TAKE", l.policy, key).Int64Slice()
@@ -311,7 +312,7 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	return a
 }
 
-// classOf classifies a caller's errors.
+// classOf returns the class of a caller's error.
 func classOf(err error) string {
 	var timeout net.Error
 	switch {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
 }
 
-// silence is a logger for clients whose servers are killed on purpose.
+// silence is a logger for clients whose servers are killed on purpose. It logs nothing.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}

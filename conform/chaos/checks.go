@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ghost is a shadow policy on every route, which would deny nearly all requests.
+// ghost is a shadow policy on every route. It would deny nearly all requests.
 const ghost = "ghost"
 
-// routesFile returns the routes that let gRPC requests name a policy, a key and a cost.
+// routesFile returns the routes with which gRPC requests can name a policy, a key and a cost.
 func routesFile() string {
 	var b strings.Builder
 	b.WriteString("routes:\n")
@@ -28,7 +28,7 @@ func routesFile() string {
 	return b.String()
 }
 
-// check runs a caller of Envoy's external authorization until end. Its answers do not report the mode, so it is used
+// check runs a caller of Envoy's external authorization until end. The answers do not report the mode, so it is used
 // for policies that a process never decides on its own.
 func (c *callers) check(random *rand.Rand, process int, address string) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{
@@ -58,7 +58,7 @@ func (c *callers) authorize(client auth.AuthorizationClient, process int, l *lim
 	switch state := codes.Code(response.GetStatus().GetCode()); {
 	case status.Code(err) == codes.DeadlineExceeded && ctx.Err() != nil:
 		a.class = "stuck"
-	case status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection"): // an error from gRPC itself
+	case status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection"): // gRPC's own error
 		a.class = "no process"
 	case status.Code(err) == codes.Unavailable:
 		a.class = serverClass(err.Error())

@@ -10,17 +10,19 @@ import (
 // server that hangs.
 const late = 2 * time.Second
 
-// charge is a span when a request was charged, or may have been.
+// charge is a span in which a request was charged, or may have been.
 type charge struct {
 	span
 	units int64
 }
 
-// denials checks that every denial was justified. It counts all units that may have been charged, so any doubt is
-// resolved in favour of the denial.
+// denials checks that every denial was justified. It counts all units that may have been charged, so any doubt counts
+// in favour of the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
+	// Some limits cannot be checked. Prefetched units of leased limits count as spent, the queues of pacers and warm-up
+	// limits move, and of several windows another one may have denied.
 	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
-		return // for the others, units held by a process count as spent; queues move; with several windows, another window may have denied
+		return
 	}
 	charges := make([]charge, 0, len(log))
 	for i := range log {
@@ -38,7 +40,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 			continue // shares also deny while the limit is in doubt
 		}
 		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
-			continue // processes notice the loss later
+			continue // processes detect the loss later
 		}
 		if spent, room := h.spent(l, charges, a); spent+a.cost() <= room {
 			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
@@ -48,7 +50,7 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 	}
 }
 
-// chargeOf returns the span when a request was charged.
+// chargeOf returns the span in which a request was charged.
 func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	switch {
 	case a.class != "" || a.fallback():
@@ -66,8 +68,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns the number of units that can have been spent when a request was denied, and the number available to the
-// request.
+// spent returns the number of units that may have been spent when a request was denied, and the number that was
+// available to the request.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace
@@ -76,7 +78,7 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 		wall := h.wall.Add(a.sent + h.ahead(a.sent))
 		from = a.sent - wall.Sub(wall.Truncate(l.period)) - 2*grace
 	case sliding:
-		from -= l.period / 20 // the oldest segment counts in full
+		from -= l.period / 20 // the oldest segment counts fully
 	case bucket:
 		return bucketSpent(l, charges, a), room
 	}
@@ -88,8 +90,8 @@ func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int
 	return spent, room
 }
 
-// bucketSpent returns the largest number of units that a bucket can lack, assuming that every charge was as late as
-// possible. The charges are sorted by their latest times.
+// bucketSpent returns the largest number of units that can be missing from a bucket, assuming that every charge was
+// as late as possible. The charges are sorted by their latest times.
 func bucketSpent(l *limit, charges []charge, a *answer) (most int64) {
 	n := int64(0)
 	for _, c := range slices.Backward(charges) {

@@ -1,9 +1,9 @@
 // Package chaos injects faults into the store and the servers while callers send requests, and accounts for every
 // unit.
 //
-// A seed determines a schedule of faults. Real Redis servers and several headgate processes run under it; with a
+// A seed determines a schedule of faults. Real Redis servers and several headgate processes run under it. With a
 // standalone Redis, each process connects through its own proxy. Callers log every request with the times at which it
-// was sent and answered. The audit then checks the log against the limits and against the promise of each answer.
+// was sent and answered. The audit then checks the log against the limits and against the promise in each answer.
 //
 //	policies.go   the limits, and how much they allow in a span
 //	schedule.go   a seed → the faults and their times
@@ -20,13 +20,13 @@
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
-//	denials.go    denials that were wrong
-//	permits.go    how many permits were held, and denials of permits that were wrong
-//	steps.go      how clock steps of Redis change both
+//	denials.go    unjustified denials of units
+//	permits.go    how many permits were held, and unjustified denials of permits
+//	steps.go      how steps of Redis's clock change the bounds
 //	samples.go    the histories of single keys, and whether they are linearizable
 //	figures.go    how long callers waited, compared with the goals
-//	report.go     the tables of all seeds
+//	report.go     the tables for all seeds
 //
-// The audit counts a request in a span only if it was sent and answered within it, because it was then certainly
-// decided within the span. So no delay on a busy machine counts as a violation.
+// The audit counts a request in a span only if the request was sent and answered within the span, because then it was
+// certainly decided within it. Therefore no delay on a busy machine counts as a violation.
 package chaos

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watchExpiry reads the state of fixed windows, and checks that it does not expire before its window ends: otherwise
-// the window's units could be spent again. Windows aligned to the clock store their end, so the check is exact to the
+// watchExpiry checks that the states of fixed windows do not expire before their windows end, because the windows'
+// units could then be spent again. Windows aligned to the clock store their end, so the check is exact to the
 // millisecond, which is the resolution of TTLs in Redis.
 func (w *world) watchExpiry() {
 	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), MaxRetries: -1, PoolSize: 1, DisableIdentity: true, DialTimeout: time.Second, ReadTimeout: time.Second})
@@ -21,14 +21,14 @@ func (w *world) watchExpiry() {
 			pipe := client.TxPipeline()
 			state, expires := w.stateOf(pipe, policy)
 			if _, err := pipe.Exec(context.Background()); err != nil {
-				continue // no such state, or no server at the moment
+				continue // there is no such state, or no server at the moment
 			}
 			text, _ := state.Bytes()
 			if len(text) != 13 {
 				continue
 			}
 			ends := time.UnixMicro(int64(binary.BigEndian.Uint64(text[5:]))) //nolint:gosec // a time of this century
-			// PExpireTime is Unix milliseconds as a duration.
+			// PExpireTime returns Unix milliseconds as a duration.
 			if at := time.UnixMilli(expires.Val().Milliseconds()); at.Before(ends) {
 				w.early = append(w.early, violation{"expired", fmt.Sprintf("%s: the state expires %s before its window ends", policy, ends.Sub(at))})
 				return
@@ -37,8 +37,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf returns the state of the first key's window and its expiry; in the layout with hashes, the expiry of the
-// field's hash.
+// stateOf returns the state of the first key's window, and its expiry. In the layout with hashes, that is the expiry
+// of the hash with the field.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
 	ctx, key := context.Background(), w.schedule.windowKey(policy)
 	if w.schedule.Layout != "" {

@@ -18,7 +18,7 @@ type action struct {
 // failing has the functions that begin and end a fault. The end function returns when the processes can work again.
 type failing struct{ begin, end func() }
 
-// actions returns the actions on the world, in order. It omits a fault whose target is already under another fault.
+// actions returns the actions on the world in order. It omits a fault if its target is still affected by another one.
 func (w *world) actions() (all []action) {
 	busy := map[int]time.Duration{}
 	for _, e := range w.schedule.Events {
@@ -31,7 +31,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
-				if e.Fault == failover { // the beginning of a failover returns once there is another primary
+				if e.Fault == failover { // the beginning of a failover returns after there is another primary
 					s.primary = w.callers.now()
 				}
 			}},
@@ -52,7 +52,7 @@ func (w *world) actions() (all []action) {
 	return all
 }
 
-// remember records what the audit needs to know about a fault.
+// remember records the facts about a fault that the audit needs.
 func (w *world) remember(s struck) {
 	// A primary that comes back considers itself the primary until other nodes tell it otherwise.
 	const told = 2 * time.Second
@@ -63,7 +63,7 @@ func (w *world) remember(s struck) {
 	case failover, hungPrimary, parted:
 		w.happened.losses = append(w.happened.losses, span{s.from, s.to + told})
 		both := span{s.to, s.to + told}
-		if s.Fault == parted { // each primary answers on its side
+		if s.Fault == parted { // each primary answers on its own side
 			both.from = s.from
 		}
 		w.happened.twice = append(w.happened.twice, both)
@@ -109,7 +109,7 @@ func (w *world) proxyFault(e event, p *proxy) failing {
 	switch e.Fault {
 	case cut:
 		return failing{p.server.Stop, p.start}
-	case halfOpen: // bytes are dropped without either end noticing
+	case halfOpen: // bytes are dropped, and neither end notices
 		return failing{both("timeout", `"timeout":0`), p.heal}
 	case slowed:
 		return failing{both("latency", `"latency":30,"jitter":25`), p.heal}
@@ -149,7 +149,7 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 	}
 }
 
-// flaps stops and continues a server repeatedly, before things have settled.
+// flaps stops and continues a server repeatedly, each time before the processes have recovered.
 func flaps(s *redistest.Server) failing {
 	end, ended := make(chan struct{}), make(chan struct{})
 	return failing{func() {
@@ -170,7 +170,7 @@ func flaps(s *redistest.Server) failing {
 	}, func() { close(end); <-ended }}
 }
 
-// step sets the clock of Redis this far ahead of real time.
+// step sets Redis's clock to the given time ahead of real time. by is the size of the step.
 func (w *world) step(ahead, by time.Duration) {
 	from := w.callers.now()
 	w.server.Step(ahead)

@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// deadline is the processes' --deadline, and spare the additional time that a caller may wait.
+	// deadline is the processes' --deadline. spare is the additional time that a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
-	// exactAgain is how soon answers must be exact again once the servers have a primary.
+	// exactAgain is the time within which answers must be exact again after the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 
-// waits describes the time that callers of policies with failure mode local waited for an answer from running
-// processes.
+// waits describes how long callers of policies with failure mode local waited for answers from running processes.
 type waits struct {
-	// ByMillis counts requests by their wait in ms, rounded up.
+	// ByMillis has the number of requests by their wait in ms, rounded up.
 	ByMillis map[int]int
-	// Beyond counts the requests that took longer than the sum of the deadline, the spare time and the largest stall
-	// during the request. Most is the largest excess.
+	// Beyond is the number of requests that took longer than the sum of the deadline, the spare time and the longest
+	// stall during the request. Most is the largest excess.
 	Beyond int
 	Most   time.Duration
-	Stall  time.Duration // the largest stall
+	Stall  time.Duration // the longest stall
 }
 
 // waitsOf collects the waits of a seed.
@@ -50,7 +49,7 @@ func waitsOf(h *happened, answers []answer) (w waits) {
 	return w
 }
 
-// stallIn returns the largest stall of the control goroutine in a span.
+// stallIn returns the longest stall of the control goroutine in a span.
 func (h *happened) stallIn(from, to time.Duration) (largest time.Duration) {
 	at, _ := slices.BinarySearchFunc(h.stalls, from, func(s span, from time.Duration) int { return int(s.to - from) })
 	for ; at < len(h.stalls) && h.stalls[at].from <= to; at++ {
@@ -69,8 +68,8 @@ func (w *waits) merge(o waits) {
 	w.Beyond, w.Most, w.Stall = w.Beyond+o.Beyond, max(w.Most, o.Most), max(w.Stall, o.Stall)
 }
 
-// quantile returns the wait in ms that the given thousandths of the requests did not exceed, the longest wait, and the
-// number of requests.
+// quantile returns the wait in ms that the given number of thousandths of the requests did not exceed, the longest
+// wait, and the number of requests.
 func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	all := make([]int, 0, len(w.ByMillis))
 	for ms, n := range w.ByMillis {
@@ -100,15 +99,15 @@ func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	fmt.Fprintf(out, "histories of single keys with an order\t%d\n", histories)
 }
 
-// stallStep is the time that the control goroutine sleeps at once, and leastStall the minimum oversleep that counts as
-// a stall.
+// stallStep is how long the control goroutine sleeps each time. leastStall is the minimum oversleep that counts as a
+// stall.
 const (
 	stallStep  = 2 * time.Millisecond
 	leastStall = 5 * time.Millisecond
 )
 
-// stallWatch is a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and probably did
-// not run other goroutines either.
+// stallWatch runs a goroutine that only sleeps. If it oversleeps, the machine was too busy to run it, and probably
+// did not run other goroutines either.
 type stallWatch struct {
 	stalls []span
 	works  sync.WaitGroup

@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// hold is a span when a caller certainly held a permit.
+// hold is a span in which a caller certainly held a permit.
 type hold struct {
 	from, to time.Duration
 	policy   string
 	process  int
 	shared   bool // granted by a share
-	// may is the span when the store may have granted the permit. The permit ended no later than ended, if that is not
-	// 0 and the release reached the store. A request for a permit without an answer has only may and ended.
+	// may is the span in which the store may have considered the permit as held. If ended is not 0 and the release
+	// reached the store, the permit ended no later than ended. For a request for a permit that got no answer, only
+	// may and ended are set.
 	may   span
 	ended time.Duration
 	// denied is set if no permit was available at that time.
 	denied bool
 }
 
-// holdOf evaluates the answer to a request for a permit.
+// holdOf returns the hold that results from the answer to a request for a permit.
 func holdOf(a *answer) *hold {
 	byShare := a.mode == "fallback"
 	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
@@ -37,7 +38,7 @@ func holdOf(a *answer) *hold {
 	return h
 }
 
-// renewed evaluates the answer to a renewal.
+// renewed applies the answer to a renewal.
 func (h *hold) renewed(sent, received time.Duration, class string) {
 	if h.may.to = received + seatLease; class != "" {
 		h.may.to += late
@@ -46,7 +47,7 @@ func (h *hold) renewed(sent, received time.Duration, class string) {
 	h.to = sent + seatLease
 }
 
-// end evaluates the answer to a release.
+// end applies the answer to a release.
 func (h *hold) end(sent, received time.Duration, released bool) {
 	if h.to = min(h.to, sent); released {
 		h.ended = received
@@ -59,7 +60,7 @@ func (c *callers) keepHold(h *hold) {
 	c.holds = append(c.holds, *h)
 }
 
-// hold acquires permits and releases them. Some holders renew their permits, and some exit without a release.
+// hold acquires permits and releases them. Some holders renew their permits, and some exit without releasing them.
 func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 	for !c.stop.Load() {
 		time.Sleep(time.Duration(random.Int64N(int64(4 * callerPause))))
@@ -95,7 +96,7 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			}
 			status, class := c.post(address, "/v1/renew", body, &renewed)
 			if status == http.StatusGone {
-				h.to = min(h.to, sent) // the permit was lost earlier
+				h.to = min(h.to, sent) // the permit had been lost earlier
 				break
 			}
 			if status == http.StatusOK && renewed.Held || class != "" {

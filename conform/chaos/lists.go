@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// The keys of the two charges of a list, which are on different slots of a Cluster. The list's permit uses the same key
-// as the other holders.
+// listKeys has the keys of the two charges in a list. They are in different slots of a Cluster. The list's permit
+// uses the same key as the other holders.
 var listKeys = []string{"k1", "k2"}
 
 const (
-	// byOther is the class of a charge in a list that was denied because of another charge. With several slots it was
-	// charged until its units were returned.
+	// byOther is the class of a charge in a list that was denied because of another charge. If the list has keys in
+	// several slots, the units were charged until they were returned.
 	byOther = "denied because of another charge"
-	// undone is the time after such an answer that the list's permit may still be held.
+	// undone is how long after such an answer the list's permit may still be held.
 	undone = 100 * time.Millisecond
 	// inFull is the class of a settlement that the store did not apply in full.
 	inFull = "not settled in full"
@@ -23,7 +23,7 @@ const (
 
 func (a *answer) isPermit() bool { return a.limit.algorithm == seats }
 
-// list takes lists until end, and reserves others and settles them a while later.
+// list takes lists until end. It reserves other lists, and settles them a while later.
 func (c *callers) list(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -38,7 +38,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 				permit = holdOf(&list[i])
 			}
 		}
-		if reservation != "" && random.IntN(5) > 0 { // one in six is never settled
+		if reservation != "" && random.IntN(5) > 0 { // one in five is never settled
 			c.settle(random, list, permit, address, reservation)
 		}
 		for i := range list {
@@ -52,7 +52,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 	}
 }
 
-// drawList draws charges on two policies with the same failure mode.
+// drawList draws charges on two policies that have the same failure mode.
 func (c *callers) drawList(random *rand.Rand, process int) (list []answer) {
 	from := c.listed[random.IntN(len(c.listed))]
 	for i, place := range random.Perm(len(from))[:len(listKeys)] {
@@ -74,7 +74,7 @@ func (c *callers) withPermit(random *rand.Rand, list []answer) []answer {
 	return slices.Insert(list, random.IntN(len(list)+1), permit)
 }
 
-// ask sends a list, and records the answer for each charge.
+// ask sends a list, and sets the answer for each charge.
 func (c *callers) ask(list []answer, address, path string) (reservation string) {
 	charges := make([]map[string]any, len(list))
 	for i := range list {
@@ -84,7 +84,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 		Allowed     bool   `json:"allowed"`
 		Mode        string `json:"mode"`
 		Overshoot   int64  `json:"overshoot_max"`
-		Charges     []int  `json:"charges"` // the charges of the binding limit
+		Charges     []int  `json:"charges"` // the binding limit's charges
 		Reservation string `json:"reservation"`
 	}
 	sent := c.now()

@@ -8,11 +8,12 @@ import (
 )
 
 // stops is how long a primary may accept charges after it was cut off from the other nodes: the node timeout, the
-// interval between Redis's checks for it, and a second for a busy machine.
+// interval at which Redis checks it, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
-// partition cuts the primary of the hot keys off from the other nodes, while the processes reach all nodes. It checks
-// that the primary stops in time, because the majority elects another primary and writes to the old one are lost.
+// partition cuts the primary of the hot keys off from the other nodes, while the processes still reach all nodes. It
+// checks that the primary stops in time, because the majority elects another primary, and writes to the old one are
+// lost.
 func (w *world) partition() failing {
 	var primary *redistest.Server
 	var healed, watched chan struct{}
@@ -34,7 +35,7 @@ func (w *world) partition() failing {
 	}
 }
 
-// watchMinority writes to a primary that was cut off, until the nodes are connected again, and records when the other
+// watchMinority writes to a primary that was cut off until the nodes are connected again. It records when the other
 // nodes have elected another primary.
 func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{}) {
 	began := w.callers.now()

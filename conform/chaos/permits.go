@@ -6,8 +6,8 @@ import (
 )
 
 // permits checks that at no time more permits were held than the limit allows. Permits granted by shares are
-// additional, up to the limit. But a process that answers exactly has reported its shares' permits to the store, if it
-// granted them before the request was sent.
+// additional, up to the limit. However, if a process answers exactly, it has reported its shares' permits to the
+// store, provided that it granted them before the request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -24,7 +24,7 @@ func (f *found) permits(h *happened, holds []hold) {
 				own++
 			}
 		}
-		// After a loss of data, permits acquired before the loss are held for up to a lease.
+		// After a loss of data, permits that were acquired before the loss are held for up to a lease time.
 		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
 		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
 		held := exact
@@ -38,15 +38,15 @@ func (f *found) permits(h *happened, holds []hold) {
 	}
 }
 
-// began reports whether a process restarted in a span. After a restart it no longer knows the permits that it granted
-// before.
+// began reports whether a process restarted in a span. After a restart a process no longer has a record of the
+// permits that it granted before.
 func (h *happened) began(process int, from, to time.Duration) bool {
 	return slices.ContainsFunc(h.restarts, func(r restart) bool { return r.process == process && r.touches(from, to) })
 }
 
 // deniedPermits checks that a permit was denied only while all permits may have been held. A settlement releases its
-// reservation's permit, and a denied list holds no permit. Faults excuse denials, as does a process that could not
-// reach the store and so may not have reported its permits yet.
+// reservation's permit, and a denied list holds no permit. Denials are excused by faults, and by a process that could
+// not reach the store and so may not have reported its permits yet.
 func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	for i := range holds {
 		at := &holds[i]
@@ -66,7 +66,7 @@ func (f *found) deniedPermits(h *happened, holds []hold, away away) {
 	}
 }
 
-// until returns when the permit was certainly free in the store.
+// until returns the time from which the permit was certainly free in the store.
 func (h *hold) until(away away) time.Duration {
 	if h.ended == 0 || away.at(h.process, h.ended-late, h.ended+late) {
 		return h.may.to
@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away has the spans without an answer from the store, by process and in order.
+// away has, for each process and in order, the times at which it was sent requests that the store did not answer.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {
@@ -96,7 +96,7 @@ func awayOf(answers []answer) away {
 	return w
 }
 
-// at reports whether a span overlaps one of the process's spans without answers.
+// at reports whether a process was sent such a request in a span.
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The algorithms of the policies, as named in the policies file.
+// The algorithms of the policies, with their names in the policies file.
 const (
 	bucket   = "token-bucket"
 	pacer    = "pacer"
@@ -22,23 +22,24 @@ const (
 // limit is a policy of a seed: its text in the file, and the numbers that the audit needs.
 type limit struct {
 	policy, algorithm string
-	// fields is the policy's text in the file, and changed its text in the file's second version.
+	// fields is the policy's text in the file, and changed is its text in the file's second version.
 	fields, changed string
-	// count is the number of units that pass per period or, for a bucket, at once after it was idle.
+	// count is the number of units that pass per period. For a bucket, it is the number that pass at once after the
+	// bucket was idle.
 	count  int64
 	period time.Duration
 	// refill is the number of units that a bucket gains per period.
 	refill int64
-	// least is the count in the version with the lower numbers.
+	// least is the lower count of the two versions.
 	least int64
 	// failure is the failure mode.
 	failure string
 	leased  bool
 	// weight is the policy's share of the requests.
 	weight int
-	// also has further windows of the policy. Every request counts in each.
+	// also has further windows of the policy. Every request counts in each of them.
 	also []limit
-	// reserved means that callers also reserve units of the policy.
+	// reserved is true if callers also reserve units of the policy.
 	reserved bool
 }
 
@@ -56,23 +57,23 @@ func limits() []limit {
 	window := limit{policy: "fixed", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock", count: 30, period: time.Second, weight: 6}
 	strict := limit{policy: "strict", algorithm: sliding, fields: "limit: 30, window: 2s, segments: 20, variant: strict", count: 30, period: 2 * time.Second, weight: 4}
 	tokens := limit{policy: "bucket", algorithm: bucket, fields: "rate: 20/s, burst: 20", changed: "rate: 20/s, burst: 4", count: 20, refill: 20, period: time.Second, least: 4, weight: 6}
-	// A queue of 10 admits 10 more units at once than the burst.
+	// With a queue of 10, 10 more units than the burst are admitted at once.
 	paced := limit{policy: "pacer", algorithm: pacer, fields: "rate: 20/s, burst: 1, max_queue: 10", count: 11, refill: 20, period: time.Second, weight: 4}
 	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
 	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
 
-	// So slow that it has not recovered yet when a seed checks whether processes trust a store that came back without
-	// its data.
+	// This limit is so slow that it has not recovered yet when a seed checks whether processes trust a store that
+	// came back without its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
-	// The long window binds in an outage of a few seconds. A candidate that would deny nearly everything must not
-	// affect callers.
+	// In an outage of a few seconds the long window is binding. A candidate that would deny nearly every request must
+	// not affect callers.
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
 	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
 	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
-	// A request passes while any unit is left, and later requests pay for it. So the burst and one further cost can
-	// pass at once.
+	// A request passes while any unit is left, and later requests pay for it. Therefore the burst and the cost of one
+	// more request can pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
-	// Callers reserve most units of this policy, and return them.
+	// Callers reserve most units of this policy, and give them back.
 	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
 	all = append(all, two, tried, next, held)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
@@ -94,13 +95,13 @@ func limits() []limit {
 }
 
 const (
-	seatPolicy = "seats" // with failure mode deny
+	seatPolicy = "seats" // has failure mode deny
 	shared     = "seats-local"
 	seatCount  = 4
 	seatLease  = 2 * time.Second
 )
 
-// policiesFile returns the policies file, in the first or the second version.
+// policiesFile returns the policies file, in its first or second version.
 func policiesFile(second bool) string {
 	var b strings.Builder
 	b.WriteString("policies:\n")
@@ -138,8 +139,8 @@ func (l *limit) gains(rate int64, span time.Duration) int64 {
 	return (int64(span)*rate + int64(l.period) - 1) / int64(l.period)
 }
 
-// share returns the number of units that the shares of all processes admit in a span: as many as a bucket with the
-// limit's capacity and rate, plus the bursts of 1 that a pacer adds.
+// share returns the number of units that the shares of all processes admit in a span. It is what a bucket with the
+// limit's capacity and rate admits, plus the bursts of 1 that a pacer adds.
 func (l *limit) share(span time.Duration) int64 {
 	rate := l.refill
 	if rate == 0 {

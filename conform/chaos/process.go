@@ -20,7 +20,7 @@ import (
 // patience is the maximum time to wait for a process to start or stop.
 const patience = 60 * time.Second
 
-// process is one headgate process. Restarts keep its ports.
+// process is one headgate process. It keeps its ports when it restarts.
 type process struct {
 	t           testing.TB
 	program     string
@@ -49,7 +49,7 @@ func newProcess(t testing.TB, program, store string, more ...string) *process {
 	return p
 }
 
-// write replaces the policies file with a version, atomically.
+// write atomically replaces the policies file with one of its versions.
 func (p *process) write(second bool) {
 	p.t.Helper()
 	if err := os.WriteFile(p.config+".new", []byte(policiesFile(second)), 0o600); err != nil {
@@ -60,7 +60,7 @@ func (p *process) write(second bool) {
 	}
 }
 
-// start starts the process, and waits until it listens.
+// start starts the process and waits until it listens.
 func (p *process) start() {
 	p.t.Helper()
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -96,13 +96,13 @@ func (p *process) lastLines() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
-// kill kills the process, like a machine failure.
+// kill kills the process, like a failure of its machine would.
 func (p *process) kill() { p.end(syscall.SIGKILL) }
 
 // stop shuts the process down gracefully.
 func (p *process) stop() { p.end(syscall.SIGTERM) }
 
-// end sends a signal, and waits until the process exits.
+// end sends a signal and waits until the process exits.
 func (p *process) end(signal syscall.Signal) {
 	if p.done == nil {
 		return
@@ -121,7 +121,7 @@ func (p *process) end(signal syscall.Signal) {
 
 func (p *process) signal(s syscall.Signal) { _ = p.run.Process.Signal(s) }
 
-// get returns the metrics of the process by name and labels.
+// get returns the process's metrics by name and labels.
 func (p *process) get(path string) (metrics map[string]float64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -150,7 +150,7 @@ func (p *process) get(path string) (metrics map[string]float64, err error) {
 	return metrics, lines.Err()
 }
 
-// use is the resource usage of a process.
+// use is the resource usage of one process.
 type use struct{ goroutines, files, memory float64 }
 
 func (p *process) use() (use, error) {
@@ -158,11 +158,11 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is the number of bytes that a process's memory use may exceed its use before the faults: slack for the garbage
-// collector's pace, requests queued in an outage, and counters for them.
+// growth is the number of bytes by which a process's memory use may exceed its use before the faults. It allows for
+// the garbage collector's pace, for requests that are queued in an outage, and for their counters.
 const growth = 96 << 20
 
-// exceeds reports whether a process uses more than it did under load.
+// exceeds reports whether a process uses more resources than it did under load before the faults.
 func (u use) exceeds(enough use) bool {
 	return u.goroutines > enough.goroutines || u.files > enough.files || u.memory > enough.memory+growth
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// proxy is the proxy between a process and Redis. Its methods are called by one goroutine.
+// proxy is the proxy between one process and Redis. Its methods must be called from one goroutine.
 type proxy struct {
 	t      testing.TB
 	server *toxiproxy.Proxy
@@ -34,7 +34,7 @@ func (p *proxy) start() {
 	}
 }
 
-// addr returns the proxy's address, even after a cut.
+// addr returns the proxy's address, even after the connection was cut.
 func (p *proxy) addr() string { return p.server.Listen }
 
 // spoil adds the named toxic to one direction: "upstream" is towards Redis.
@@ -46,5 +46,5 @@ func (p *proxy) spoil(kind, stream, attributes string) {
 	}
 }
 
-// heal removes everything that spoil added.
+// heal removes all toxics that spoil added.
 func (p *proxy) heal() { p.server.Toxics.ResetToxics(context.Background()) }

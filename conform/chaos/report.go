@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is the result of a seed. A file of results has one result per line, as JSON.
+// result is the result of one seed. A file of results has one result per line, as JSON.
 type result struct {
 	Seed       uint64
 	Deployment string
@@ -25,13 +25,13 @@ type result struct {
 	Span       time.Duration
 	Requests   int
 	Permits    int
-	// Lists is the number of admitted charges in lists, and Beyond the number of charges that were settled above
-	// their reservation.
+	// Lists is the number of admitted charges in lists. Beyond is the number of charges that were settled above their
+	// reservation.
 	Lists, Beyond int
 	Violations    []violation
 	Rows          []row
 	Faults        map[string]*facts
-	// Algorithms counts the answers by algorithm and mode: "sliding-log/exact".
+	// Algorithms has the number of answers by algorithm and mode, such as "sliding-log/exact".
 	Algorithms map[string]int
 	Waits      waits
 	// Histories is the number of samples that were linearizable.
@@ -44,9 +44,9 @@ type row struct {
 	excess
 }
 
-// facts describes what callers saw of one kind of fault.
+// facts describes the effects of one kind of fault on callers.
 type facts struct {
-	Times    int            // number of occurrences
+	Times    int            // number of times that the fault occurred
 	Gap      time.Duration  // the longest time without an answer from running processes
 	Recovery time.Duration  // the longest time from the fault's end to an exact answer
 	Back     time.Duration  // the longest time from the new primary to an exact answer
@@ -117,7 +117,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 	return f
 }
 
-// exactAfter returns the longest time from an instant to the first exact answer of a process affected by the fault.
+// exactAfter returns the longest time from an instant to the first exact answer from a process affected by the fault.
 func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration) (longest time.Duration) {
 	back := map[int]time.Duration{}
 	for i := range answers {
@@ -136,7 +136,7 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 	return longest
 }
 
-// others reports whether another fault kept a process from recovering from this one.
+// others reports whether another fault may have kept a process from recovering from this one.
 func (h *happened) others(fault struck, process int, from, until time.Duration) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
 		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)
@@ -175,7 +175,7 @@ func (r *result) save(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// load reads a file of results. A missing file contains no results.
+// load reads a file of results. It returns no results if the file does not exist.
 func load(path string) (all []*result, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -197,7 +197,7 @@ func load(path string) (all []*result, err error) {
 	return all, lines.Err()
 }
 
-// tables writes the tables of all results.
+// tables writes the tables for all results.
 func tables(w io.Writer, all []*result) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { _ = table.Flush() }()
@@ -246,8 +246,8 @@ func tables(w io.Writer, all []*result) {
 	coverage(table, faults, algorithms)
 }
 
-// coverage writes the number of seeds where each algorithm answered in each mode, and how many answers of each mode
-// each fault hit.
+// coverage writes in how many seeds each algorithm answered in each mode, and how many answers in each mode were
+// given during each fault.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
 	modes := []string{"exact", "split", "cached", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))

@@ -14,32 +14,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A sample is the history of one new key: concurrent takes and peeks by all processes, over HTTP and RESP. A counter
-// must give the same answers in some sequential order. The limits refill so slowly that no unit comes back during a
-// sample.
+// A sample is the history of one new key: concurrent takes and peeks through all processes, over HTTP and RESP. The
+// answers must be those of a counter in some sequential order. The limits refill so slowly that no unit comes back
+// during a sample.
 const (
 	sampleLimit = 20
 	samplePause = time.Second
 	sampleOps   = 6 // per caller
-	// sampleTakes is the maximum duration of a sample, and settled the time between a fault and the next sample.
+	// sampleTakes is the maximum duration of a sample. settled is the time between a fault and the next sample.
 	sampleTakes = time.Second
 	settled     = 6 * time.Second
-	// searches limits the time to search for an order. With so few operations it takes milliseconds.
+	// searches limits the time of the search for an order. With so few operations the search takes milliseconds.
 	searches = 10 * time.Second
 )
 
-// samplePolicies are the policies to sample. Each of their decisions is exact or a repeated denial, which stays right
-// because no unit comes back.
+// samplePolicies lists the policies to sample. Each of their decisions is either exact or a repeated denial, which
+// stays correct because no unit comes back.
 var samplePolicies = map[string]string{
 	"sample-fixed":  "algorithm: fixed-window, limit: 20, window: 1h",
 	"sample-bucket": "algorithm: token-bucket, rate: 20/1h",
 	"sample-log":    "algorithm: sliding-log, limit: 20, window: 1h",
 }
 
-// errInSight is the error of a sample that may overlap a fault.
+// errInSight is the error for a sample that may overlap a fault.
 var errInSight = errors.New("a request of the sample had no exact answer")
 
-// take is an operation in a sample, and stood its answer.
+// take is an operation in a sample, and stood is its answer.
 type take struct{ Peek bool }
 
 type stood struct {
@@ -47,7 +47,7 @@ type stood struct {
 	Remaining int64
 }
 
-// counter is the sequential model: the number of units charged.
+// counter is the sequential model: a count of the charged units.
 var counter = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(before, input, output any) (bool, any) {
@@ -93,7 +93,7 @@ func (s *sampler) run() {
 		policy := names[n%len(names)]
 		history, err := s.sample(policy, fmt.Sprint("sample-", n))
 		if err != nil {
-			continue // a fault, or the end, came too soon
+			continue // a fault or the end came too soon
 		}
 		s.checked++
 		if result := porcupine.CheckOperationsTimeout(counter, history, searches); result != porcupine.Ok {
@@ -103,15 +103,15 @@ func (s *sampler) run() {
 	}
 }
 
-// inSight reports whether a fault may affect a sample that begins at an instant. The sampled policies are the same in
-// both versions of the file.
+// inSight reports whether a fault may affect a sample that begins at the given time. The sampled policies are the
+// same in both versions of the file.
 func (s schedule) inSight(at time.Duration) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool {
 		return e.Fault != versions && e.At <= at+sampleTakes && at <= e.At+e.Lasts+settled
 	})
 }
 
-// sample sends the requests for one key, and returns their history.
+// sample sends the requests for one key and returns their history.
 func (s *sampler) sample(policy, key string) (history []porcupine.Operation, err error) {
 	var mu sync.Mutex
 	var works sync.WaitGroup

@@ -43,14 +43,14 @@ const (
 	versions    = "two versions"
 )
 
-// storeFaults are faults of the store, by deployment. Only one is active at a time.
+// storeFaults lists the faults of the store, by deployment. Only one of them is active at a time.
 var storeFaults = map[string][]string{
 	standalone: {killed, emptied, hung, flushed, full, older, flapping, password, stepped},
 	sentinel:   {failover, hungPrimary, flushed},
 	cluster:    {failover, hungPrimary, resharded, flushed, parted},
 }
 
-// processFaults are faults of one process. Its proxy's faults come first.
+// processFaults lists the faults of a single process. The faults of its proxy come first.
 var processFaults = map[string][]string{
 	standalone: {cut, halfOpen, slowed, cutReply, narrow, processDies, processHung, versions},
 	sentinel:   {processDies, processHung, versions},
@@ -63,7 +63,7 @@ type event struct {
 	Process int
 	At      time.Duration
 	Lasts   time.Duration
-	// By is the clock step. Negative means backwards.
+	// By is the size of a clock step. It is negative for a step back.
 	By time.Duration `json:",omitzero"`
 }
 
@@ -79,11 +79,11 @@ func (e event) String() string {
 	return text
 }
 
-// schedule has the setup and the faults of a seed.
+// schedule has a seed's setup and faults.
 type schedule struct {
 	Seed       uint64
 	Deployment string
-	// Layout is the layout of the store's keys as in its URL; empty means the default.
+	// Layout is the layout of the store's keys, as in its URL. Empty means the default.
 	Layout string `json:",omitzero"`
 	Span   time.Duration
 	Events []event
@@ -99,15 +99,15 @@ func (s schedule) String() string {
 }
 
 const (
-	settling = 3 * time.Second // before the first fault
-	calm     = 4 * time.Second // after the last one
-	// believes is the time after a loss of data when no other fault begins, so that the seed can check whether the
+	settling = 3 * time.Second // time before the first fault
+	calm     = 4 * time.Second // time after the last fault
+	// believes is how long no other fault begins after a loss of data, so that the seed can check whether the
 	// processes trust the store.
 	believes = 12 * time.Second
 )
 
-// options returns the layout options for the store's URL. On a Cluster, hashes need shards. There is one shard, so that
-// a fault of its primary affects all hashes.
+// options returns the layout options for the store's URL. On a Cluster, hashes need shards. There is a single shard,
+// so that a fault of its primary affects all hashes.
 func (s schedule) options() string {
 	switch {
 	case s.Layout == "":
@@ -120,7 +120,7 @@ func (s schedule) options() string {
 }
 
 // windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key. In the hash layout
-// that is the Redis hash that has the window as a field.
+// that is the key of the Redis hash with the window as a field.
 func (s schedule) windowKey(policy string) string {
 	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
 	switch {
@@ -133,7 +133,7 @@ func (s schedule) windowKey(policy string) string {
 	}
 }
 
-// plan returns the schedule of a seed. Seeds cycle through the deployments, the layouts and the order of faults, so
+// plan returns the schedule for a seed. Seeds cycle through the deployments, the layouts and the order of faults, so
 // that a few consecutive seeds cover them all.
 func plan(seed uint64, deployment string, span time.Duration) schedule {
 	if deployment == "" {
@@ -167,12 +167,12 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older {
 			continue
 		}
-		// In addition to the store's fault, a process has one.
+		// In addition to the store's fault, one process has a fault.
 		faults = processFaults[deployment]
 		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
 		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
 		if e.Fault == password && over.Fault == processDies {
-			// A process does not start with a wrong password; it reports the error and exits.
+			// A process does not start with a wrong password: it reports the error and exits.
 			over.Lasts = max(over.Lasts, e.At+e.Lasts+200*time.Millisecond-over.At)
 		}
 		s.Events = append(s.Events, over)
@@ -182,8 +182,8 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
-// short returns the schedules of a test run without flags: the faults that have broken limiters' promises most often,
-// for half a minute, and for a quarter of a minute on a Cluster, where limits span several slots.
+// short returns the schedules for a test run without flags. They have the faults that have broken limiters' promises
+// most often, and last half a minute, or a quarter of a minute on a Cluster, where limits span several slots.
 func short() []schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
@@ -200,7 +200,7 @@ func between(random *rand.Rand, low, high int64) time.Duration {
 	return time.Duration(low+random.Int64N(max(1, high-low))) * time.Millisecond
 }
 
-// lasts returns the duration of a fault. Some are over at once.
+// lasts returns the duration of a fault. Some faults end at once.
 func lasts(random *rand.Rand, fault string) time.Duration {
 	switch fault {
 	case flushed, resharded:
@@ -209,7 +209,7 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 		return between(random, 2500, 4000)
 	case versions:
 		return between(random, 2000, 4000)
-	case older: // charges made during it are lost
+	case older: // charges made during this fault are lost
 		return between(random, 1500, 3000)
 	case killed, cut, flapping: // sometimes longer than the limits' periods
 		return between(random, 300, 5000)
@@ -218,10 +218,10 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 	}
 }
 
-// steps are the clock steps: less and more than the span of the limits.
+// steps lists the clock steps: shorter and longer than the span of the limits.
 var steps = []time.Duration{300 * time.Millisecond, 5 * time.Second, -300 * time.Millisecond, -1200 * time.Millisecond, -5 * time.Second, -20 * time.Second}
 
-// by draws a fault's clock step.
+// by draws the clock step for a fault.
 func by(random *rand.Rand, fault string) time.Duration {
 	if fault != stepped {
 		return 0
@@ -234,7 +234,7 @@ func (s schedule) has(fault string) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool { return e.Fault == fault })
 }
 
-// only returns the schedule with just one kind of fault, repeated.
+// only returns the schedule with a single kind of fault, repeated.
 func (s schedule) only(fault string) schedule {
 	lists := [][]string{storeFaults[s.Deployment], processFaults[s.Deployment]}
 	random := rand.New(rand.NewPCG(s.Seed, 16))

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// grace is subtracted from the end of a window, because the clock of Redis has a resolution of one microsecond and
-// may be adjusted while a seed runs.
+// grace is subtracted from the end of a window, because Redis's clock has a resolution of one microsecond and may be
+// adjusted while a seed runs.
 const grace = time.Millisecond
 
-// tally counts the units admitted in a span, by the source of the decision: the store, or shares.
+// tally counts the units admitted in a span by the source of the decision: the store or shares.
 type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds stated in answers
 	modes             map[string]bool
-	// settled has the settlements that charged units beyond their reservations. These units count against the limit in
-	// the store's next answer.
+	// settled has the settlements that charged units beyond their reservations. These units count against the limit
+	// from the store's next answer.
 	settled []*answer
 }
 
 // spans checks the number of units admitted in the spans that begin with each request.
 //
-// The units that the store admitted, including leased ones, must stay within the limit, plus one more limit for each
-// time that the store lost its data and for some steps of its clock. While two primaries answer, both refill. The units
-// that processes admitted from their shares must stay within a bucket with the limit's capacity and rate, even across
-// restarts. Together they may exceed the limit only by the overshoot stated in the shares' answers.
+// The units that the store admitted, including leased ones, must stay within the limit, plus the limit once more for
+// each time that the store lost its data, and for some steps of its clock. While two primaries answer, both refill.
+// The units that processes admitted from their shares must stay within a bucket with the limit's capacity and rate,
+// even across restarts. Together they may exceed the limit only by the overshoot stated in the shares' answers.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
 	byAnswer := slices.Clone(passed)
@@ -39,8 +39,8 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 	}
 }
 
-// from checks the spans that begin at an instant: for a window a single span; for a bucket each span that ends with an
-// answer, up to twice the time to fill the bucket.
+// from checks the spans that begin at the given time. For a window there is a single span. For a bucket there is one
+// for each answer with which a span can end, up to twice the time to fill the bucket.
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
@@ -117,7 +117,8 @@ func (f *found) check(h *happened, l *limit, s span, t *tally) (kept bool) {
 	if t.shares > shares {
 		f.violatef("shares", "%s: the shares admitted %d from %s to %s, the bound is %d; faults %q", l.policy, t.shares, seconds(s.from), seconds(s.to), shares, h.faultsIn(s.from, s.to))
 	}
-	// In a span of the limit's length, both together exceed the limit by at most the overshoot stated in answers.
+	// In a span of the limit's length, the store and the shares together exceed the limit by at most the overshoot
+	// stated in answers.
 	span := s.to - s.from
 	stated := l.admits(span) + t.leased + t.overshoot + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))
 	if t.shares > 0 && span <= l.span() && t.store+t.shares > stated {
@@ -141,7 +142,7 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 		c := cell{fault, mode}
 		e := f.excess[c]
 		e.Spans++
-		// Among spans with the same excess, the table shows the one with the largest bound.
+		// Of the spans with the same excess, the table shows the one with the largest bound.
 		if units > e.Units || units == e.Units && bound > e.Bound {
 			e.Units, e.Bound, e.Policy = units, bound, l.policy
 		}

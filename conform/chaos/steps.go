@@ -2,13 +2,13 @@ package chaos
 
 import "time"
 
-// step is a span when the clock of Redis was being stepped.
+// step is a span in which Redis's clock was being stepped.
 type step struct {
 	span
 	by time.Duration
 }
 
-// ahead returns how far the clock of Redis was ahead of the real clock at an instant.
+// ahead returns how far Redis's clock was ahead of the real clock at an instant.
 func (h *happened) ahead(at time.Duration) (by time.Duration) {
 	for _, s := range h.steps {
 		if s.to <= at {
@@ -18,7 +18,7 @@ func (h *happened) ahead(at time.Duration) (by time.Duration) {
 	return by
 }
 
-// stepping reports whether the clock was being stepped at an instant, so that its time then is unknown.
+// stepping reports whether the clock was being stepped at an instant, so that its time is unknown.
 func (h *happened) stepping(at time.Duration) bool {
 	for _, s := range h.steps {
 		if s.touches(at-grace, at+grace) {
@@ -31,10 +31,10 @@ func (h *happened) stepping(at time.Duration) bool {
 // life is how long a process may hold prefetched units.
 const life = time.Second
 
-// jumpsIn returns how many times clock steps allow the whole limit once more in a span: once for each step forward,
-// because it makes spent units older, and for each step back by at least the limit's span. After a shorter step back,
-// the state waits for the clock: see rule 8. Units prefetched before a step can be spent after it, in a window that
-// they were not charged to.
+// jumpsIn returns how many times clock steps allow the whole limit again in a span: once for each step forward,
+// because it makes spent units older, and once for each step back by at least the limit's span. After a shorter step
+// back, the state waits for the clock: see rule 8. Units that were prefetched before a step can be spent after it, in
+// a window to which they were not charged.
 func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 	if l.leased {
 		from -= life
@@ -49,7 +49,8 @@ func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 
 func (s *step) jumps(l *limit) bool { return s.by > 0 || -s.by >= l.span() }
 
-// untilJump returns the end of a window, or the time when the clock jumps out of the window if that is earlier.
+// untilJump returns the end of a window. If the clock jumps out of the window earlier, it returns the time of that
+// step.
 func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	for _, s := range h.steps {
 		if s.from > from && s.from < end && s.jumps(l) {
@@ -59,9 +60,9 @@ func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	return end
 }
 
-// waits reports whether a clock step can justify a denial. After a step forward, a denial is repeated as long as usual.
-// After a step back, a denial is right until the clock has caught up or, after a large step, for as long as the spent
-// units count again.
+// waits reports whether a clock step can justify a denial. After a step forward, a denial is repeated for as long as
+// usual. After a step back, a denial is right until the clock has caught up or, after a large step, for as long as
+// the spent units count again.
 func (h *happened) waits(l *limit, at time.Duration) bool {
 	for _, s := range h.steps {
 		lasts := h.stale + late
@@ -75,7 +76,7 @@ func (h *happened) waits(l *limit, at time.Duration) bool {
 	return false
 }
 
-// span is how long spent units of a limit count.
+// span returns how long spent units count under a limit.
 func (l *limit) span() time.Duration {
 	if l.refill == 0 {
 		return l.period

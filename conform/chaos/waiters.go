@@ -16,15 +16,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Callers in a Go program, which is one more process on the store, wait for units of the servers' policies.
+// The waiters are callers in a Go program, which is one more process on the store. They wait for units of the
+// servers' policies.
 const (
 	waiterProcess = processCount
-	shareCount    = processCount + 1 // processes that share the limits
+	shareCount    = processCount + 1 // number of processes that share the limits
 	waitersEach   = 4
 	waitsAtMost   = 700 * time.Millisecond // the longest wait for units; half of the callers cancel earlier
 )
 
-// waited has the policies whose units callers wait for.
+// waited lists the policies for whose units callers wait.
 var waited = []string{"bucket-local", "log-local", "pacer-local"}
 
 // program is a Go program with the same policies as the servers.
@@ -54,7 +55,7 @@ func newProgram(t testing.TB, url string) *program {
 	return p
 }
 
-// close closes the program, after its last caller has returned.
+// close closes the program. It must be called after the last caller has returned.
 func (p *program) close() error { return errors.Join(p.limiter.Close(), p.store.Close()) }
 
 // wait runs the callers of a program until end.
@@ -80,12 +81,12 @@ func (c *callers) wait(p *program, seed uint64) {
 	}
 }
 
-// waitFor waits for one unit. ok is false if the caller had to give up without a unit: a denial because the wait
-// exceeds its deadline says nothing about the limit.
+// waitFor waits for one unit. ok is false if the caller had to give up without a unit. A denial because the wait
+// exceeds the caller's deadline says nothing about the limit.
 func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
 	defer cancel()
-	if random.IntN(2) == 0 { // without a deadline that the limiter can see
+	if random.IntN(2) == 0 { // half of the contexts have no deadline that the limiter can see
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(context.WithoutCancel(ctx))
 		timer := time.AfterFunc(time.Duration(random.Int64N(int64(waitsAtMost))), leave)
@@ -104,7 +105,7 @@ func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a a
 	case errors.Is(err, headgate.ErrDenied):
 		return a, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		a.class = "left" // its unit may have been returned or charged
+		a.class = "left" // the unit may have been returned or charged
 	default:
 		a.class = serverClass(err.Error())
 		if e, ok := errors.AsType[*redisstore.Error](err); ok { // the error that a server reports to its clients

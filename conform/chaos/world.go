@@ -11,14 +11,14 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// stale is the --max-stale of all processes except the first, which sets none.
+// stale is the --max-stale of all processes except the first, which does not set it.
 const stale = 300 * time.Millisecond
 
-// world is the store and the processes of a seed.
+// world is a seed's store and processes.
 type world struct {
 	t         testing.TB
 	schedule  schedule
-	url       string            // for a program that is not subject to faults
+	url       string            // for a program that is not affected by faults
 	server    *redistest.Server // standalone
 	sentinels *redistest.Sentinels
 	nodes     *redistest.Nodes
@@ -27,13 +27,13 @@ type world struct {
 	happened  happened
 	callers   *callers
 	down      *redistest.Server // stopped or killed by a fault
-	enough    use               // the busiest process's usage before the faults
+	enough    use               // the busiest process's resource usage before the faults
 	works     sync.WaitGroup
-	early     []violation // from watchExpiry; read once it has ended
-	swollen   []violation // from watchMemory; likewise
-	minority  []violation // primaries that continued without the others
+	early     []violation // from watchExpiry; read after it has ended
+	swollen   []violation // from watchMemory; read after it has ended
+	minority  []violation // primaries that continued after they were cut off
 	sampler   *sampler
-	elected   time.Duration // when the majority of a partitioned Cluster had another primary
+	elected   time.Duration // when the majority of a partitioned Cluster had elected another primary
 }
 
 // newWorld starts the servers and processes.
@@ -49,7 +49,7 @@ func newWorld(t testing.TB, s schedule) *world {
 		w.nodes = newNodes(t, s)
 		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
 	default:
-		// A killed server must come back with everything that it has acknowledged.
+		// After a kill, the server must come back with all writes that it has acknowledged.
 		start := redistest.Standalone
 		if s.has(stepped) {
 			start = redistest.SteppedClock
@@ -75,8 +75,8 @@ func newWorld(t testing.TB, s schedule) *world {
 	return w
 }
 
-// newNodes starts the Cluster. If it is to be partitioned, its nodes are connected through this process's listeners.
-// Other Clusters do without these, because they are slower.
+// newNodes starts the Cluster. If it will be partitioned, its nodes are connected through listeners in this process.
+// Other Clusters do without them, because they are slower.
 func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	t.Helper()
 	if s.has(parted) {
@@ -85,7 +85,7 @@ func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	return redistest.Cluster(t, redistest.Redis)
 }
 
-// run applies the faults of the schedule while callers send requests, and waits for both to finish.
+// run applies the faults in the schedule while callers send requests, and waits for both to finish.
 func (w *world) run() {
 	w.t.Helper()
 	w.callers = newCallers(w.schedule.Span)
@@ -126,8 +126,8 @@ func (w *world) run() {
 // until waits for the given time in the schedule.
 func (w *world) until(at time.Duration) { time.Sleep(at - w.callers.now()) }
 
-// watchMemory polls the memory usage of the running processes, and records the first that uses more than it may. A
-// process that is stopped or killed does not answer.
+// watchMemory polls the memory usage of the running processes, and records the first process that exceeds its bound.
+// A process that is stopped or killed does not answer.
 func (w *world) watchMemory() {
 	for !w.callers.stop.Load() {
 		time.Sleep(time.Second)
@@ -140,10 +140,11 @@ func (w *world) watchMemory() {
 	}
 }
 
-// end stops the processes, after checking that they have no more goroutines and open files than before the faults.
+// end stops the processes after it has checked that they have no more goroutines and open files than before the
+// faults.
 func (w *world) end() (leaks []violation) {
 	w.t.Helper()
-	// Requests on hanging connections, and abandoned connections, take a while to end.
+	// Requests on hanging connections, and abandoned connections, take some time to end.
 	const idle = 20 * time.Second
 	for i, p := range w.processes {
 		for end := time.Now().Add(idle); ; time.Sleep(250 * time.Millisecond) {
