@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The scripts below are short forms of scripts from popular articles. Each runs on a real server in a case that it
-// gets wrong, together with Headgate. docs/design/articles.md has the table.
+// These scripts are short forms of scripts from popular articles. Each runs on a real server, together with Headgate,
+// in a case in which the script is wrong. docs/design/articles.md has the table of cases.
 const (
 	// A sorted set of request times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -26,7 +26,7 @@ redis.call('ZADD', KEYS[1], now, now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 redis.call('PEXPIRE', KEYS[1], window)
 return redis.call('ZCARD', KEYS[1]) <= limit and 1 or 0`
-	// The gateway's token bucket, with whole seconds sent by the client.
+	// The gateway's token bucket. The client sends the time in whole seconds.
 	scriptGateway = `local rate, capacity, now, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ttl = math.floor(capacity / rate * 2)
 local last = tonumber(redis.call('get', KEYS[1])) or capacity
@@ -58,7 +58,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return 1`
 )
 
-// beside has a server, a store on the server, and a clock for both.
+// beside has a server, a store on this server, and a clock for both.
 type beside struct {
 	t     *testing.T
 	s     *redistest.Server
@@ -80,7 +80,7 @@ func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.O
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// compare checks the numbers of units that the script and Headgate allow.
+// compare checks the numbers of units that the script and Headgate admit.
 func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
 	b.t.Helper()
 	if theirs != wrong || ours != right {
@@ -112,7 +112,7 @@ func articleLog(b *beside) {
 
 func articleDenials(b *beside) {
 	limit, theirs, ours := rule.SlidingLog(rule.PerSecond(2)), int64(0), int64(0)
-	for range 40 { // four calls per second, for ten seconds
+	for range 40 { // four calls per second for ten seconds
 		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
@@ -175,7 +175,7 @@ func articleFraction(b *beside) {
 func articleSmall(b *beside) {
 	strict, theirs, ours := rule.SlidingWindow(rule.PerSecond(10), rule.Segments(2), rule.Strict()), int64(0), int64(0)
 	b.clock.Advance(499 * time.Millisecond)
-	for range 2 { // 10 at 0.499 s, 10 at 1.000 s: 501 ms apart
+	for range 2 { // 10 at 0.499 s and 10 at 1.000 s, which are 501 ms apart
 		for range 10 {
 			theirs += b.s.MustDo("eval", scriptSmall, 1, "small", b.now(), 500, 1000, 10).(int64)
 			if b.ours(engine.OpAllow, strict, 1).Allowed {
@@ -187,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash is the case where the process dies between INCR and the EXPIRE that follows a result of 1.
+// articleCrash is the case in which the process dies between INCR and the EXPIRE that follows a result of 1.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
@@ -201,7 +201,7 @@ func articleCrash(b *beside) {
 	}
 }
 
-// articleChanged is the case where a limit is lowered after most of its units were spent.
+// articleChanged is the case in which a limit is lowered after most of its units were spent.
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
@@ -216,7 +216,7 @@ func articleChanged(b *beside) {
 	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
 }
 
-// The stored bytes are the bytes shown in docs/design/keys.md.
+// TestDocumentedState checks that the stored bytes are the bytes shown in docs/design/keys.md.
 func TestDocumentedState(t *testing.T) {
 	b := newBeside(t)
 	limit := rule.TokenBucket(rule.PerSecond(10))

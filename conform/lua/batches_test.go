@@ -19,9 +19,9 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// batches sends both stores the same calls of many operations: all kinds and algorithms; few keys, so that a call
-// repeats keys; requests on several limits, for one subject and for several; operations that already have an error. All
-// answers must be equal, which also shows that the order of operations is kept.
+// batches sends both stores the same calls with many operations: all kinds and algorithms, few keys (so that a call
+// repeats keys), requests on several limits of one subject and of several, and operations that already have an error.
+// All answers must be equal, which also shows that the order of operations is kept.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	t.Run("of all kinds", func(t *testing.T) {
@@ -36,7 +36,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	})
 }
 
-// alike compares the answers to random calls, with random clock steps between them.
+// alike compares the answers to random calls, with random clock steps between the calls.
 func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
 	next func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration),
 ) {
@@ -121,8 +121,8 @@ func randomOp(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomRun returns an operation of a kind that the Redis store groups by key, sometimes with different numbers than
-// the last.
+// randomRun returns an operation of a kind that the Redis store groups by key. Its limit's numbers sometimes differ
+// from the previous operation's.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
 	limits := []engine.Limit{
@@ -155,8 +155,9 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a sliding log or sliding window. The limit's numbers sometimes differ from the
-// previous operation's. A batch of average size uses every key, so keys still have state when the clock is set back.
+// randomHistory returns an operation on a sliding log or sliding window. Its limit's numbers sometimes differ from
+// the previous operation's. A batch of average size uses every key, so that keys still have state when the clock is
+// set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []engine.Limit{

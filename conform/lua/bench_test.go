@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// benchLimits are the measured limits; about half of the calls pass.
+// benchLimits returns the measured limits. About half of the calls pass.
 func benchLimits() map[string]engine.Limit {
 	return map[string]engine.Limit{
 		"token bucket":             rule.TokenBucket(rule.PerSecond(10)),
@@ -31,15 +31,15 @@ func benchLimits() map[string]engine.Limit {
 	}
 }
 
-// getSet is the minimum that any limiter script has to do.
+// getSet is the minimum of work that any limiter script has to do.
 const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 
 // benchKeys is the number of keys, each of 20 bytes.
 const benchKeys = 10_000
 
-// BenchmarkRedis measures the operations per second that one core of the server decides, by the CPU time that the
-// server reports, so that other load on the machine does not matter. `make bench-redis` runs it.
+// BenchmarkRedis measures how many operations per second one core of the server decides. It uses the CPU time that
+// the server reports, so that other load on the machine does not matter. `make bench-redis` runs it.
 func BenchmarkRedis(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	keys := make([]string, benchKeys)
@@ -83,10 +83,10 @@ func BenchmarkRedis(b *testing.B) {
 	}
 }
 
-// benchLayouts are the layouts: single keys (0), and states in a number of hashes.
+// benchLayouts lists the layouts: single keys (0), and states in the given number of hashes.
 var benchLayouts = []int{0, 4}
 
-// inHashes reports whether the states of a limit can be fields of hashes.
+// inHashes reports whether a limit's states can be fields of hashes.
 func inHashes(limit engine.Limit) bool {
 	switch limit.Algorithm().String() {
 	case "token-bucket", "pacer", "fixed-window":
@@ -148,8 +148,8 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 	return sum
 }
 
-// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with name, state and TTL, after charging
-// units at different times.
+// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with its name, state and TTL, after units
+// were charged at different times.
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -165,7 +165,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
 				const keys = 20_000
-				fill(store, limit, keys, units) // count the clients' memory before measuring
+				fill(store, limit, keys, units) // the clients' memory is counted before the measurement
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)
@@ -188,7 +188,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 	}
 }
 
-// fill charges each key this many units, each at a different time.
+// fill charges each key the given number of units, each unit at a different time.
 func fill(store engine.Store, limit engine.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {
@@ -204,7 +204,7 @@ func fill(store engine.Store, limit engine.Limit, keys, units int) {
 	}
 }
 
-// memory returns the bytes that a server uses.
+// memory returns the number of bytes that a server uses.
 func memory(b *testing.B, s *redistest.Server) int64 {
 	b.Helper()
 	for line := range strings.Lines(s.Text("info", "memory")) {

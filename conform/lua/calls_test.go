@@ -22,8 +22,8 @@ import (
 // randomCalls is the number of scripts that TestCalls runs.
 var randomCalls = flag.Int("calls", raced.Size(150, 30), "random scripts of calls with many operations")
 
-// bySteps decides operations one by one with the steps of package algo, and deletes only states that are equivalent
-// to no state.
+// bySteps decides operations one by one with the steps of package algo. It deletes only states that are equivalent to
+// no state.
 type bySteps struct {
 	clock  func() time.Time
 	states map[string]algo.State
@@ -64,8 +64,8 @@ func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
 	}
 }
 
-// TestCalls sends Redis calls of several operations, with three versions of each limit, handles, and a clock that goes
-// back by exactly one span and by more. Each answer must equal the answer of the steps, applied one by one.
+// TestCalls sends Redis calls with several operations. They use three versions of each limit, handles, and a clock
+// that goes back by exactly one span and by more. Each answer must equal the answer of the steps, applied one by one.
 func TestCalls(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	for n := range *randomCalls {

@@ -22,19 +22,19 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// counting is a connection that measures branch coverage of the scripts. It makes the client send every script as
-// text, and runs a version with a counter around every condition.
+// counting is a connection that measures the branch coverage of the scripts. It makes the client send every script as
+// text, and instead runs a version with a counter around every condition.
 type counting struct {
 	redisstore.Conn
 
 	mu   sync.Mutex
 	ways map[string][2]bool // condition → was false, was true
-	// names maps each script's text to the server's name for its version with counters. Sending the text with each call
-	// would take longer than the call.
+	// names maps each script's text to the name that the server gave its version with counters. Sending that
+	// version's text with each call would take longer than the call.
 	names map[string]string
 }
 
-// returned matches the results that scripts return: the answers of several operations, and the answer of alone.lua.
+// returned lists the results that scripts return: the answers to several operations, and the answer of alone.lua.
 var returned = []string{"table.concat(out)", "reservations", `pack('>i8', now) .. (prior or '\0')`}
 
 var condition = regexp.MustCompile(`\b(if|elseif|while) (.+?) (then|do)\b`)
@@ -68,8 +68,8 @@ func (c *counting) load(ctx context.Context, body string) string {
 	return c.names[body]
 }
 
-// instrument adds the counters. A condition is identified by its text and the line before it, so that a part shared
-// by several scripts is counted once.
+// instrument adds the counters to a script. A condition is identified by its text and the line before it, so that a
+// part shared by several scripts is counted only once.
 func (c *counting) instrument(body string) string {
 	var out strings.Builder
 	out.WriteString("local _hits = {}\nlocal function _hit(id, v) _hits[#_hits + 1] = id .. (v and '1' or '0') return v end\n")
@@ -112,8 +112,8 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = r.List[0]
 }
 
-// TestLuaCoverage reports the number of branches that the suites take in the scripts' conditions. Each condition has
-// two branches.
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take. Each condition has two
+// branches.
 func TestLuaCoverage(t *testing.T) {
 	if raced.On {
 		t.Skip("the race detector does not see the scripts; make test runs this without it")
@@ -160,7 +160,7 @@ func TestLuaCoverage(t *testing.T) {
 	}
 }
 
-// staysOpen is a connection that several stores share.
+// staysOpen is a connection that several stores share. Closing a store does not close it.
 type staysOpen struct{ redisstore.Conn }
 
 func (staysOpen) Close() error { return nil }

@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A settlement fails and charges nothing if another program has replaced its mark with a hash.
+// TestSettlementFindsKeyOfOtherType checks that a settlement fails and charges nothing if another program has
+// replaced its mark with a hash.
 func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -38,7 +39,8 @@ func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	}
 }
 
-// If a server evicts the units of leases but not their expiry, the units are restored with an expiry.
+// TestEvictedUnitsExpire checks that if a server evicts the units of leases but not their expiry, the units are
+// restored with an expiry.
 func TestEvictedUnitsExpire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -62,8 +64,8 @@ func TestEvictedUnitsExpire(t *testing.T) {
 	}
 }
 
-// Merged allows detect a key of another type, whether or not their units would pass. MGET does not distinguish such a
-// key from an absent one.
+// TestMergedAllowFindsKeyOfOtherType checks that merged allows detect a key of another type, whether or not their
+// units would pass. MGET does not distinguish such a key from an absent one.
 func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

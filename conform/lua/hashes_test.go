@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// hashSizes returns the number of fields in each hash of states.
+// hashSizes returns the number of fields in each hash with states.
 func hashSizes(s *redistest.Server) (sizes []int64) {
 	keys, _ := s.MustDo("keys", "*/#*").([]any)
 	for _, key := range keys {
@@ -45,22 +45,22 @@ func takeEach(t *testing.T, store engine.Store, limit engine.Limit, from, to int
 	}
 }
 
-// Expired fields are swept, so that a hash does not grow with the number of keys ever used. States that still count are
-// kept.
+// TestExpiredFieldsAreSwept checks that expired fields are swept, so that a hash does not grow with the number of
+// keys ever used, and that states that still count are kept.
 func TestExpiredFieldsAreSwept(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4})
 	const stays, round = 1000, 10_000
 	long := rule.TokenBucket(rule.PerDay(1))
-	brief := [2]engine.Limit{ // their states have two lengths
+	brief := [2]engine.Limit{ // the states have two lengths
 		rule.TokenBucket(rule.Per(10, 100*time.Millisecond)), rule.TokenBucket(rule.Per(1<<32+1, 100*time.Millisecond)),
 	}
 	takeEach(t, store, long, 0, stays)
 	most := int64(0)
 	for n := range 6 {
 		takeEach(t, store, brief[n/3], (n+1)*round, (n+2)*round)
-		time.Sleep(2200 * time.Millisecond) // until all fields have expired
+		time.Sleep(2200 * time.Millisecond) // all fields expire in this time
 		sum := int64(0)
 		for _, size := range hashSizes(s) {
 			sum += size
@@ -79,8 +79,8 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	}
 }
 
-// A hash lives longer than all of its states, but not much longer, and its TTL is updated rarely. One long-lived
-// state keeps the whole hash.
+// TestHashLivesAsLongAsItsStates checks that a hash lives longer than all of its states, but not much longer, and
+// that its TTL is rarely updated. One long-lived state keeps the whole hash.
 func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -109,8 +109,8 @@ func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	}
 }
 
-// When the server is out of memory, no key of a call is charged, each answer reports the error, and existing states
-// still count.
+// TestFullMemoryFailsAllFields checks that when the server is out of memory, no key of a call is charged, each answer
+// reports the error, and existing states still count.
 func TestFullMemoryFailsAllFields(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -147,7 +147,8 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 	}
 }
 
-// An expired field that is not swept yet counts as absent: it is not found and has no TTL, and a reset deletes nothing.
+// TestExpiredFieldIsNoState checks that an expired field that has not been swept yet counts as absent: it is not
+// found, it has no TTL, and a reset deletes nothing.
 func TestExpiredFieldIsNoState(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -175,7 +176,8 @@ func TestExpiredFieldIsNoState(t *testing.T) {
 	}
 }
 
-// A server that evicts keys is rejected unless the operator accepts it, and a hash that is too large is reported.
+// TestCheckOfHashes checks that a server that evicts keys is rejected unless the operator accepts it, and that a hash
+// that is too large is reported.
 func TestCheckOfHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -203,8 +205,8 @@ func TestCheckOfHashes(t *testing.T) {
 	}
 }
 
-// The rights listed by Permissions are enough for the layout with hashes. If a right that only this layout needs is
-// missing, the error names it.
+// TestRightsOfHashes checks that the rights listed by Permissions are enough for the layout with hashes, and that the
+// error for a missing right that only this layout needs names it.
 func TestRightsOfHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

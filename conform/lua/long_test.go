@@ -16,14 +16,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Histories that are too long to read and write in one piece get the same decisions as with the Go steps.
+// TestLong checks that histories that are too long to read and write in one piece get the same decisions as from the
+// Go steps.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	long(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: testbed.Prefix(), Clock: clock.Now}), clock)
 }
 
-// long fills logs and windows of many segments, sends both stores the same operations, and compares all answers.
+// long fills logs, and windows with many segments. It sends both stores the same operations, and compares all
+// answers.
 func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -50,8 +52,9 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale checks that a give gets the same answer if it finds more than a thousand expired entries. A give by handle
-// that comes after as many live entries returns the oldest units, which admits no more than before.
+// manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired
+// entries. A give by handle that comes after as many live entries returns the oldest units, which admits no more
+// units than before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))
@@ -89,7 +92,8 @@ func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clo
 	clock.Advance(10 * time.Second)
 }
 
-// A running total near the largest integer that a double represents exactly restarts at 0, and nothing else changes.
+// TestTotalsStartAgain checks that a running total restarts at 0 when it is near the largest integer that a double
+// represents exactly, and that nothing else changes.
 func TestTotalsStartAgain(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
@@ -109,7 +113,7 @@ func TestTotalsStartAgain(t *testing.T) {
 	take(7)
 	clock.Advance(time.Millisecond)
 	take(5)
-	// The same state, with totals starting at 2^52: see docs/design/keys.md.
+	// The same state with totals that start at 2^52: see docs/design/keys.md.
 	state := []byte(s.Text("get", key))
 	for _, total := range []int{11, 24 + 8, 24 + 15 + 8} {
 		state[total] |= 0x10
@@ -161,7 +165,8 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 	}
 }
 
-// If a server evicts one of a concurrency limit's two keys, the limit is freed once, but never admits every holder.
+// TestEvictedLeases checks that if a server evicts one of a concurrency limit's two keys, the limit becomes free one
+// time, but never admits every holder.
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -193,7 +198,8 @@ func TestEvictedLeases(t *testing.T) {
 	}
 }
 
-// Known bug 25: an admitted call deletes all expired segments at once, and the totals of the other segments remain.
+// TestStaleSegments (known bug 25) checks that an admitted call deletes all expired segments at once, and that the
+// totals of the other segments remain.
 func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()

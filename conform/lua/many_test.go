@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestScriptsWriteManyKeys checks that existing states are written together on a server with MSETEX, that each key
-// outlives its state, but not by much, and that a lost right or a full server fails only the keys that it must.
+// TestScriptsWriteManyKeys checks that a server with MSETEX writes existing states together, that each key lives a
+// little longer than its state, and that a missing right or a full server fails only the keys that it must.
 func TestScriptsWriteManyKeys(t *testing.T) {
 	t.Parallel()
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
@@ -58,7 +58,7 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 		}
 	}
 	calls := func() string { return s.Text("info", "commandstats") }
-	s.Text("config", "resetstat") // without the probes of Check
+	s.Text("config", "resetstat") // drops the counts of Check's probes
 	take(59, "")
 	if strings.Contains(calls(), "cmdstat_msetex") {
 		t.Error("new keys are written together, which would overwrite a key of another type")
@@ -81,8 +81,8 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(56, "")
 }
 
-// liveAsLongAsAlone checks that keys written together whose windows end soon do not shorten the life of a new key that
-// the same call writes after them.
+// liveAsLongAsAlone checks a call that writes keys whose windows end soon together, and a new key after them. The
+// former must not shorten the life of the latter.
 func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -107,7 +107,7 @@ func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	clock.Advance(time.Hour - time.Second)
 	last := allow("new too", second)
 	take(allow("new", first), allow("old", first), allow("older", first), last)
-	const pad = time.Hour // of lua/prelude_replay.lua
+	const pad = time.Hour // the pad in lua/prelude_replay.lua
 	ms, _ := s.MustDo("pttl", store.Keys(&last)[0]).(int64)
 	if left := time.Duration(ms)*time.Millisecond - pad; left < time.Hour-time.Minute {
 		t.Errorf("the key of a window of 1h lasts for %s", left)

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Rates that other limiters do not enforce are exact. Starting from empty, exactly the rate's units pass in a whole
-// period, on either store, and each wait is exact to the µs.
+// TestRates checks that rates that other limiters do not enforce are exact. Starting from empty, exactly the rate's
+// units pass in a whole period on either store, and each wait is exact to the µs.
 func TestRates(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -48,7 +48,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// rateKey returns a separate subject for each limit, because limits with the same name share a counter.
+// rateKey returns a different key for each limit, because limits with the same name share a counter.
 func rateKey(limit engine.Limit) string {
 	if limit.Name() != engine.DefaultName {
 		return limit.Name()

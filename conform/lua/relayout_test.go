@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// relaid are limits whose states are moved, and a limit whose states are not.
+// relaid lists limits whose states are moved, and a limit whose states are not.
 var relaid = []engine.Limit{
 	rule.TokenBucket(rule.PerDay(100)),
 	rule.Pacer(rule.PerDay(100), rule.MaxQueue(100)),
@@ -32,10 +32,10 @@ var relaid = []engine.Limit{
 	rule.FixedWindow(rule.PerDay(algo.MaxUnits), rule.Named("large")),
 }
 
-// relaidKey returns a key. Some keys need escaping.
+// relaidKey returns the pattern of a key. Some keys need escaping.
 func relaidKey(i int) string { return []string{"user:%d", "{tag}%d", "a}%%7D%d", "/#%d"}[i%4] }
 
-// relaidOps returns operations on keys, cycling through the limits.
+// relaidOps returns operations on keys. It cycles through the limits.
 func relaidOps(kind engine.Kind, keys int) (ops []engine.Op) {
 	for i := range keys {
 		key := fmt.Sprintf(relaidKey(i), i)
@@ -48,7 +48,7 @@ func relaidOps(kind engine.Kind, keys int) (ops []engine.Op) {
 	return ops
 }
 
-// remaining runs operations and returns the remaining units of each.
+// remaining runs operations and returns the remaining units from each answer.
 func remaining(t *testing.T, url string, ops []engine.Op) (all []int64) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -69,8 +69,8 @@ func remaining(t *testing.T, url string, ops []engine.Op) (all []int64) {
 	return all
 }
 
-// Headgate relayout moves every state once, even if it is killed repeatedly: to hashes, to other hashes and back. In
-// between, servers refuse to start.
+// TestRelayout checks that headgate relayout moves every state exactly once, even if it is killed repeatedly: to
+// hashes, to other hashes and back. Until a move is complete, servers refuse to start.
 func TestRelayout(t *testing.T) {
 	t.Parallel()
 	const keys = 20_000
@@ -99,7 +99,7 @@ func TestRelayout(t *testing.T) {
 	}
 }
 
-// On a Cluster with shards, states stay within their slots.
+// TestRelayoutOnACluster checks that on a Cluster with shards, states stay within their slots.
 func TestRelayoutOnACluster(t *testing.T) {
 	t.Parallel()
 	const keys = 2000
@@ -132,7 +132,7 @@ func relayoutCommand(t *testing.T, url, to string) *exec.Cmd {
 	return c
 }
 
-// killedInside starts a move and kills it once the number of keys shows that some states were moved.
+// killedInside starts a move, and kills it when the number of keys shows that some states have been moved.
 func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	t.Helper()
 	size := func() int64 { n, _ := s.MustDo("dbsize").(int64); return n }
@@ -149,7 +149,7 @@ func killedInside(t *testing.T, s *redistest.Server, url, to string) {
 	}
 }
 
-// Stores with a different layout fail, both when they are opened and while they run.
+// TestLayoutsAgree checks that stores with a different layout fail, both when they are opened and while they run.
 func TestLayoutsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -20,7 +20,8 @@ import (
 // redisSteps is the number of steps for each algorithm on each deployment of Redis.
 var redisSteps = flag.Int("redis-steps", raced.Size(1000, 100), "differential steps an algorithm, deployment and client")
 
-// auditedSteps is the longest run whose keys are checked after each step. The check takes longer than the step.
+// auditedSteps is the maximum length of a run whose keys are checked after each step. The check takes longer than the
+// step.
 const auditedSteps = 10_000
 
 // TestScripts compares the scripts with exact answers, with the Go steps in calls of many operations, and with the
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// replayVectors replays the exact answers of testdata/vectors.
+// replayVectors replays the exact answers in testdata/vectors.
 func replayVectors(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/vectors/*.json")

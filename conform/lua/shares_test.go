@@ -18,18 +18,19 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestSharesDifferential uses many keys of fair-share limits, in calls of many operations.
+// TestSharesDifferential uses many keys of fair-share limits, in calls with many operations.
 func TestSharesDifferential(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	for seed := range uint64(raced.Size(6, 3)) { // one for each burst with the race detector
+	for seed := range uint64(raced.Size(6, 3)) { // with the race detector, one for each burst
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
 		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
 	}
 }
 
-// TestShareInItsPlace checks that a key or its group is not found at a wrong offset where its bytes span two entries.
+// TestShareInItsPlace checks that a key or its group is not found at a wrong offset, where the same bytes span two
+// entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -45,7 +46,7 @@ func TestShareInItsPlace(t *testing.T) {
 	state.Write([]byte{0, 0, 0, 0, 0, 0, 10}) // 10 tokens are missing
 	state.Write(make([]byte, 7))
 	state.Write([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0x86, 0xa0}[:6])
-	state.Write([]byte{0, 0, 0, 0, 1, 0x86, 0xa0}) // of 1 in 100 ms
+	state.Write([]byte{0, 0, 0, 0, 1, 0x86, 0xa0}) // 1 token per 100 ms
 	write(uint32(3 << 20))
 	for range 2 { // the bytes of ann span both entries
 		state.Write(append(make([]byte, 8), own[:4]...))

@@ -12,10 +12,10 @@ import (
 )
 
 // borrowed repeats the cases with operations whose memory is overwritten after each call. The memory store's tests
-// always repeat them.
+// always do this.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
-// TestStore runs all cases of a store and checks the keys after every call.
+// TestStore runs all cases for stores, and checks the keys after every call.
 func TestStore(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		audited := func(t *testing.T, now func() time.Time) engine.Store {

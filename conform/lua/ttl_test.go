@@ -17,11 +17,11 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// pad is the time that a key outlives its state: see lua/prelude.lua.
+// pad is how much longer a key lives than its state: see lua/prelude.lua.
 const pad = 100 * time.Millisecond
 
-// A key's TTL is the time until its state is equivalent to no state, rounded up to milliseconds, plus the pad, whether
-// the key is requested alone or with others. MONITOR shows the TTLs that are set.
+// TestKeysLiveLongEnough checks that a key's TTL is the time until its state is equivalent to no state, rounded up to
+// milliseconds, plus the pad, whether the key is in a call alone or with others. MONITOR shows the TTLs that are set.
 func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -78,7 +78,7 @@ func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string)
 	return heard
 }
 
-// Keys of one call with different lifetimes have different TTLs.
+// TestKeysOfACallHaveTheirOwnTTL checks that keys in one call with different lifetimes get different TTLs.
 func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -101,7 +101,8 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	}
 }
 
-// The record of the returns to a bucket lasts until a bucket without the returns would be full.
+// TestReturnsLiveLongEnough checks that the record of the units returned to a bucket lasts until the bucket would be
+// full without these returns.
 func TestReturnsLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
