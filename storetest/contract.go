@@ -19,7 +19,7 @@ func op(kind engine.Kind, key string, limit engine.Limit, cost int64, id string)
 	return engine.Op{Kind: kind, Space: "storetest", Key: key, ID: id, Charges: []engine.Charge{{Limit: limit, Cost: cost}}}
 }
 
-// runLeases checks concurrency limits: permits expire, and each can be released only one time.
+// runLeases checks concurrency limits: permits expire, and each can be released only once.
 func runLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

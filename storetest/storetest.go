@@ -72,7 +72,7 @@ type scenario struct {
 	steps []step
 }
 
-// step is one operation, which follows after the clock has been moved.
+// step is one operation. The clock is moved before it.
 type step struct {
 	after  time.Duration // negative if the clock is set back
 	kind   engine.Kind

@@ -14,7 +14,7 @@ var (
 )
 
 // together has the cases with many operations on one key at one instant. A store may read and write the state only
-// one time for all of them.
+// once for all of them.
 var together = []scenario{
 	{
 		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",

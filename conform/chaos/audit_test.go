@@ -261,8 +261,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSamplesHaveAnOrder checks that a history of takes is linearizable only if each unit was charged one time and
-// each peek reflects the charges before it.
+// TestSamplesHaveAnOrder checks that a history of takes is linearizable only if each unit was charged exactly once
+// and each peek reflects the charges before it.
 func TestSamplesHaveAnOrder(t *testing.T) {
 	at := func(client int, from, to int64, peek, allowed bool, remaining int64) porcupine.Operation {
 		return porcupine.Operation{ClientId: client, Input: take{peek}, Call: from, Output: stood{allowed, remaining}, Return: to}

@@ -19,8 +19,8 @@ type charge struct {
 // denials checks that every denial was justified. It counts all units that may have been charged, so any doubt counts
 // in favour of the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
-	// Some limits cannot be checked. Prefetched units of leased limits count as spent, the queues of pacers and warm-up
-	// limits move, and of several windows another one may have denied.
+	// Some limits cannot be checked. Prefetched units of leased limits count as spent, the queues of pacers and
+	// warm-up limits move, and a limit with several windows may have denied because of another window.
 	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
 		return
 	}

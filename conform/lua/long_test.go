@@ -165,8 +165,8 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 	}
 }
 
-// TestEvictedLeases checks that if a server evicts one of a concurrency limit's two keys, the limit becomes free one
-// time, but never admits every holder.
+// TestEvictedLeases checks that if a server evicts one of a concurrency limit's two keys, the limit becomes free
+// once, but never admits every holder.
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})

@@ -138,8 +138,8 @@ func (g *log) spend(c int64) {
 	g.entries = dropOldest(g.entries, units(g.entries)-MaxLogUnits)
 }
 
-// deny adds c units now and keeps the newest L units (rule 4). With several windows, L is the largest limit. If there
-// were more units before, as many as there were are kept.
+// deny adds c units now and keeps the newest L units (rule 4). With several windows, L is the largest limit. If more
+// units counted before, that many are kept instead.
 func (g *log) deny(c, _ int64) {
 	most := max(g.limit.largest(), units(g.live(g.span)))
 	g.spend(c)

@@ -121,7 +121,8 @@ func TestThreeASecond(t *testing.T) {
 	}
 }
 
-// TestTwoBucketsOfADay (bug 7) has two segments, with requests one second after the previous segment was full.
+// TestTwoBucketsOfADay (bug 7) checks a limit whose window overlaps two segments, one second after the previous
+// segment was full.
 func TestTwoBucketsOfADay(t *testing.T) {
 	limits := []Limit{{Algorithm: SlidingWindow, Limit: 150_000, WindowUS: day, Segments: 1, Variant: Weighted}}
 	runTable(t, "7", limits, []try{

@@ -43,8 +43,8 @@ func mayOperate(r *http.Request) bool {
 	return !guarded || u.MayOperate()
 }
 
-// guard refuses calls unless they have a user with the right to read, and calls sent by another site's web page. The
-// page's own files need no user.
+// guard refuses calls that do not come from a user with the right to read, and calls sent by another site's web page.
+// The files of the operators' page need no user.
 type guard struct {
 	users *users.File // nil lets every caller administer
 	wrong func(client string)

@@ -154,7 +154,7 @@ func (a *api) newChange(c *adminapi.NewChange) (change policies.Change, err erro
 }
 
 // changedKey returns the key that a change is for, or "" for the policy itself. An explicit empty key is an error,
-// because the intended key is unknown and the policy was not meant.
+// because the caller meant some key, and not the policy itself.
 func changedKey(key *string) (string, error) {
 	switch {
 	case key == nil:

@@ -7,7 +7,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// oldNames logs each former name that a client or file uses, one time. docs/upgrading.md lists the former names.
+// oldNames logs each former name the first time that a client or file uses it. docs/upgrading.md lists the former
+// names.
 type oldNames struct {
 	logger *slog.Logger
 	logged sync.Map // former names

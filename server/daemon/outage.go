@@ -15,9 +15,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// recoveryTime is how long a store must answer without a failure before an outage ends that began less than
-// recoveryTime after another one. A full store, or a Cluster with some nodes away, alternates between failing and
-// answering.
+// recoveryTime applies to an outage that began less than recoveryTime after another one: the store must then answer
+// for this long without a failure before the outage ends. A full store, or a Cluster with some nodes away, alternates
+// between failing and answering.
 const recoveryTime = time.Second
 
 // outage logs one line when the store fails and one when it answers again. It implements [service.Watcher]. A store

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
-// TestTLS checks that every listener accepts TLS clients that have a certificate, also over HTTP/2, and rejects
+// TestTLS checks that every listener accepts TLS clients that have a certificate, including over HTTP/2, and rejects
 // others. The connections are counted.
 func TestTLS(t *testing.T) {
 	files := tlstest.New(t)

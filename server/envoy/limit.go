@@ -126,7 +126,7 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	return limit, nil
 }
 
-// settings returns the further settings for a limit with the algorithm.
+// settings returns the limit's further settings, for the given algorithm.
 func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) {
 	for _, field := range slices.Sorted(maps.Keys(s.more)) {
 		if !a.Has(field) {
@@ -147,8 +147,8 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 // plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
-// rateAlgorithms lists the algorithms that a rule can name. The others cannot be used here: a pacer delays requests,
-// which Envoy cannot do, a concurrency limit needs a release, and a penalty counts the denials of other limits.
+// rateAlgorithms lists the algorithms that a rule can name. The others cannot be used here. A pacer delays requests,
+// which Envoy cannot do. A concurrency limit needs a release, and a penalty counts the denials of other limits.
 var rateAlgorithms = slices.DeleteFunc(algo.Algorithms(), func(a algo.Algorithm) bool {
 	return a.Paces() || a.Holds() || a.Punishes() || a.Constant()
 })

@@ -28,7 +28,7 @@ type clientBody struct {
 	// which the upstream accepts no bytes does not count.
 	minBytes, received int64
 	waited             time.Duration
-	messages           *frames      // of a gRPC call over HTTP/2, or nil
+	messages           *frames      // for a gRPC call over HTTP/2, or nil
 	slow               atomic.Int64 // total in ns
 
 	mu    sync.Mutex

@@ -78,7 +78,7 @@ func TestAnswersWithoutTheBody(t *testing.T) {
 			if status != c.want || connection != "close" || rest != io.EOF {
 				t.Errorf("%d, connection %q, then %v; want %d, and the connection closed", status, connection, rest, c.want)
 			}
-			if took > 10*time.Second { // 50 ms on an idle machine
+			if took > 10*time.Second { // it takes 50 ms on an idle machine
 				t.Errorf("the answer took %v", took)
 			}
 		})

@@ -19,7 +19,7 @@ type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
 	client    netip.Addr  // for the share of requests; the zero Addr on a Unix socket
-	body      *clientBody // nil without a body
+	body      *clientBody // nil if there is no body
 	upstream  *upstream
 	requests  [1]decide.Request
 	responses [1]decide.Response

@@ -80,8 +80,8 @@ var describing = []string{
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
 
-// isProxys reports whether proxies write a header: one that describes the client, or has the trace or the id of a
-// request.
+// isProxys reports whether a header is one that proxies write, because it describes the client or contains a
+// request's trace or id.
 func isProxys(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(name)
 	return strings.HasPrefix(name, "X-B3-") || slices.Contains(tracing, name) || describes(name)

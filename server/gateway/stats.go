@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// counters counts for the whole gateway.
+// counters holds the counts for the whole gateway.
 type counters struct {
 	full, inFlightOver, waitingOver  atomic.Uint64
 	waited, left, queueFull          atomic.Uint64

@@ -38,7 +38,7 @@ const (
 	maxMessage     = 1 << 20
 	maxHeader      = 16 << 10
 	connectTimeout = 10 * time.Second
-	// pingEvery is the interval between the server's pings on an idle connection, and minPing the minimum interval
+	// pingEvery is the interval between the server's pings on an idle connection. minPing is the minimum interval
 	// between a client's pings.
 	pingEvery = time.Minute
 	minPing   = 5 * time.Second

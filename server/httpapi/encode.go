@@ -19,7 +19,7 @@ import (
 type decision struct {
 	Allowed   bool   `json:"allowed"`
 	Policy    string `json:"policy,omitempty"`
-	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with the field first
+	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with "first"
 	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
 	Limit     *int64 `json:"limit,omitempty"`     // omitted if no limit applies
 	Remaining *int64 `json:"remaining,omitempty"` // omitted if no limit applies

@@ -25,8 +25,8 @@ type listed struct {
 	Detail      string
 }
 
-// TestReserveCharges checks that several charges, including a permit, are reserved and renewed together, and settled
-// one time with the actual units of each.
+// TestReserveCharges checks that several charges, including a permit, are reserved and renewed together, and can be
+// settled only once, with the actual units of each.
 func TestReserveCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

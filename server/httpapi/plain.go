@@ -13,7 +13,7 @@ import (
 // writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all other bodies and answers, and all
 // errors.
 
-// plainFields parses a plain body: an object with policy, key and cost, each at most one time, whose strings are
+// plainFields parses a plain body: an object with policy, key and cost, each at most once, whose strings are
 // printable ASCII without escapes. ok is false for any other body.
 func plainFields(data []byte) (f requestFields, ok bool) {
 	p := plainReader{rest: data}

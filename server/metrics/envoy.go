@@ -75,8 +75,8 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 // labels holds the values of seriesLabels.
 type labels [3]string
 
-// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping does. Of
-// four or more parts it drops the last one, so rules that differ only in that part are counted together. In
+// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping does. If
+// there are four or more parts it drops the last one, so rules that differ only in that part are counted together. In
 // envoyproxy/ratelimit, a name with three parts has no labels but a longer metric name; here it has key2.
 func labelsOf(name string) (of labels) {
 	parts := strings.Split(name, ".")

@@ -96,7 +96,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade activates policies from another source than the file, replacing the previous ones from there.
+// SetMade activates policies that come from a source other than the file. They replace those from the previous call.
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,7 +236,7 @@ func (m *Manager) reload(ctx context.Context) error {
 	return nil
 }
 
-// apply activates a file with the changes on top. Incompatible changes are omitted, and logged one time.
+// apply activates a file with the changes on top. It omits incompatible changes, and logs each of them only once.
 func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	now := m.config.Now()
 	live := make([]Change, 0, len(m.changes))

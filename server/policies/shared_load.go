@@ -58,8 +58,8 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names of the changes made after the first made changes, or nil if the head no longer lists them
-// all.
+// since returns the names of the changes after the first ones, whose number is made. It returns nil if the head no
+// longer lists all of them.
 func (h *head) since(made int64) []string {
 	n := h.Made - made
 	if made == 0 || n < 0 || n > int64(len(h.Recent)) {

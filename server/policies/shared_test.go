@@ -76,8 +76,8 @@ func coordinator(t *testing.T) engine.Coordinator {
 }
 
 // TestServersAgree lets servers make changes at random, on a store whose calls fail at random and that loses its data
-// one time. In the end the servers agree: each change is the last one that was reported as stored, or one with an
-// unknown outcome.
+// at some point. In the end the servers agree: each change is the last one that was reported as stored, or one with
+// an unknown outcome.
 func TestServersAgree(t *testing.T) {
 	for seed := range uint64(9) {
 		synctest.Test(t, func(t *testing.T) {

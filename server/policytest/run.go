@@ -96,7 +96,7 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	return got.mismatches(s)
 }
 
-// call makes a step's request one time.
+// call makes a single request for a step.
 func (r *runner) call(ctx context.Context, s *Step) answer {
 	request := decide.Request{}
 	if s.http != nil {

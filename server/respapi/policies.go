@@ -99,8 +99,8 @@ func ofUnits(err error) error {
 	return &service.Error{Code: decided.Code, Field: units.Field, Err: &units}
 }
 
-// appendSix appends an array of CL.THROTTLE's five integers and the delay in ms. If the policy has the field first,
-// the limit that was charged follows.
+// appendSix appends an array of CL.THROTTLE's five integers and the delay in ms. For a policy with "first", the
+// charged limit follows.
 func appendSix(dst []byte, r *decide.Response) []byte {
 	if r.Paid == "" {
 		return appendSixOf(dst, 6, r)

@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error for the charge with the given index, of a request with several charges. It names the
-// charge.
+// OfCharge returns the error for one charge of a request with several charges. place is the charge's index. The error
+// names the charge.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)

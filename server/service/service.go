@@ -196,7 +196,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
-			own, end := bounded(ctx, s.config.Deadline) // reading the secret does not use the time for the decision
+			own, end := bounded(ctx, s.config.Deadline) // reading the secret does not reduce the time for the decision
 			defer end()
 			return s.signer(own)
 		}

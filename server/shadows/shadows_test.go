@@ -119,7 +119,7 @@ policies:
 }
 
 // TestShadowAmongOtherLimits checks that a looser shadow does not allow requests that another limit denies, and that
-// a policy that has only shadows counts each request one time, however many limits it has.
+// a policy that has only shadows counts each request only once, however many limits it has.
 func TestShadowAmongOtherLimits(t *testing.T) {
 	w := newWorld(t)
 	w.load(`

@@ -70,7 +70,7 @@ type requests struct {
 	event  func(i int, counts int64) *topkeys.Event
 }
 
-// count counts n requests of a call, and the denied ones among them. Each appears in a timeline one time.
+// count counts n requests of a call, and the denied ones among them. Each request appears only once in a timeline.
 func (t *Tracker) count(at time.Time, n int, r requests) {
 	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)

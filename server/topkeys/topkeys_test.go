@@ -124,7 +124,7 @@ func TestCountsOnlyTakes(t *testing.T) {
 	}
 }
 
-// TestCountsEachCharge checks that a request with several keys counts one time for each, and that its denial counts
+// TestCountsEachCharge checks that a request with several keys counts once for each key, and that its denial counts
 // only for the keys that caused it.
 func TestCountsEachCharge(t *testing.T) {
 	tracker := topkeys.New()

@@ -93,7 +93,7 @@ type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
 	unknown  *User             // the user default, or nil
-	former   map[string]string // the rights under former names, with the current names
+	former   map[string]string // former names of rights in the file → current names
 	text     [sha256.Size]byte // the hash of the file
 }
 

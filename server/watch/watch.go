@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// quiet is the time without further changes before a change is reported, because an editor, or a copy of many
-	// files, changes a directory in several steps.
+	// quiet is how long there must be no further change before a change is reported, because an editor, or a copy of
+	// many files, changes a directory in several steps.
 	quiet = 100 * time.Millisecond
 	// longest is the maximum time that a report waits for quiet.
 	longest = time.Second

@@ -134,7 +134,7 @@ func TestManyWritesAreOneReport(t *testing.T) {
 }
 
 // TestConfigMap updates a file like Kubernetes does: it writes new files into a new directory, and renames the link
-// ..data, through which the link of each file leads.
+// ..data. The link of each file leads through ..data.
 func TestConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	version := func(name, text string) {

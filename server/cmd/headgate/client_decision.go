@@ -18,10 +18,10 @@ type decision struct {
 	RetryAfter json.RawMessage `json:"retry_after_s,omitempty"`
 	ResetAfter int64           `json:"reset_after_s"`
 	Delay      int64           `json:"delay_ms"`
-	Paid       string          `json:"paid,omitempty"` // the charged limit of a policy with the field first
+	Paid       string          `json:"paid,omitempty"` // the charged limit of a policy with "first"
 }
 
-// readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with the field first, the charged limit.
+// readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the charged limit.
 func readDecision(v wire.Value) (clientAnswer, error) {
 	if len(v.Items) < 6 || len(v.Items) > 7 {
 		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))

@@ -77,8 +77,7 @@ func writeReport(path string, p *report.Page) error {
 	return writeFile(path, []byte(m.Text))
 }
 
-// writeFile writes a file that other users may read, because it contains data from a log, but no secrets of this
-// program.
+// writeFile writes a file that other users may read. It contains data from a log, but no secrets of this program.
 func writeFile(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // see above
 }

@@ -13,7 +13,7 @@ type ProtocolError struct {
 // ERR.
 func (e *ProtocolError) Error() string { return "Protocol error: " + e.Reason }
 
-// Fixed reasons are created one time, so that a flood of bad input causes no allocations.
+// Fixed reasons are created in advance, so that a flood of bad input causes no allocations.
 var (
 	errBulkLength      = &ProtocolError{"invalid bulk length"}
 	errBulkHeader      = &ProtocolError{"too big bulk count string"}

@@ -90,7 +90,7 @@ func (r *Reader) parse() {
 	}
 }
 
-// fill makes room in the buffer and reads one time. It is called when the buffer has no complete command.
+// fill makes room in the buffer and performs a single read. It is called when the buffer has no complete command.
 func (r *Reader) fill() {
 	r.makeRoom()
 	if r.err != nil {

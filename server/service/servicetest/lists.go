@@ -30,7 +30,7 @@ func LimitsText(binding int, texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// limitsOf returns LimitsText of a response.
+// limitsOf returns the LimitsText of a response.
 func limitsOf(r *decide.Response) string {
 	if len(r.Limits) == 0 || r.Limits[0].Items == nil {
 		return ""

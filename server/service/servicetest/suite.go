@@ -113,7 +113,7 @@ type Answer struct {
 	LeaseMillis int64
 	// Limits has the answer for each limit of several charges: see LimitsText.
 	Limits string
-	// Paid is the charged limit of a policy that has the field first.
+	// Paid is the charged limit of a policy with "first".
 	Paid string
 }
 
