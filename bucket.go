@@ -7,28 +7,28 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TokenBucket is a limit that holds up to Burst tokens and refills at the rate. The same function of time has two other
-// names. As a leaky-bucket meter, it is a bucket of capacity Burst that leaks at the rate, and its level is Limit −
-// Remaining of a [Decision]. As GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, it
-// has a burst tolerance of Burst − 1. For the leaky bucket that queues and delays callers, use [Pacer].
+// TokenBucket is a limit that holds up to Burst tokens and refills at Rate. The same algorithm has two other names. A
+// leaky bucket used as a meter has capacity Burst and leaks at Rate; its level is Limit − Remaining of a [Decision].
+// GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, has a burst tolerance of Burst − 1.
+// For a leaky bucket that queues and delays callers, use [Pacer].
 //
-// An idle key can spend a whole burst at once. Any span of length x admits at most Burst + x·count/period units: with
-// 100 a second and burst 20, at most 120 in any second. With the default burst, a period can admit up to 2·count; set
-// a smaller burst to lower that.
+// An idle key can spend a whole burst at once. Any time span x admits at most Burst + x·count/period units. With 100 a
+// second and burst 20, that is 120 in any second. With the default burst, a period can admit up to 2·count; set a
+// smaller burst to lower this bound.
 type TokenBucket struct {
 	// Rate is the refill rate.
 	Rate Rate
 	// Burst is the number of units that an idle key can spend at once: 1 to 281474976710655, by default the rate's
 	// count.
 	Burst int64
-	// Debt is the maximum overdraft of the bucket in units: 0 to 281474976710655. While the bucket is
-	// not empty, a large cost passes at once, and later callers wait until the debt is refilled.
+	// Debt is the number of units by which the bucket can be overdrawn: 0 to 281474976710655. While the bucket is not
+	// empty, a large cost passes at once. Later callers wait until the debt is refilled.
 	Debt int64
 	// NextPays lets a request pass regardless of its cost, once no earlier cost is outstanding. Its cost delays the
 	// next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
-	// after 0, 1 and 11 s. A cost that takes over 100 years to refill never passes.
+	// after 0, 1 and 11 s. A cost that would take over 100 years to refill never passes.
 	NextPays bool
-	// Min and Max make the rate adapt between these counts per period. Policy files call this limit adaptive-rate. The
+	// Min and Max let the rate adapt between these counts per period. Policy files call this limit adaptive-rate. The
 	// rate starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests
 	// reported by [Policy.Outcome] have failed. Otherwise, it rises by a 64th if at least three quarters of the rate
 	// were used. Each change needs 10 reports and applies to all processes that share the store. Min is 1 to Rate, Max
@@ -43,11 +43,11 @@ type TokenBucket struct {
 	MaxPause time.Duration
 	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first. Policy files call this
 	// limit guaranteed-rate. With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the
-	// second, whose ceiling is 500, and nothing to the third. Requests of a class within its guarantee always pass. The
-	// unused part of a guarantee is lent to the others. A class also has a burst of its own, by default half of its
-	// part of Burst; "700:100" sets it. The limits of the classes differ only in their Rank and share one bucket, so
-	// policies of one name with different ranks divide it. Guarantees cannot be combined with Debt, NextPays, Min or
-	// Max.
+	// second, whose ceiling is 500, and nothing to the third. A class's requests always pass while they are within its
+	// guarantee. The unused part of a guarantee is lent to the other classes. A class also has its own burst, by
+	// default half of its part of Burst; "700:100" sets it. The limits of the classes differ only in their Rank and
+	// share one bucket, so policies with the same name and different ranks divide it. Guarantees cannot be combined
+	// with Debt, NextPays, Min or Max.
 	Guarantees string
 	// Rank is the class of the policy's requests: 1 is the most important. By default it is the last.
 	Rank int
@@ -83,7 +83,7 @@ type Pacer struct {
 	// MaxQueue is the maximum number of units that may wait: up to 281474976710655. A request that would make the
 	// queue longer is denied.
 	MaxQueue int64
-	// Burst is the number of units of an idle key that leave without a delay, by default 1.
+	// Burst is the number of units that an idle key can use without a delay, by default 1.
 	Burst int64
 	// NextPays has the same meaning as in [TokenBucket].
 	NextPays bool
@@ -98,7 +98,7 @@ func (p Pacer) rule() engine.Limit {
 // WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as long
 // as the rate implies to refill the first token, and less for each later one, until it is warm. If the limit is used at
 // its allowed rate, warming up takes the time Over. A warm limit that has been full for more than a quarter of that
-// time cools down: by the number of tokens that it would have refilled in the time since it was full.
+// time cools down by the number of tokens that it would have refilled since it became full.
 //
 // With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's RateLimiter.
 type WarmUp struct {
@@ -132,11 +132,11 @@ type FairShare struct {
 	Burst int64
 	// Weight is a key's weight, 1 to 100, by default 1. While two keys both ask for more than they get, a key of weight
 	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
-	// policies of one name with different weights divide it among their keys.
+	// policies with the same name and different weights divide it among their keys.
 	Weight int
-	// Nested divides the limit among groups of keys, and each group's part among its keys. The group of a key is its
-	// first part: acme of Key("acme", "alice"). A key of one part that contains a colon, such as an IPv6 address, would
-	// be put into a wrong group.
+	// Nested divides the limit among groups of keys, and each group's part among its keys. A key's group is its first
+	// part, such as acme in Key("acme", "alice"). A single-part key that contains a colon, such as an IPv6 address,
+	// would be put into the wrong group.
 	Nested bool
 	// Name is the limit's name: see [Limit].
 	Name string

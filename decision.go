@@ -37,12 +37,11 @@ type Decision struct {
 	Binding Binding
 	// Limits has the outcome of each limit, in the order of the request. It is nil if the request has only one limit.
 	Limits []engine.LimitOutcome
-	// Paid is the name of the limit that was charged by a policy with choices ([Policy.First]).
+	// Paid is the name of the limit that a policy with choices ([Policy.First]) charged.
 	Paid string
 	// At is the time of the decision on the store's clock.
 	At time.Time
-	// Promise describes how the decision was made, and how far it can exceed the limit at most, in units: 0
-	// when exact.
+	// Promise states how the decision was made, and by how many units at most it can exceed the limit: 0 when exact.
 	Promise engine.Promise
 }
 
@@ -52,14 +51,16 @@ type Binding struct {
 	Index int
 	// Policy is the name of the limit's policy.
 	Policy string
-	// Name is the limit's name, its position if it has none in a policy of several, or "default".
+	// Name is the limit's name. For an unnamed limit it is "default", or the limit's position in a policy with several
+	// limits.
 	Name string
-	// Rate is the limit's rate as written, or the window that decided, such as 5/1m. A concurrency limit has a count
-	// and no period. For an adapting rate it is the rate in force, in whole units.
+	// Rate is the limit's rate as written, such as 5/1m. If the limit has several windows, it is the rate of the window
+	// that decided. A concurrency limit has a count and no period. For an adapting rate it is the rate in force, in
+	// whole units.
 	Rate Rate
 	// Version is the number of times that an adapting rate has changed since its state began. It is 0 for other limits.
 	Version int64
-	// Earlier is how much earlier than [Decision].ResetAfter the deciding window is full again. It is non-zero only for
+	// Earlier is how much sooner than [Decision].ResetAfter the deciding window is full again. It is non-zero only for
 	// a [SlidingLog] with several windows, where ResetAfter belongs to the longest window.
 	Earlier time.Duration
 }

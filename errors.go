@@ -9,20 +9,21 @@ import (
 
 // The errors that callers match with [errors.Is]. A denial is not an error: it is a [Decision].
 var (
-	// ErrInvalid is matched by the error for a limit that cannot be built, or for a key, a cost or a request that no
-	// store can decide. Nothing was changed. The error is an [*engine.InputError], which names the field, its value and
-	// the accepted values.
+	// ErrInvalid matches every error caused by invalid input: a limit that cannot be built, or a key, a cost or a
+	// request that no store can decide. Nothing was changed. The error is an [*engine.InputError], which names the
+	// field, its value and the accepted values.
 	ErrInvalid = engine.ErrInvalid
 	// ErrDenied matches every [DeniedError].
 	ErrDenied = errors.New("headgate: denied")
-	// ErrStoreUnavailable means that the decision is not known: the store did not answer,
-	// or could not take the key.
+	// ErrStoreUnavailable means that the decision is not known, because the store did not answer or could not take the
+	// key.
 	ErrStoreUnavailable = engine.ErrStoreUnavailable
-	// ErrOutcomeUnknown means that a request may or may not have been charged: its answer
-	// was lost. Such an error also matches ErrStoreUnavailable.
+	// ErrOutcomeUnknown means that a request may or may not have been charged, because its answer was lost. Such an
+	// error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = engine.ErrOutcomeUnknown
-	// ErrNotReplicated means that a request was charged, but fewer replicas than [WithReplicas] requires had the charge
-	// in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and ErrStoreUnavailable.
+	// ErrNotReplicated means that a request was charged, but fewer replicas than [WithReplicas] requires received the
+	// charge in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and
+	// ErrStoreUnavailable.
 	ErrNotReplicated = engine.ErrNotReplicated
 	// ErrClosed is returned by every verb after Close.
 	ErrClosed = engine.ErrClosed
@@ -31,7 +32,7 @@ var (
 	ErrEnded = errors.New("headgate: the permit or reservation has ended")
 )
 
-// endedUnless returns err. Without an error it returns ErrEnded if the store no longer has the permit or reservation.
+// endedUnless returns err, or ErrEnded if err is nil and the store no longer has the permit or reservation.
 func endedUnless(has bool, err error) error {
 	if err == nil && !has {
 		return ErrEnded

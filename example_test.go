@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A whole program: five replies a minute for each user.
+// A complete program: five replies a minute for each user.
 func Example() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -91,7 +91,7 @@ func ExampleSemaphore_TryAcquire() {
 	// working: false
 }
 
-// A policy with an invalid limit returns the error from every verb, and allows nothing.
+// If a limit is invalid, every verb of its policy returns the error, and nothing is allowed.
 func ExampleLimiter_Policy() {
 	limiter := headgate.New()
 	defer limiter.Close()

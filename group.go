@@ -26,14 +26,14 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 }
 
 // First returns a copy of the policy that charges only the first of its limits that has room, in one atomic step. A
-// request is denied if no limit has room; its RetryAfter is the shortest of their waits. [Decision.Paid] names the
-// limit that paid. A reservation settles on that limit.
+// request is denied if no limit has room; its RetryAfter is then the shortest of the limits' waits. [Decision.Paid]
+// names the limit that paid. A reservation settles on that limit.
 //
 // AtMost and Give return errors, because they cannot tell which limit to change. Concurrency limits and limits with
-// CountDenied are errors too. On a Cluster, all limits of a key are on one slot. If a list of charges has other keys
-// too, put the same text in braces into all keys.
+// CountDenied also cause errors. On a Cluster, all limits of a key are in one slot. If a list of charges has other keys
+// too, give all of its keys the same text in braces.
 //
-// With 1000 requests a month and 50 credits that do not refill, request 1001 of a month costs a credit.
+// With 1000 requests a month and 50 credits that do not refill, the 1001st request of a month costs a credit.
 func (p *Policy) First() *Policy {
 	first := *p
 	first.firstPays, first.bound = true, nil
@@ -42,11 +42,11 @@ func (p *Policy) First() *Policy {
 }
 
 // Leaving returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to 99, to
-// other requests: after a request of the class, at least ⌈percent of each capacity⌉ units must remain. Both policies
+// other requests: after each request of the class, at least ⌈percent of each capacity⌉ units must remain. Both policies
 // count the same units, and the bound of each limit does not change. In decisions of the returned policy, Remaining is
 // the number of units left for the class.
 //
-// Every verb returns an error if some limit would have no unit left for the class, is a pacer, or has NextPays
+// If some limit would have no unit left for the class, is a pacer, or has NextPays, every verb returns an error
 // ([Policy.Err]).
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % is denied while fewer than 20 units would remain.

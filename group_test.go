@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// While a lower class sends 20 times the rate, the higher class gets 0.9 of the limit without a denial, and the limit
-// is fully used. docs/classes.md describes this case.
+// While a lower class sends 20 times the rate, the higher class gets 90 % of the limit without a denial, and the
+// limit is fully used. docs/classes.md describes this case.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
 	interactive := operate.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))

@@ -60,5 +60,5 @@ func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Dur
 func (p *Permit) giveUp(ctx context.Context) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
-	_ = p.Release(own) // if that fails, the units are free after the lease time
+	_ = p.Release(own) // if this fails, the units become free after the lease time
 }

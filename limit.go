@@ -9,9 +9,9 @@ import (
 
 // Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
 // [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks
-// its limits: see [Policy.Err]. To limit the units held at the same time use a [Concurrency].
+// its limits: see [Policy.Err]. To limit the units held at the same time, use a [Concurrency].
 //
-// Every limit can have a Name, 1 to 64 bytes. It is part of the key's counter name and appears in denials. In a policy
+// Every limit can have a Name of 1 to 64 bytes. It is part of the counter's name, and appears in denials. In a policy
 // with several limits, unnamed limits are named 1, 2, … by position, so each has its own counter.
 type Limit interface {
 	rule() engine.Limit
@@ -50,8 +50,8 @@ type Concurrency struct {
 	// key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any unit is
 	// free.
 	Fair bool
-	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight 1
-	// while both want more. It needs Fair. Semaphores of one name with different weights divide the same units.
+	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight
+	// 1 while both want more. It needs Fair. Semaphores with the same name and different weights divide the same units.
 	Weight int
 }
 
@@ -63,7 +63,7 @@ func (c Concurrency) rule() engine.Limit {
 	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
 }
 
-// build returns an engine limit. It drops settings that the caller left zero, so that they have their defaults.
+// build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply.
 func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
 	given := settings[:0]
 	for _, s := range settings {

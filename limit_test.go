@@ -136,7 +136,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	}
 }
 
-// Texts that people often try first get an error with the right form (includes known bug 54).
+// The error for a common mistake in a limit's text shows the right form (includes known bug 54).
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,

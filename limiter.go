@@ -51,10 +51,11 @@ func WithStore(store engine.Store) Option {
 // and the policy NAME is in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithReplicas makes the limiter allow a charge only when this many Redis replicas have it: 1 to [engine.MaxReplicas],
-// within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have it by then, the error is [ErrNotReplicated], and the
-// charge stays. Waiting does not make a failover lossless, because a replica without the charge can be promoted. A
-// store in memory has no replicas and ignores this option. If a value is out of range, every verb returns an error.
+// WithReplicas makes the limiter allow a charge only after this many Redis replicas have received it: 1 to
+// [engine.MaxReplicas], within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the error
+// is [ErrNotReplicated], and the charge stays. WithReplicas does not make a failover lossless, because a replica
+// without the charge can be promoted. A store in memory has no replicas and ignores this option. If a value is out of
+// range, every verb returns an error.
 func WithReplicas(replicas int, within time.Duration) Option {
 	return func(l *Limiter) {
 		var err error
@@ -149,8 +150,9 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation on one key, with the same charge on each limit. It writes the decision to d, which must be
-// zero, because copying a decision takes a tenth of the time of an in-memory decision. On an error, d stays zero.
+// decide runs an operation on one key, with the same charge on each limit. It writes the decision to d, because
+// copying a decision would take a tenth of the time of an in-memory decision. d must be zero, and stays zero on an
+// error.
 func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
 	c := calls.Get().(*call)
 	defer c.free()

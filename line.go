@@ -70,7 +70,7 @@ type line struct {
 	next atomic.Pointer[denial]
 }
 
-// denial records an instant before which no request passes, and the decision that said so.
+// denial is a decision with the instant until which no request passes.
 type denial struct {
 	at       time.Time
 	decision Decision
@@ -116,8 +116,8 @@ func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }
 
-// freed returns a channel that receives when this process releases units of a subject, under any limits. The caller
-// must call leave to unsubscribe.
+// freed returns a channel that is signalled when this process releases units of a subject, under any limits. The
+// caller must call leave to unsubscribe.
 func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	var w *queue.Waiter[struct{}]
 	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })

@@ -67,11 +67,11 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	return results
 }
 
-// AllowAll charges every policy for its own key and cost, or charges nothing. An example is one unit for an address and
+// AllowAll charges every policy for its own key and cost, or charges nothing: for example, one unit for an address and
 // one for a user. A request has 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster, where the
 // slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose limit denied,
-// and Decision.Limits has the outcome of each limit. A semaphore is an error; use [Limiter.ReserveAll]. It returns the
-// same errors as a [Policy], with the index of the charge.
+// and Decision.Limits has the outcome of each limit. A charge on a semaphore is an error; use [Limiter.ReserveAll].
+// AllowAll returns the same errors as a [Policy], with the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err

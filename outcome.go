@@ -15,9 +15,9 @@ import (
 // failed if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is the
 // Retry-After of that answer, or 0. No request passes until it is over, but MaxPause caps it.
 //
-// The outcomes of a key are added up in this process and reach the store with its next request, within a minute. They
-// are kept for 1024 keys; outcomes of further keys are dropped. A lost report is never sent twice. Policies without
-// such a limit ignore outcomes. A denial is not an outcome.
+// This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
+// within a minute. It keeps the outcomes of at most 1024 keys, and drops those of further keys. No report is sent
+// twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
 		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter, time.Now())

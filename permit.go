@@ -71,8 +71,8 @@ func (p *Permit) Renew(ctx context.Context) error {
 	return endedUnless(d.Allowed, err)
 }
 
-// Release gives the units back and cancels the contexts returned by Hold. A permit is released once: later calls do
-// nothing, and after an error the call can be repeated. It does nothing if the permit has expired.
+// Release gives the units back and cancels the contexts returned by Hold. It does nothing if the permit has expired or
+// was released before. After an error the call can be repeated.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	given := p.given
@@ -94,9 +94,9 @@ func (p *Permit) Release(ctx context.Context) error {
 	return err
 }
 
-// Hold renews the permit at every third of its lease time, until the permit is released or ctx ends. At that point the
-// returned context is cancelled. It is also cancelled, with the cause [ErrEnded], as soon as the units are lost or may
-// be lost. Use the returned context for work that needs the units.
+// Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends. The
+// returned context is then cancelled. It is also cancelled, with the cause [ErrEnded], as soon as the units are lost or
+// may be lost. Use the returned context for work that needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Policy is one or several limits under a name, bound to a limiter. A policy in a server's file is the same thing.
-// Limiters and servers on one store share the counters of policies with the same name. It is safe for use by many
+// Policy is one or more limits under a name, bound to a limiter. It is equivalent to a policy in a server's file.
+// Limiters and servers on one store share the counters of policies with the same name. A Policy is safe for use by many
 // goroutines.
 //
 // A denial is a [Decision], not an error. A verb returns the context's error, or an error that matches [ErrInvalid]
@@ -123,7 +123,7 @@ func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) 
 	return d, err
 }
 
-// AllowN charges n units or none, for n of 0 or more. A request of 0 units passes and changes nothing.
+// AllowN charges either n units, 0 or more, or none. A request for 0 units passes and changes nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if p.simple(ctx, &d, key, n) {
 		return d, nil
@@ -132,7 +132,7 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 	return d, err
 }
 
-// simple decides a request on the fast path. It returns false, without a change, if the request must go through the
+// simple decides a request on the fast path. It returns false and changes nothing if the request must go through the
 // store's Do, which also returns the errors.
 func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
 	if p.bound == nil || p.limiter.closed.Load() {

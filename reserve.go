@@ -43,7 +43,7 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 // known only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial. It
 // is also nil if no store decided, because such units cannot be settled.
 //
-// With 1000 bytes a second, a charge of 100 that is committed with 400 leaves 600.
+// With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
 	_, r := p.settled(ctx, key, n)
 	return r.Reservation, r.Decision, r.Err
@@ -62,8 +62,8 @@ func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, r
 	return ops[0], r
 }
 
-// reserve decides a reserve. With always, every admitted request gets a reservation; otherwise only a request with a
-// delay.
+// reserve decides a reserve. If always is set, every admitted request gets a reservation; otherwise, only a request
+// with a delay does.
 func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
 	c := calls.Get().(*call)
 	defer c.freeReserve()
@@ -163,7 +163,7 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) 
 // if it still counts there. Units stay spent if later callers already have delays that include them. A pacer takes
 // units back only before the end of the delay.
 //
-// A reservation is settled once: later calls of Cancel and Commit change nothing, in any process. It can be settled as
+// A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
 // long as its units count, and at least until 5 minutes after its delay. Cancel returns nil if the reservation has
 // ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error the
 // call can be repeated.

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Semaphore is a [Concurrency] under a name, bound to a limiter: for each key, it bounds the units that callers hold at
+// Semaphore is a [Concurrency] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
 // the same time, in all processes that share the store. It is safe for use by many goroutines. Its verbs return the
 // errors of a [Policy]. A semaphore and a policy with the same name have separate counters.
 type Semaphore struct{ policy *Policy }

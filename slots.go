@@ -22,7 +22,7 @@ type slotKey struct {
 	units int64
 }
 
-// joinSlots adds the caller to those that wait for their slots.
+// joinSlots adds the caller to the callers that wait for their slots.
 func (t *reserved) joinSlots(p *Policy, key string, n int64) {
 	t.name = slotKey{p.line(key).owned(), n}
 	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slot, t.reservation)

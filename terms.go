@@ -9,14 +9,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns the policy with a term for its reservations, 1 ms to 7 days. If a reservation is neither settled
-// nor reported on within the term, it ends and its permits are released. Its charge is then kept ("keep"), given back
-// ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so they survive the process
-// that made them. Overdue reservations are ended within about a second by any limiter on the same store that has used a
-// policy or a reservation with a term. A reservation is never delayed longer than its term.
+// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. If a reservation is
+// neither settled nor reported on within the term, it ends and its permits are released. Its charge is then kept
+// ("keep"), given back ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so
+// they survive the process that made them. Any limiter on the same store that has used a policy or a reservation with a
+// term ends overdue reservations, within about a second. A reservation is never delayed longer than its term.
 //
 // In a list of charges, the shortest term applies. If the term is out of range, every reserve and [Policy.Err] return
-// an error; if then is another word, every verb does.
+// an error. If then is any other word, every verb returns an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {

@@ -17,7 +17,7 @@ type turns struct {
 	queue.Turns[lineName, *caller]
 }
 
-// caller is a caller whose request runs in another goroutine.
+// caller is one call to Wait whose request runs in another goroutine.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one call, for the deadline and the values
 	policy *Policy
@@ -27,15 +27,15 @@ type caller struct {
 
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
-	// over is set by the first of two events: the answer comes, or the context ends.
+	// over is set by the first of two events: the answer arrives, or the context ends.
 	over atomic.Bool
 }
 
 // maxTurn is the maximum number of callers that share one call.
 const maxTurn = 256
 
-// reserve is Policy.Reserve in order of arrival. It returns no reservation if there is no delay, because the caller can
-// use the units at once.
+// reserve is Policy.Reserve in order of arrival. If there is no delay, it returns no reservation, because the caller
+// can use the units at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
 	if p.limiter.inMemory {
 		return p.reserve(ctx, key, n, false)

@@ -13,17 +13,16 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 // WaitN charges the key n units as soon as they pass, and then returns. It also returns when ctx ends.
 //
 // Under token buckets and pacers, WaitN reserves the units and returns at the reserved slot, so no caller of any
-// process overtakes another. The store's clock measures the gaps between slots, so calls can start a little later than
-// their slots. Under other limits it holds nothing while it waits, and another process can be faster. Within a process,
-// callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue do not bound them:
-// callers that do not fit into its queue wait in the process.
+// process overtakes another. The gaps between slots are measured by the store's clock, so calls can start a little
+// later than their slots. Under other limits WaitN holds nothing while it waits, and another process can be faster.
+// Within a process, callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue
+// do not bound the waiting callers: those that do not fit into its queue wait in the process.
 //
 // WaitN fails at once if the wait would end after the deadline of ctx: the error matches [ErrDenied] and
 // [context.DeadlineExceeded]. It also fails with ErrDenied if n units can never pass. The error matches
 // [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key. Other errors are the same as from
 // [Policy], and WaitN does not retry after them. If the caller gives up, its units are given back within a second, as
-// by [Reservation.Cancel]. If a call is in flight at that time, its units are given back within a second after its
-// answer.
+// by [Reservation.Cancel]; if a call is in flight at that time, within a second after its answer.
 //
 // With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// FixedWindow is a limit of count units in each window of the period. A window starts with the first request, unless
-// Align sets another start. A span as long as the period can overlap two windows, so it admits at most 2·count.
+// FixedWindow allows count units in each window of one period. A window starts with the first request, unless Align
+// sets another start. A span as long as the period can overlap two windows, so it admits at most 2·count.
 type FixedWindow struct {
 	// Rate is the count in each window.
 	Rate Rate
@@ -42,7 +42,7 @@ type SlidingWindow struct {
 	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the part that
 	// the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span admits
 	// at most count, and a saturated limit admits only count units in each period plus one segment. "lenient" ignores
-	// it, as the well-known scripts over small windows do: a span admits up to 2·count.
+	// it, as the well-known scripts with small windows do: a span admits up to 2·count.
 	Variant string
 	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for "strict". The period in µs must be a
 	// multiple of it.
