@@ -2,28 +2,28 @@ package engine
 
 import "context"
 
-// Binder is a [Store] that can look up a limit in a name space before any request. It is for stores in memory, where
-// the lookups for a request take as long as its decision.
+// Binder is a [Store] that can look up a limit and its name space in advance. It is for in-memory stores, where the
+// lookups of a request take as long as its decision.
 type Binder interface {
 	Store
 	// Bind returns nil for a limit that only Do can decide.
 	Bind(space string, limit Limit) Bound
 }
 
-// Bound is a limit in a name space of a store whose lookups are done.
+// Bound is a limit in a name space that its store has already looked up.
 type Bound interface {
-	// Allow charges the key the cost, like an [OpAllow]. If it cannot decide, Decided is false and nothing has changed;
-	// the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.
+	// Allow charges the cost to the key, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
+	// changed; the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 
-// Simple is the answer of a [Bound]: an exact [Outcome] without a delay. Its limit is the limit's capacity.
+// Simple is the answer of a [Bound]: an exact [Outcome] without a delay. The outcome's Limit is the limit's capacity.
 type Simple struct {
 	Decided, Allowed bool
 	// AtMicros is the store's time of the decision, in µs since 1970.
 	AtMicros int64
 	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// RetryAfter and ResetAfter have the meaning of those in [Standing], in µs.
+	// RetryAfter and ResetAfter have the same meaning as in [Standing], but are in µs.
 	RetryAfter, ResetAfter int64
 }

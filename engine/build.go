@@ -33,8 +33,8 @@ type draft struct {
 	settings  []Setting
 }
 
-// Build returns a limit of an algorithm with one rate, or several windows, and settings. If a field is set twice, the
-// last setting counts. An invalid rate or setting makes the limit invalid: [Limit.Err] returns the [*InputError].
+// Build returns a limit with an algorithm, one rate or several windows, and settings. If a field is set twice, the
+// last setting applies. An invalid rate or setting makes the limit invalid: [Limit.Err] returns the [*InputError].
 func Build(a algo.Algorithm, rates []Rate, settings ...Setting) Limit {
 	d := draft{algorithm: a, rates: rates, settings: settings}
 	s, err := d.build()
@@ -147,7 +147,7 @@ func (d *draft) fixedWindow(l *spec) error {
 	return d.first(l)
 }
 
-// calendarUnits are the calendar periods of a fixed length, without month and year.
+// calendarUnits maps the periods of fixed length to calendar units. It does not have months and years.
 var calendarUnits = map[time.Duration]algo.Unit{
 	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
 }
@@ -191,8 +191,8 @@ func (d *draft) anchor(n *algo.Limit) error {
 	return nil
 }
 
-// zones keeps one pointer per time zone, so that limits stay comparable. It contains only names of existing zones,
-// about 600.
+// zones keeps one pointer per time zone, so that limits stay comparable. It contains only names of existing zones, so
+// it has at most about 600 entries.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {

@@ -31,7 +31,7 @@ func (d *draft) adaptiveRate(l *spec) error {
 	if err := d.numbers(l); err != nil {
 		return err
 	}
-	// Another version of the limit may have any rate, as slow as this one.
+	// Another version of the limit can have any rate, even one as slow as this.
 	if most := longest.Microseconds() / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate, which refill within 36525d at 1 unit per window", most))
 	}

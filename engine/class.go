@@ -13,8 +13,8 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is the number of quarters of the rest that the class also leaves: 0 to [FullPressure]. At
-	// [FullPressure] the class has one unit of each capacity, and 10 of a fair-share limit.
+	// Pressure is the number of quarters of the rest that the class leaves in addition: 0 to [FullPressure]. At
+	// [FullPressure] the class keeps one unit of each capacity, and 10 of a fair-share limit.
 	Pressure int64
 }
 
@@ -65,11 +65,12 @@ func (l Limit) LeftBy(leave Leave) int64 {
 	return leave.Of(l.Capacity())
 }
 
-// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by [Leave.Of]. It
-// counts in the same counter as l, because it is another version of l. So a request of the class passes only if that many units
-// remain after it, while requests under l can use all units. It allows no debt. Leaving returns an error if the class would
-// have no unit, for a pacer, for a limit with next_pays or guarantees, and if the lowered limits of several windows no longer
-// grow with their lengths. Even at [FullPressure], a class of a fair-share limit keeps the 10 units that such a limit needs.
+// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
+// [Leave.Of]. The returned limit is another version of l, so it uses the same counter. A request of the class therefore
+// passes only if that many units remain after it, while requests under l can use all units. The returned limit allows
+// no debt. Leaving returns an error for a pacer and for a limit with next_pays or guarantees, if the class would have
+// no unit, and if the lowered limits of several windows no longer grow with their lengths. Even at [FullPressure], a
+// class of a fair-share limit keeps the 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.

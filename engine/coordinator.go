@@ -9,14 +9,13 @@ import (
 
 // Coordinator lets the processes that share a store discover each other and exchange messages and values. A store may
 // implement it; memstore and redisstore do.
-//
-// Times are the store's. Names are any bytes, 1 to [MaxNameBytes]. An argument out of its bounds is an [InputError],
-// and nothing changes. Members, topics and values are named separately: a topic and a value with the same name are
-// unrelated.
+// Times are the store's. A name is 1 to [MaxNameBytes] arbitrary bytes. For an argument out of bounds, a method
+// returns an [InputError] and changes nothing. Members, topics and values are named separately: a topic and a value
+// with the same name are unrelated.
 type Coordinator interface {
-	// Beat keeps a member of a group alive for life from now, 10 ms to an hour, replacing earlier beats. It returns
-	// all living members, sorted, including this one. A group has at most [MaxMembers]; a beat of one more returns
-	// [ErrGroupFull].
+	// Beat keeps a member of a group alive for the time life from now, 10 ms to an hour. It replaces the member's
+	// earlier beats. It returns all living members, sorted, including this one. A group has at most [MaxMembers]; the
+	// beat of a further member returns [ErrGroupFull].
 	Beat(ctx context.Context, group, member string, life time.Duration) (members []string, err error)
 	// Leave ends a member's life. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error
@@ -25,8 +24,8 @@ type Coordinator interface {
 	// hint, because it can be lost. Guarantees must rely on a version read with Get.
 	Publish(ctx context.Context, topic, message string) error
 	// Subscribe calls heard for each message of a topic, one call at a time, in each publisher's order. It calls ready
-	// once it receives messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed, and
-	// [ErrStoreUnavailable] when the connection is lost.
+	// as soon as it can receive messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed,
+	// and [ErrStoreUnavailable] when the connection is lost.
 	Subscribe(ctx context.Context, topic string, ready func(), heard func(message string)) error
 
 	// Get returns a value and its version. The version is 0 if there is no value.

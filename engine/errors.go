@@ -11,16 +11,16 @@ import (
 // The errors of stores, which callers match with [errors.Is]. A denial is not among them:
 // it is an [Outcome].
 var (
-	// ErrInvalid matches every [InputError]: for a limit that cannot be built, or a key, a cost or an operation that no
-	// store can decide.
+	// ErrInvalid matches every [InputError]: the error for a limit that cannot be built, or for a key, a cost or an
+	// operation that no store can decide.
 	ErrInvalid = errors.New("headgate: invalid input")
-	// ErrStoreUnavailable means that the decision is not known: the store did not answer,
-	// or could not take the key.
+	// ErrStoreUnavailable means that the decision is not known, because the store did not answer or could not take the
+	// key.
 	ErrStoreUnavailable = errors.New("headgate: store unavailable")
-	// ErrOutcomeUnknown means that an operation may or may not have been charged: its
-	// answer was lost. Such an error also matches ErrStoreUnavailable.
+	// ErrOutcomeUnknown means that an operation may or may not have been charged, because its answer was lost. Such an
+	// error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
-	// ErrNotReplicated means that an operation was charged, but fewer replicas than [Op].Replicas requires had the
+	// ErrNotReplicated means that an operation was charged, but fewer replicas than [Op].Replicas requires received the
 	// charge in time, so a failover can still lose it. Such an error also matches ErrOutcomeUnknown and
 	// ErrStoreUnavailable.
 	ErrNotReplicated = errors.New("headgate: not replicated")

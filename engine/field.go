@@ -10,14 +10,14 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Field is a field that a limit can have in addition to its rate. One table is used for limits in Go, as text, in
-// policy files and in JSON.
+// Field is a field that a limit can have in addition to its rate. Limits in Go, as text, in policy files and in JSON
+// use the same table of fields.
 type Field struct {
 	// Name is the field's name in each of these forms.
 	Name string
 	// Kind is the type of the value.
 	Kind FieldKind
-	// Accepted describes the accepted values. The table omits it if it is a number's range.
+	// Accepted describes the accepted values. The table leaves it empty if it is a number's range.
 	Accepted string
 	// About describes the purpose of the field.
 	About string

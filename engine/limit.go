@@ -152,7 +152,7 @@ func (l Limit) Counter() Counter {
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the key of the counter for requests with a key. It is the key itself, unless the limit divides its
+// Counts returns the counter's key for requests with the given key. It is the same key, unless the limit divides its
 // units among keys. Then all keys of the name space have the same counter key, and no text in a key can select another
 // counter.
 func (l Limit) Counts(space, key string) string {

@@ -10,8 +10,8 @@ func (o *Op) Counter(c *Charge) int {
 	return -1
 }
 
-// Permits returns an acquire of the permits in a reserve, or in the reservation of a settle; ok is false if there are
-// none.
+// Permits returns an operation that acquires the permits of a reserve, or of the reservation of a settle; ok is false
+// if there are none.
 func (o *Op) Permits() (acquire Op, ok bool) {
 	if o.Kind != OpReserve && o.Kind != OpSettle {
 		return acquire, false

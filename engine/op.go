@@ -68,10 +68,10 @@ func (k Kind) Takes() bool {
 	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
 }
 
-// Reports reports whether operations of the kind can have outcomes of earlier requests ([Charge].Report).
+// Reports reports whether operations of the kind can carry outcomes of earlier requests ([Charge].Report).
 func (k Kind) Reports() bool { return k == OpAllow || k == OpAtMost || k == OpReserve }
 
-// Bounds of one call. A call beyond them is an [InputError].
+// Bounds of one call. A call that exceeds them is an [InputError].
 const (
 	// MaxKeyBytes is the length of the longest key.
 	MaxKeyBytes = 1024
@@ -101,15 +101,14 @@ type Op struct {
 	// to 64 bytes, unique among holders. OpReserve needs it if one of its limits is a concurrency limit: the
 	// reservation then holds its permits.
 	ID string
-	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]).
-	// Units that have since left with their window or segment are not given back again.
-	// Zero gives back the oldest units that still count.
+	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units that have left with their
+	// window or segment in the meantime are not given back again. Zero gives back the oldest units that still count.
 	Taken time.Time
 	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units that would pass, but at least
-	// one if one passes. It is 0 to 65535; 0 and 1 charge all.
+	// one unit if any passes. It is 0 to 65535; 0 and 1 charge all.
 	Share int64
-	// Ahead, for OpAtMost on one sliding log, is how long from now the caller can spend the units. They count from its
-	// end. It is 0 to 10 s, in whole milliseconds.
+	// Ahead, for OpAtMost on one sliding log, is how long from now the caller can spend the units. The units count from
+	// the end of that time. It is 0 to 10 s, in whole milliseconds.
 	//
 	// For OpReserve, Ahead is the longest delay that the caller accepts: 0 to 36525 days, in whole microseconds.
 	Ahead time.Duration
@@ -164,8 +163,8 @@ type Charge struct {
 	// otherwise it is nil. It is used by OpAllow, OpAtMost and OpReserve, and counts even if the request is denied or
 	// has no cost.
 	Report *algo.Report
-	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the first choice
-	// whose limits have room, together with those of choice 0, is charged, and the other choices are not
+	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation charges
+	// the limits of choice 0 and of the first choice whose limits have room, and none of the other choices
 	// ([Outcome.Choice]). Allow, peek, reserve, reset and expiry can have choices, in one step of one store. Permits
 	// and limits that count denials cannot.
 	Choice uint8
@@ -210,8 +209,8 @@ func (o *Op) Whose(i int) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// GroupOf returns the group of a key under a nested limit: its first part, up to a colon without a backslash before it, or the whole
-// key.
+// GroupOf returns the group of a key under a nested limit: its first part, up to the first colon that is not escaped
+// with a backslash, or the whole key.
 func GroupOf(key string) string {
 	for i := 0; i < len(key); i++ {
 		switch key[i] {
@@ -350,8 +349,8 @@ func (o *Op) Chosen() bool {
 	return false
 }
 
-// checkTwice returns an error if an earlier charge has the same counter. Charges without their own keys cannot share a
-// name either, even if different windows would make different counters.
+// checkTwice returns an error if an earlier charge has the same counter. Nor can charges without their own keys share a
+// name, even if different windows would give them different counters.
 func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
@@ -452,7 +451,7 @@ func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted 
 	return allowed, granted
 }
 
-// Adapts reports whether the rate of one of the limits follows reports of outcomes.
+// Adapts reports whether one of the limits has a rate that adapts to reported outcomes.
 func (o *Op) Adapts() bool {
 	for i := range o.Charges {
 		if o.Charges[i].Limit.Algorithm().Adapts() {

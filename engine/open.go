@@ -49,7 +49,7 @@ type Stage uint8
 const (
 	// Final ends a reservation that is open.
 	Final Stage = iota
-	// Report records the units used so far, charges those beyond the charge, and restarts the term.
+	// Report records the units used so far, charges any units beyond the original charge, and restarts the term.
 	Report
 	// Overdue ends a reservation whose term has passed.
 	Overdue
@@ -61,15 +61,15 @@ const (
 // Keeper is a store that keeps open reservations, which are those with a term. Memstore and redisstore implement it.
 // A Keeper does not settle reservations by itself: the caller of Due runs the operations from Overdue.
 type Keeper interface {
-	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation that was
-	// not ended again after ten seconds. On a Cluster without shards one call covers only some of the slots, and 30
+	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation again after
+	// ten seconds if it has not been ended. On a Cluster without shards one call covers only some of the slots, and 30
 	// calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster it finds
 	// reservations under fair-share limits only by the keys that those limits count it under: see [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
-	// OpenCount returns the number of open reservations. On a Cluster without shards it counts one for each slot that
-	// a reservation charged.
+	// OpenCount returns the number of open reservations. On a Cluster without shards it counts a reservation once for
+	// each slot that it charged.
 	OpenCount(ctx context.Context) (int64, error)
 }
 

@@ -17,7 +17,7 @@ type Result struct {
 	Outcome Outcome
 	// Found is set by OpReset, OpExpiry, OpRelease and OpSettle.
 	Found bool
-	// TTL is set by OpExpiry: the time until the state equals no state.
+	// TTL is set by OpExpiry: the time until the state is equivalent to no state.
 	TTL time.Duration
 	// Err is set if the operation was not decided. Then nothing was changed, unless the error is [ErrOutcomeUnknown].
 	Err error
@@ -46,8 +46,8 @@ type Outcome struct {
 	// units ([algo.Settle]).
 	Dropped int64
 	// Pending is set by OpReserve with ceilings ([Term].Ceilings). It contains, by index of the charge, the number of
-	// units that the open reservations of its counter can still charge, this one included. The limit can be exceeded
-	// by that many.
+	// units that the open reservations of its counter, including this one, can still charge. The limit can be exceeded
+	// by that number.
 	Pending []int64
 	// ByShares contains the charges of this process's shares, if the caller may settle them, or nil if only the store
 	// was charged. [Outcome.Reservation] includes it. Stores leave it nil.
@@ -94,9 +94,9 @@ type LimitOutcome struct {
 // At returns the store's time of the decision.
 func (o *Outcome) At() time.Time { return time.UnixMicro(o.AtMicros) }
 
-// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time when they
-// count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose units
-// were prefetched.
+// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time from which
+// they count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose
+// units were prefetched.
 func (o *Outcome) Taken(i int) time.Time {
 	at := time.UnixMicro(o.at(i))
 	if i < len(o.Limits) {

@@ -5,8 +5,8 @@ import "time"
 // Pool is the state of a limit that divides its units among keys, for all keys together. It is derived from answers to
 // peeks. For permits only Burst and Outstanding are known.
 type Pool struct {
-	// Burst is the number of units: the size of the bucket, or of permits. Outstanding is the number of units that have
-	// not refilled yet, or are held.
+	// Burst is the number of all units: the size of the bucket, or the number of permits. Outstanding is the number of
+	// units that have not refilled yet, or are held.
 	Burst, Outstanding int64
 	// Own estimates the outstanding units of this key, and Heavy the number of keys of weight 1 that request more than they
 	// get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound. Under a nested

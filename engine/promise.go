@@ -8,7 +8,7 @@ import (
 
 // Promise describes how an answer was found and how exact it is.
 type Promise struct {
-	// Mode tells how the answer was found.
+	// Mode is the way in which the answer was found.
 	Mode Mode
 	// OvershootMax is the largest number of units by which this answer can exceed the limit: 0 when exact,
 	// [Unbounded] if there is no bound.
@@ -36,7 +36,7 @@ func (p Promise) String() string {
 // Unbounded is the OvershootMax of an answer given without the store.
 const Unbounded int64 = math.MaxInt64
 
-// Mode tells how an answer was found.
+// Mode is the way in which an answer was found.
 type Mode uint8
 
 // The modes.

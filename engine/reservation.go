@@ -20,7 +20,7 @@ type Reservation struct {
 	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
 	// permits.
 	ID string
-	// Space and Key are those in the reserve operation, and belong to its first charge.
+	// Space and Key come from the reserve operation and apply to its first charge.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
@@ -35,8 +35,8 @@ type Reservation struct {
 	// Process names the process whose shares of the limits were charged, because the store was away or had lost data.
 	// No other process can settle these charges. It is empty if only the store was charged. See package fallback.
 	Process string
-	// Shares are the charges of shares that were made in addition to the store's. It is empty if the store was not
-	// charged: then Limits contains the charges of the shares.
+	// Shares are the charges that were made on shares in addition to the store's charges. It is empty if the store was
+	// not charged: then Limits contains the charges of the shares.
 	Shares []Reserved
 }
 
@@ -147,12 +147,12 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 	return op
 }
 
-// Undo yields, by index of the charge, the operations that give back a charge whose caller was not told, because
-// another limit denied the operation or because the answer came too late. kept units of each limit stay charged.
-// Except for permits the operations are settlements, so that units that have refilled are not given back, nor a
-// pacer's slot that others depend on (docs/design/rules.md, section 9). Each charge is settled separately, because
-// the states can be ahead of the clock by different times. The settlements have an effect only during the time
-// within, so their marks soon expire.
+// Undo yields, by index of the charge, the operations that give back a charge that was not reported to its caller,
+// because another limit denied the operation or because the answer came too late. For each limit, kept units stay
+// charged. Except for permits, the operations are settlements, so that they give back neither units that have already
+// refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge is settled
+// separately, because the states can be ahead of the clock by different times. The settlements have an effect only
+// within the given time, so their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store has it open
@@ -188,13 +188,13 @@ func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Rese
 		outcome.Standing = o.Limits[i].Standing
 	}
 	r := outcome.Reservation(&one, "undo-"+rand.Text())
-	// A pacer gives back only before its caller's slot; this caller never got its slot.
+	// A pacer gives units back only before its caller's slot. This caller never received its slot.
 	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
 	r.Ends = o.AtMicros + within.Microseconds()
 	return r
 }
 
-// Delaying reports whether a reserve can have a delay: all of its limits can, and there are no choices.
+// Delaying reports whether a reserve can have a delay, because all of its limits can and there are no choices.
 func (o *Op) Delaying() bool {
 	for i := range o.Charges {
 		if !o.Charges[i].Limit.Numbers().Delays() || o.Charges[i].Choice != 0 {

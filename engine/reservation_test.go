@@ -114,7 +114,7 @@ func TestCheckSettle(t *testing.T) {
 		"cost":   func(op *engine.Op) { op.Charges[1].Cost = -1 },
 		"slot":   func(op *engine.Op) { op.Reservation.Limits[0].Slot = 0 },
 		"ends":   func(op *engine.Op) { op.Reservation.Limits[1].Ends = 1 << 60 },
-		"shares": func(op *engine.Op) { op.Reservation.Shares = reservation().Limits }, // of no process
+		"shares": func(op *engine.Op) { op.Reservation.Shares = reservation().Limits }, // without a process
 		"share":  func(op *engine.Op) { *op.Reservation = *byShares(make([]engine.Reserved, 1)) },
 		"units":  func(op *engine.Op) { op.Reservation.Limits[0].Units = -1 },
 	} {

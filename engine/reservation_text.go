@@ -23,8 +23,8 @@ const (
 
 const reservationAccepted = "the text of a reservation"
 
-// String returns the reservation as URL-safe base64, which [ParseReservation] reads. It is not signed: a client that
-// changes the text can give back other units.
+// String returns the reservation as URL-safe base64, which [ParseReservation] reads. The text is not signed: a
+// client that changes it can give back other units.
 func (r *Reservation) String() string {
 	return base64.RawURLEncoding.EncodeToString(r.AppendTo(nil))
 }

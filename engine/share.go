@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Shares returns the limits that each of n processes enforces by itself, all or nothing, while no process reaches the
-// store. Every share is a bucket. In any span, the processes together admit no more than one bucket with the limit's
-// capacity and rate:
+// Shares returns the limits that each of n processes enforces on its own, all or nothing, while no process can reach
+// the store. Every share is a bucket. In any span, the processes together admit no more than one bucket with the
+// limit's capacity and rate:
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
 //	window, log                for each window a bucket of 1/n of its count in its length
@@ -61,7 +61,7 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 }
 
 // Depth returns a limit's recovery time from the largest possible charge, in µs: the refill of its burst and its debt
-// or queue, its longest window, or its lease time. Charges that a store has lost would not count for longer. With
+// or queue, its longest window, or its lease time. No charge that a store has lost would have counted for longer. With
 // NextPays, Depth is the refill time of the burst. A penalty is never charged, so its depth is 0.
 func Depth(l Limit) (us int64) {
 	s := l.of()
@@ -87,9 +87,9 @@ func Cover(l Limit) (cover Limit, ok bool) {
 	return own.limit(), true
 }
 
-// SharesBound returns the maximum excess over the limit, in units, that n processes can admit during one fill time that
+// SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that
 // includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an empty limit is full,
-// or its longest window. The bound is twice the limit's capacity, including a bucket's debt or queue: once before the
-// shares answer, and once while they answer. A pacer adds one unit for each process beyond its burst, because each
-// share has a burst of at least 1. A longer span can add the same amount for each further fill time.
+// or the limit's longest window. The bound is twice the limit's capacity, including a bucket's debt or queue: once
+// before the shares answer, and once while they answer. A pacer adds one unit for each process beyond its burst,
+// because each share has a burst of at least 1. A longer span can add the same amount for each further fill time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

@@ -8,8 +8,8 @@ import (
 // Store decides operations. Its single verb is Do; the API is built on it.
 //
 // Package storetest tests the rules for every store and gives their reasons. In short, the store decides each Op in one
-// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and results have its time. A
-// peek writes nothing, and a denial changes no count. A state expires no earlier than when it equals no state.
+// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and results carry its time. A
+// peek writes nothing, and a denial changes no count. A state does not expire before it is equivalent to no state.
 type Store interface {
 	// Do decides the operations separately, in order for each key, and writes their answers into results, which is as
 	// long as ops. The error of one operation is in its result. Do respects ctx's deadline: an operation not decided
@@ -24,7 +24,7 @@ type Store interface {
 	Close() error
 }
 
-// Layers yields a store and then the stores that it wraps, outermost first. A layer has a method Unwrap.
+// Layers yields a store and then the stores that it wraps, outermost first. A layer has an Unwrap method.
 func Layers(store Store) iter.Seq[Store] {
 	return func(yield func(Store) bool) {
 		for store != nil && yield(store) {

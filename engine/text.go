@@ -45,9 +45,9 @@ func (l Limit) String() string {
 // unnamed is the algorithm of a text that does not name one.
 const unnamed = algo.TokenBucket
 
-// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional: a rate alone is a token
-// bucket, one with max_wait or max_queue a pacer, one with align a fixed window. Aliases of an algorithm (gcra,
-// leaky-bucket, funnel) are accepted. The error is an [*InputError].
+// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional: without it, a rate is a
+// pacer if max_wait or max_queue is given, a fixed window if align is given, and a token bucket otherwise.
+// Aliases of an algorithm (gcra, leaky-bucket, funnel) are accepted. The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
 	p, err := ParseParts(text)
 	if err != nil {

@@ -30,8 +30,8 @@ var adaptiveRate = algorithm{
 	observe: func(s *State, l *Limit, t Instant, r *Report) { (*adaptive)(s).observe(l, t, r) },
 }
 
-// adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and the reported outcomes. The rate
-// is in 1/1024 units, so that small rates move too.
+// adaptive is the state of an adaptive rate: a bucket, whose Count is the rate in force, and the reported outcomes. The
+// rate is in 1/1024 units, so that small rates can change too.
 type adaptive State
 
 // Report contains outcomes of earlier requests, for an adaptive rate. Denials by the limit itself do not count as
@@ -39,8 +39,7 @@ type adaptive State
 type Report struct {
 	// Good is the number of requests that succeeded, and Bad the number that failed: each 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is the time in µs without any request, such as an upstream's Retry-After: 0 to
-	// [MaxReportedPause].
+	// Pause is how long, in µs, no request may pass, such as an upstream's Retry-After: 0 to [MaxReportedPause].
 	Pause int64
 }
 
@@ -70,7 +69,7 @@ type adapted struct {
 	Version, Raised int64
 	// Paused is the instant from which units pass again.
 	Paused int64
-	// Over is the instant from which the state equals no state.
+	// Over is the instant from which the state is equivalent to no state.
 	Over int64
 
 	// stepped reports whether the current decision has changed the rate.
@@ -212,8 +211,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl sets the end of the written state. If no units are missing and no reports count any more, the state equals no
-// state.
+// ttl sets the end of the written state. If no units are missing and no reports count any more, the state is equivalent
+// to no state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

@@ -38,9 +38,9 @@ type algorithm struct {
 	release func(s *State, holder string)
 	// giveHeld returns n units of a reservation. By default, it is a give with the charge's handle.
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
-	// mostCharged returns the most units that a full limit admits at once: by default the capacity.
+	// mostCharged returns the largest number of units that a full limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
-	// sharesBound returns the maximum excess over the limit, in units, that shares among n processes can admit: by
+	// sharesBound returns the largest number of units by which shares among n processes can exceed the limit: by
 	// default twice the most that can be charged.
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much in any state of this one: by default the limit itself, if it
@@ -75,7 +75,7 @@ type arithmetic interface {
 	// report fills in the outcome's limit, remaining and reset. They belong to the window that denies or, if none
 	// does, to the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)
-	// ttl returns the time until the state equals no state, or 0 if it already does.
+	// ttl returns the time until the state is equivalent to no state, or 0 if it already is.
 	ttl(l *Limit, t Instant) int64
 	append(to []byte) []byte
 	decode(d *decoder)
@@ -98,7 +98,7 @@ type properties struct {
 	holds bool
 	// delays: under the limit, a reservation may wait for its units.
 	delays bool
-	// repeatable: once one unit was denied, none passes before the wait is over unless units are given back, so the
+	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.
 	repeatable bool
 	// keepsReturns: a reservation gives back only units that have not refilled, so the returns of other reservations
@@ -106,8 +106,8 @@ type properties struct {
 	keepsReturns bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
-	// keepsTimes: each unit is stored with its own time. Therefore any span has at most the units of the limit, units
-	// can be entered at a later time, and all windows have the same newest unit.
+	// keepsTimes: each unit is stored with its own time. Therefore no span has more units than the limit, units can be
+	// entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
 	// divides: all keys of a name space count in one counter, which divides its units among them.
 	divides bool

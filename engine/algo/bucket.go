@@ -13,7 +13,7 @@ var tokenBucket = algorithm{
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // it lends units
 		repeatable:   true, // tokens come only with time
-		prefetchable: true, // all tokens are alike
+		prefetchable: true, // tokens are interchangeable
 	},
 	on:     onBucket,
 	shares: bucketShares,

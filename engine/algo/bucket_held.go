@@ -81,9 +81,9 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 }
 
 // free returns the amount that can come back while callers that were charged the amount waiting still wait. A caller
-// continues when only its own units and a full bucket of earlier ones are missing, minus its own, and they must still
-// be missing then. With debt it continues up to 1 µs after the bucket is out of debt. With next_pays it continues
-// before its own units count, and no request may overtake it.
+// continues once no more than its own units and a full bucket of earlier ones, minus its own, are missing. These units
+// must still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of debt. With
+// next_pays, it continues before its own units count, and no request may overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)
 	switch {

@@ -31,7 +31,7 @@ func Choose(steps []Step, choice uint8, allowed bool) {
 		s := &steps[i]
 		if s.Outcome.Aside = s.Choice != 0 && s.Choice != choice; s.Outcome.Aside && allowed {
 			s.Cost, s.Outcome.Wait, s.Outcome.Delay, s.Outcome.Window = 0, 0, 0, 0
-			s.Write = s.Report != nil // a changed rate, or a clock set back, is written with a cost
+			s.Write = s.Report != nil // with a cost, a changed rate or a clock that was set back is written
 		}
 	}
 }

@@ -77,8 +77,8 @@ func (s *Permits) clone() *Permits {
 	return c
 }
 
-// behind reports a clock that is behind the start of a permit as far. A permit that starts in the future lasts at most
-// its own length from now (rule 8).
+// behind sets far if the clock is behind the start of a permit. A permit that starts in the future lasts at most its
+// own length from now (rule 8).
 func (s *Permits) behind(_ *Limit, t Instant) (us int64, far bool) {
 	return 0, s != nil && len(s.list) > 0 && t.Now < s.latest
 }

@@ -1,7 +1,7 @@
 package algo
 
-// Limits that answer every request alike have no state. None, the algorithm of an invalid limit, has no state either,
-// and denies.
+// Limits that give every request the same answer have no state. None, the algorithm of an invalid limit, has no state
+// either, and denies.
 var (
 	none = algorithm{name: "none", on: onDenied, shares: ownShare}
 

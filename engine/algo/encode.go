@@ -74,8 +74,8 @@ func (d *decoder) integer() int64 {
 	return int64(d.read(uint64(n), size))
 }
 
-// read consumes a number's bytes. A number in more bytes than needed is invalid, because equal states have equal
-// bytes.
+// read consumes a number's bytes. A number encoded in more bytes than needed is invalid, because equal states have
+// equal bytes.
 func (d *decoder) read(n uint64, size int) uint64 {
 	if d.failed || size <= 0 || size > 1 && d.rest[size-1] == 0 {
 		d.failed = true

@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// The first properties are here because every decision reads them.
+// The properties that every decision reads are in this file.
 
 // AllowsAll reports whether every request is allowed.
 func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
@@ -30,8 +30,8 @@ func (a Algorithm) Adapts() bool { return traits[a].adapts }
 // Guarantees reports whether classes of requests have parts of the limit's rate.
 func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
 
-// Capacity returns the number of units that a full limit admits at once. For a limit that refills, it is the burst; for
-// others, the count (of the first window, if there are several); for a limit without a rate, 0. For a limit that
+// Capacity returns the number of units that a full limit admits at once. It is the burst of a limit that refills, the
+// count of other limits (of the first window, if there are several), and 0 for a limit without a rate. For a limit that
 // divides its units, it is the most that one key can have.
 func (l *Limit) Capacity() int64 {
 	switch {
@@ -52,10 +52,10 @@ func (l *Limit) HasFastPath() bool {
 		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 
-// Allow decides an allow on a state of two words, like the function Allow, in the simple cases, which are nearly all.
-// They are a token bucket without debt, or a fixed window that opens with its first request, if the state was written
-// under the limit's numbers and the clock has not gone back. In all other cases, ok is false and nothing has changed.
-// The words change only if the units are charged.
+// Allow decides an allow on a state of two words, like the function Allow. It decides only the simple cases, which are
+// nearly all: a token bucket without debt, or a fixed window that opens with its first request, if the state was
+// written under the limit's numbers and the clock was not set back. In all other cases, ok is false and nothing has
+// changed. The words change only if the units are charged.
 func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {
 	case cost < 1:

@@ -6,8 +6,8 @@ var fixedWindow = algorithm{
 	fields: []string{"align", "anchor", "count_denied", "name"},
 	properties: properties{
 		twoWords:     true, // the count and the end
-		repeatable:   true, // until the window ends its count only grows
-		prefetchable: true, // all units of a window are alike
+		repeatable:   true, // the count only grows until the window ends
+		prefetchable: true, // the units of a window are interchangeable
 		countsHits:   true, // the count can exceed the limit
 	},
 	on: func(s *State) arithmetic { return &s.fixed },
@@ -145,7 +145,7 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 }
 
 // give subtracts units from this window's count. With a handle, it does so only if they were charged in this window. A
-// window whose count is 0 equals no state: the next request opens another.
+// window whose count is 0 is equivalent to no state: the next request opens another window.
 func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
 		return // the handle belongs to another window

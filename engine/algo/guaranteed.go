@@ -40,8 +40,8 @@ var guaranteedRate = algorithm{
 // bucket gets the rest of the rate and the overflow of the classes' buckets. All amounts are missing units, times the
 // period.
 //
-// The limit as a whole is kept: a single bucket with the whole rate and burst would never have fewer units than all
-// these buckets together, because it would not overflow before all of them are full.
+// The limit as a whole holds: a single bucket with the whole rate and burst would never have fewer units than all these
+// buckets together, because it would not overflow before all of them are full.
 type guaranteed State
 
 // lent holds the amounts of the state.
@@ -179,7 +179,7 @@ func (g *guaranteed) wait(l *Limit, _ Instant, cost int64) (wait int64, window i
 	enough := func(us int64) bool {
 		return g.lent.after(l, us).has(l) >= price
 	}
-	late := ceilOf(short, l.Count) // if all of the rate reached the class
+	late := ceilOf(short, l.Count) // if the whole rate reached the class
 	early := late
 	for !enough(late) {
 		early, late = late, 2*late
@@ -203,7 +203,7 @@ func (g *guaranteed) room(l *Limit, _ Instant) int64 {
 	return max(0, room)
 }
 
-// spare returns the units that would pass if the class could have twice as many.
+// spare returns the number of units that would pass if the class could have twice as many.
 func (g *guaranteed) spare(l *Limit) int64 {
 	own, _ := l.own()
 	left, shared := g.lent.left(l)

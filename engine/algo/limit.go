@@ -68,7 +68,8 @@ type Limit struct {
 	// Weight applies to a limit that divides its units among keys: a key can have Weight times the share of a key of
 	// weight 1.
 	Weight int64
-	// Block and MaxBlock are a penalty's first and longest block, and Forget is how long it remembers a block, in µs.
+	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a block, in
+	// µs.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can make, in µs.
@@ -130,8 +131,8 @@ func (l *Limit) Largest() int64 {
 	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
-// MostCharged returns the most units that a full limit admits at once, including its debt or queue; with several
-// windows, the units of the largest one.
+// MostCharged returns the largest number of units that a full limit admits at once, including its debt or queue. With
+// several windows, it is the count of the largest one.
 func (l *Limit) MostCharged() int64 {
 	if most := l.Algorithm.entry().mostCharged; most != nil {
 		return most(l)
@@ -145,8 +146,8 @@ func (l *Limit) Prefetchable() bool {
 	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
 }
 
-// RepeatsDenials reports whether the denial of one unit can be repeated without the store
-// until its wait is over. A limit that counts denials must see each of them.
+// RepeatsDenials reports whether the denial of one unit can be repeated without the store until its wait is over. A
+// limit that counts denials must receive every request.
 func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
@@ -160,7 +161,8 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines it, and otherwise 0.
+// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines it. Otherwise it returns
+// 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

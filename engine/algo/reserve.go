@@ -5,7 +5,7 @@ package algo
 type Held struct {
 	// Units is the number of units charged.
 	Units int64
-	// Taken is the instant when the units count: the handle for a give.
+	// Taken is the instant from which the units count: the handle for a give.
 	Taken int64
 	// Reported is the number of units reported as used so far: units beyond Units are charged, and no reported units
 	// are given back.
@@ -68,8 +68,7 @@ func (s *Step) hold(t Instant) {
 	s.charge(t, s.Cost, 0)
 }
 
-// Delays reports whether the limit can delay its callers instead of denying them, or at least does not prevent other
-// limits from doing so.
+// Delays reports whether the limit can delay its callers instead of denying them, or at least lets other limits do so.
 func (l *Limit) Delays() bool { return traits[l.Algorithm].delays }
 
 // reserve turns a wait for a bucket's units into a delay, if the caller accepts it.

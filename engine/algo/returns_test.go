@@ -62,8 +62,8 @@ func TestReturnsKeepTheBound(t *testing.T) {
 	}
 }
 
-// Gives and resets are not in the record. A unit that they give back counts at most twice: once when they free it, and
-// once when a reservation that was open then still returns it.
+// Gives and resets are not in the record. A unit that they give back counts at most twice: once when it is given back,
+// and once when a reservation that was open at that time still returns it.
 func TestGivesCountAtMostTwice(t *testing.T) {
 	for _, c := range []struct {
 		name  string

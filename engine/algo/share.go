@@ -1,7 +1,7 @@
 package algo
 
-// Share is the part of a limit, or of one of its windows, that each of n processes enforces by itself while no
-// process reaches the store.
+// Share is the part of a limit, or of one of its windows, that each of n processes enforces on its own while no process
+// can reach the store.
 type Share struct {
 	// Limit contains the share's numbers, or those of [DenyAll] if the share is less than one unit.
 	Limit Limit
@@ -17,9 +17,9 @@ type Share struct {
 // a bucket of the limit's capacity and rate. A limit without a state is its own share.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
-// SharesBound returns the maximum excess over the limit, in units, that n processes can admit during one fill time that
+// SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that
 // includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an empty limit is full,
-// or its longest window.
+// or the limit's longest window.
 func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)

@@ -9,8 +9,8 @@ type Instant struct {
 	Wall int64
 }
 
-// State is the stored state of one limit of one key. The zero State means no state, which equals a full limit. Do not
-// keep two copies of a State, because copies share their lists.
+// State is the stored state of one limit of one key. The zero State means no state, which is equivalent to a full
+// limit. Do not keep two copies of a State, because copies share their lists.
 type State struct {
 	algorithm Algorithm
 	bucket    Bucket

@@ -156,8 +156,8 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle brings the state to now, or to its own instant if the clock is behind it. A step without a cost takes part
-// and writes nothing.
+// settle brings the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
+// the decision and writes nothing.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
 	behind, far := s.arithmetic.behind(s.Limit, t)
@@ -315,8 +315,8 @@ type Outcome struct {
 	Reset int64
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay int64
-	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state,
-	// or if a log's newest entry is in the future. A give by handle names that instant.
+	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state, or
+	// if a log's newest entry is in the future. The handle for a give is that instant.
 	After int64
 	// Window is the index of the binding window.
 	Window int

@@ -188,8 +188,8 @@ func TestAmountsBeyond96Bits(t *testing.T) {
 	})
 }
 
-// A state written by a version with a longer window does not count as far ahead of the clock until that window is
-// over (rule 8): its units continue to count.
+// If a state was written by a version with a longer window, it does not count as far ahead of the clock until that
+// window is over (rule 8): its units continue to count.
 func TestClockRuleOfAShorterWindow(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.SlidingWindow, Variant: algo.Strict, Count: 1, Period: 100, Segment: 10}
 	short := long

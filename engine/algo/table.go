@@ -46,8 +46,8 @@ var algorithms = [algorithmCount]algorithm{
 	FairConcurrency: fairConcurrency,
 }
 
-// traits has the properties for every value of an Algorithm. Decisions read it several times; its size makes bounds
-// checks unnecessary.
+// traits has the properties for every value of an Algorithm. Decisions read it several times. It has all 256 values,
+// so that no bounds checks are necessary.
 var traits [1 << 8]properties
 
 // A missing entry panics in every program that imports the package.
@@ -97,7 +97,7 @@ func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }
 // Has reports whether limits of the algorithm can have the field.
 func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fields, field) }
 
-// Constant reports whether the limit answers every request alike, without a rate or a state.
+// Constant reports whether the limit gives every request the same answer, without a rate or a state.
 func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }
 
 // DeniesAll reports whether every request is denied.

@@ -8,7 +8,7 @@ var slidingWindow = algorithm{
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
 	properties: properties{
 		repeatable:   true, // units leave the window only with time
-		prefetchable: true, // all units of a segment are alike
+		prefetchable: true, // the units of a segment are interchangeable
 	},
 	on:     func(s *State) arithmetic { return &s.segments },
 	shares: windowShares,
@@ -134,7 +134,8 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	if oldest, ok := s.newestBeyond(free); ok {
 		at = max(at, oldest+reach+1)
 		if weighted {
-			// The newest segment in the way need not have left the window: it may be the oldest, partly expired one.
+			// The newest segment in the way does not have to leave the window: it may be the oldest, partly expired
+			// one.
 			at = max(v.current, oldest+reach)
 		}
 	}
@@ -145,7 +146,7 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	return max(0, passes-t.Now)
 }
 
-// weightedInstant returns the offset in a segment when the weighted part of the oldest segment fits into the free
+// weightedInstant returns the offset in a segment at which the weighted part of the oldest segment fits into the free
 // units: the first e with old·(s−e) ≤ free·s.
 func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	old := s.at(oldAt)

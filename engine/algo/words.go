@@ -29,7 +29,7 @@ func (w Words) State(l *Limit) State {
 	return State{algorithm: l.Algorithm, bucket: Bucket{Missing: uint128{lo: w[0]}, Count: l.Count, Period: l.Period, At: int64(w[1])}}
 }
 
-// Expires returns the instant, in elapsed time, from which the state equals no state.
+// Expires returns the instant, in elapsed time, from which the state is equivalent to no state.
 func (w Words) Expires(l *Limit, t Instant) int64 {
 	if l.Algorithm == FixedWindow {
 		return int64(w[1]) - l.clock(t) + t.Now
