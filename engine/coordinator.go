@@ -9,6 +9,7 @@ import (
 
 // Coordinator lets the processes that share a store discover each other and exchange messages and values. A store may
 // implement it; memstore and redisstore do.
+//
 // Times are the store's. A name is 1 to [MaxNameBytes] arbitrary bytes. For an argument out of bounds, a method
 // returns an [InputError] and changes nothing. Members, topics and values are named separately: a topic and a value
 // with the same name are unrelated.

@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// With many keys, a decision mostly waits for cache lines: the shard's line, then a mark's, then a slot's. The later
-// fetches cannot start before the lock is held. Therefore a call with many operations first starts to fetch the lines
-// of all keys, and then decides.
+// With many keys, a decision spends most of its time waiting for cache lines: first the shard's, then a mark's, then
+// a slot's. The later fetches cannot start before the lock is held. A call with many operations therefore first
+// starts to fetch the lines of all keys, and then decides.
 
-// aheadOps is the number of operations that are looked up before the first of them is decided. It is large enough to
-// fetch many lines in parallel, and small enough for them to stay in the cache.
+// aheadOps is the number of operations that are looked up before the first of them is decided. It is large enough for
+// many lines to be fetched in parallel, and small enough for them to stay in the cache.
 const aheadOps = 32
 
 // doMany decides operations in order, and looks up the next operations in advance.
@@ -47,11 +47,12 @@ func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[ahea
 	}
 }
 
-// lines publishes the location of a shard's table, for readers without the shard's lock.
+// lines publishes the location of a shard's table to readers that do not hold the shard's lock.
 type lines struct{ table atomic.Pointer[table] }
 
-// prefetch starts to fetch the lines for a hash: the line of the shard's lock, and those where the search begins.
-// Denials without the lock read none of these lines. If the table has just been replaced, the fetch is wasted.
+// prefetch starts to fetch the lines for a hash: the line of the shard's lock, and the lines where the search begins.
+// It fetches nothing if the shard has a hot key, because denials without the lock read none of these lines. If the
+// table has just been replaced, the fetch is wasted.
 func (s *Store) prefetch(h *shard, key hash) {
 	if h.hot.scope.Load() != nil {
 		return

@@ -14,7 +14,7 @@ type bound struct {
 	space   string
 	limit   engine.Limit
 	numbers *algo.Limit
-	scope   atomic.Pointer[scope] // replaced if the store has dropped it
+	scope   atomic.Pointer[scope] // replaced if the store has dropped the scope
 }
 
 var _ engine.Binder = (*Store)(nil)

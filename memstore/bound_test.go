@@ -84,7 +84,7 @@ func TestBoundDecidesAsDo(t *testing.T) {
 }
 
 // A state is read with the rate and burst in force when it was written. A bucket emptied at 10 a minute still lacks ten
-// units when it is read at 10 a day, and not only the units that a minute refills at that rate.
+// units when it is read at 10 a day, not just the units that a minute refills at that rate.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
@@ -152,7 +152,7 @@ func TestBoundOutlivesItsScope(t *testing.T) {
 	}
 }
 
-// In a call with many operations, each operation gets the same answer as alone.
+// In a call with many operations, each operation gets the same answer as it would alone.
 func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))

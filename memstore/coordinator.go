@@ -11,14 +11,14 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the number of groups, the number of topics, and the number of values. Beyond a bound the error is
+// maxNames bounds the number of groups, the number of topics, and the number of values. Exceeding a bound returns
 // ErrFull.
 const maxNames = 10_000
 
 // backlog is the largest number of messages queued for a slow subscriber. The subscriber misses further messages.
 const backlog = 1024
 
-// coordinator is the state of the Coordinator's methods, shared by the members in this process.
+// coordinator holds the state of the Coordinator methods, which the members in this process share.
 type coordinator struct {
 	mu     sync.Mutex
 	groups map[string]map[string]int64 // member → when its membership expires

@@ -7,7 +7,7 @@ import (
 )
 
 // expiring lists the states of a shard that expire first, so that dropping a state does not require a scan of all
-// states. An entry can be outdated: its state may last longer by now, or may be gone.
+// states. An entry can be outdated: by now its state may last longer, or may be gone.
 type expiring struct {
 	list []expiry // at most mostSoon, in order
 	// horizon is an instant before which no state outside the list expires.

@@ -124,7 +124,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Read the clock again: denials from the copy that this one replaces were before this instant.
+		// Read the clock again: denials from the copy that this one replaces happened before this instant.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()
@@ -138,8 +138,8 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	}
 }
 
-// takeNew decides an allow on a key without a state, and stores its first state. The steps must decide if the request
-// does not pass, or if keys must be dropped or moved first.
+// takeNew decides an allow on a key without a state, and stores the key's first state. If the request does not pass, or
+// if keys must be dropped or moved first, only the steps can decide it.
 func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, cost int64, o *algo.Outcome) verdict {
 	if c.share != nil || h.soonest.Load() <= now || h.table.crowded() {
 		return verdictUndecided
@@ -190,7 +190,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 	oneStep.Put(steps)
 }
 
-// hot is a copy of the state of one denied key of a shard. Callers read it without the shard's lock: a denial changes
+// hot is a copy of the state of one denied key in a shard. Callers read it without the shard's lock: a denial changes
 // nothing, so callers of a busy key are denied in parallel. The copy is written under the lock. A caller that takes the
 // lock for this key removes the copy, and a caller that copies another key replaces it. Both read the clock afterwards,
 // so that decisions on a key stay in the order of their instants.
@@ -204,8 +204,8 @@ type hot struct {
 	at      atomic.Int64 // instant when the copy was made
 }
 
-// hotEvery is the interval, in µs, between the instants when a denied caller copies its key's state here. A busy key is
-// soon denied at such an instant. Other keys cost nothing.
+// hotEvery is the interval, in µs, between the instants at which a denied caller copies its key's state here. A busy
+// key is soon denied at such an instant. Other keys pay nothing for this.
 const hotEvery = 64
 
 // deny decides like Words.Allow if the answer is a denial. Otherwise ok is false.

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A key that is denied repeatedly is decided without the lock, but only under its own limit. Every change of its state
+// A key that is denied repeatedly is denied without the lock, but only under its own limit. Every change of its state
 // takes effect at once.
 func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	limit := parse(t, "1/1h burst 10")

@@ -50,7 +50,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// The expiry of several limits is the latest of their expiries, whatever their order.
+// The expiry of several limits is the latest of their expiries, regardless of their order.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))

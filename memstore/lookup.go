@@ -23,7 +23,7 @@ func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	return c
 }
 
-// index distributes limits over the cached scopes.
+// index maps a limit to one of the cached scopes.
 func index(space string, l *algo.Limit) uint64 {
 	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
 	h += uint64(l.Algorithm) + uint64(len(space))<<8
@@ -67,8 +67,8 @@ func (s *slot) number() uint32 { return s.scope &^ boxed }
 // of reports whether the slot belongs to the hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns the byte for the hash's slot. Its bits of the hash are not stored in the slot, and do not choose the
-// shard.
+// mark returns the mark of the hash's slot. The mark's bits of the hash are not stored in the slot, and do not
+// select the shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
 // home returns where the search for a hash begins, from its high half.
@@ -81,7 +81,7 @@ type hash struct{ lo, hi uint64 }
 
 // secret contains two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
 // coefficients are the key's length and then seven bytes at a time (Carter and Wegman 1979). Two keys of up to n
-// bytes have the same value at no more than n/7+1 points. So a pair of keys collides with a probability of at most
+// bytes have the same value at no more than n/7+1 points. Therefore two keys collide with a probability of at most
 // (n/7+1)²/2¹²⁰, however they are chosen by a caller that does not know the secret. No hash ever leaves the store.
 //
 // Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, but has 64 bits and no such bound.

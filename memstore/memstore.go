@@ -139,7 +139,7 @@ func (s *Store) decide(op *engine.Op, r *engine.Result) {
 	t.end(r)
 }
 
-// Stats returns the store's counts.
+// Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
 }
@@ -157,8 +157,9 @@ func (s *Store) Close() error {
 }
 
 // clock reads the store's time. With the system clock, Now is the wall clock at start plus monotonic elapsed time, so
-// that setting the clock gives no caller more or fewer units. Wall is the wall clock, kept from going back, for windows
-// that begin on the hour. With a custom clock, both are the custom clock's reading, even if it goes back.
+// that setting the clock gives no caller more or fewer units. Wall is the wall clock, which clock keeps from going
+// back, for windows that begin on the hour. With a custom clock, both are the custom clock's reading, even if it goes
+// back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time

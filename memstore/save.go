@@ -37,7 +37,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
 	w.values(&s.coordinator)
-	open := s.opens.names() // names are read before the keys, which may lack the charge of a later reservation
+	open := s.opens.names() // names are read before the keys, because the charge of a later reservation may be missing from the copied keys
 	for i := range s.shards {
 		if err := s.ready(ctx); err != nil {
 			return 0, err

@@ -18,8 +18,8 @@ var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, ti
 // settledSpace separates these keys from the keys of callers. No other name space has this suffix.
 const settledSpace = "\x00settled"
 
-// reservationName names the reservation of an operation in its name space. The length prefix keeps different pairs of
-// key and id apart.
+// reservationName names the reservation of an operation within its name space. The length prefix ensures that
+// different pairs of key and id have different names.
 func reservationName(op *engine.Op) string {
 	return strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// shard contains a part of the keys, under one lock.
+// shard contains some of the keys, under one lock.
 type shard struct {
 	// The fields that most decisions need are in the first 64 bytes.
 	mu sync.Mutex
@@ -64,7 +64,7 @@ func (h *shard) load(cs *scopes, i int) algo.State {
 	return s.state.State(cs.get(s.number()).limit.Numbers())
 }
 
-// expires returns the instant from which the state at an index no longer counts.
+// expires returns the instant from which the state at an index no longer matters.
 func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -73,8 +73,8 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put replaces the state at an index. A state of two words has the rate of its scope. If the state's rate differs from
-// the given scope's, as after a give, the state stays in its old scope.
+// put replaces the state at an index. A state of two words is stored with the rate of its scope. If the state's rate
+// differs from the given scope's, as after a give, the state stays in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {
@@ -142,8 +142,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states. If that makes no room, it builds a larger table. Its time grows with the shard: about 20
-// µs for 1000 keys.
+// renew drops expired states. If that makes no room, it builds a larger table. The time that it takes grows with the
+// shard: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

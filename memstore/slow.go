@@ -221,8 +221,8 @@ func (t *transaction) run(r *engine.Result) {
 	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
-// lookUp handles operations without an algorithm, expiry and reset. It finds whether there is a state and how long it
-// lasts. For a reset, it marks the state for deletion.
+// lookUp handles the operations that need no algorithm: expiry and reset. It reports whether there is a state, and
+// how long it lasts. For a reset, it marks the state for deletion.
 func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]

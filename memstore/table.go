@@ -17,9 +17,9 @@ type slot struct {
 // number needs this bit.
 const boxed = 1 << 31
 
-// table uses open addressing with linear probing. For each slot, one byte, the mark, says whether the slot is empty,
-// was dropped or has a key, and contains seven bits of the key's hash. A search reads these bytes first, so a decision
-// on a known key touches one slot.
+// table uses open addressing with linear probing. Each slot has a mark: one byte that records whether the slot is
+// empty, was dropped or has a key, and contains seven bits of the key's hash. A search reads the marks first, so a
+// decision on a known key touches one slot.
 type table struct {
 	marks []uint8
 	slots []slot

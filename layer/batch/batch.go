@@ -1,18 +1,18 @@
 // Package batch is group commit for a store: operations that arrive while calls are in flight are sent together, in one
 // call, when one of those calls returns.
 //
-// There is no timer: if a call is free, an operation is sent at once, alone. Each operation is decided exactly as it
-// would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
+// There is no timer: if a call is available, an operation is sent at once, alone. Each operation is decided exactly as
+// it would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
 // many operations, and all operations on one key share one read and one write.
 //
-// Each caller keeps its own context. If it ends while the operation is queued, the operation is not sent. If it ends
-// while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown], as for a
-// lost answer. A shared call continues for a second after that. If the answer comes in that time, the units are given
-// back. Permits are not given back, because their holders can release them.
+// Each caller keeps its own context. If the context ends while the operation is queued, the operation is not sent. If
+// it ends while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown],
+// as for a lost answer. A shared call continues for a second after its callers have left. If the answer comes in that
+// time, the units are given back. Permits are not given back, because their holders can release them.
 //
-// If a call is free, a take runs in its caller's goroutine, and its units stay spent if the caller leaves. A goroutine
-// per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle (a reserve,
-// a wait) do get a goroutine.
+// If a call is available, a take runs in its caller's goroutine, and its units stay spent if the caller leaves. A
+// goroutine per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle
+// (a reserve, a wait) do get a goroutine.
 //
 // Operations that wait for replicas ([engine.Op].Replicas) have their own lanes, each with a queue and calls in
 // flight, so that operations without replicas never wait for them.
@@ -58,8 +58,8 @@ type Config struct {
 	// MaxQueue is the maximum number of operations that may wait or be in flight in shared calls: 1 to 2^24. Further
 	// operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
-	// Observe, if set, is called before each call to the wrapped store, with the number of its operations and the
-	// time that the first of them has waited. It must be safe for concurrent use, must return quickly, and must not
+	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
+	// the time that the first of them has waited. It must be safe for concurrent use, must return quickly, and must not
 	// call the store.
 	Observe func(ops int, waited time.Duration)
 }
@@ -85,13 +85,13 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// Stats are the counts of a store.
+// Stats contains a store's counters.
 type Stats struct {
 	// Calls is the number of calls to the wrapped store.
 	Calls int64
 	// Ops is the number of operations in these calls.
 	Ops int64
-	// Waiting is the number of operations that wait, or are in flight in shared calls.
+	// Waiting is the number of operations that are queued, or are in flight in shared calls.
 	Waiting int
 	// Refused is the number of operations that got ErrQueueFull.
 	Refused int64
@@ -126,7 +126,7 @@ func New(store engine.Store, c Config) (*Store, error) {
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats returns the store's counts.
+// Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	}
 }
 
-// enter starts a call if one is free in the operations' lane and the caller can run it in its own goroutine.
+// enter starts a call if the operations' lane has one available and the caller can run it in its own goroutine.
 func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -202,7 +202,7 @@ func (s *Store) next(l *lane) {
 	s.senders.Go(func() { s.send(l) })
 }
 
-// join waits in the queue and returns with the results.
+// join queues the operations and waits for their results.
 func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []engine.Result) {
 	w := s.waiter(ctx, ops, results)
 	w.lane = l
@@ -217,7 +217,7 @@ func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []en
 	s.wait(ctx, w, results)
 }
 
-// line queues a waiter. If a call has become free in the meantime, line sends the waiter at once.
+// line queues a waiter. If a call has become available in the meantime, line sends the waiter at once.
 func (s *Store) line(w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +268,7 @@ func unknown(err error) error {
 	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
 }
 
-// fail sets err in the results without an error.
+// fail sets err in every result that has no error.
 func fail(results []engine.Result, err error) {
 	for i := range results {
 		if results[i].Err == nil {

@@ -81,8 +81,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = rule.FixedWindow(rule.PerMinute(5))
 
-// If a call is free, an operation is sent at once, alone. Callers that arrive while it is in flight are sent together,
-// in the order of arrival, and each gets its own decision.
+// If a call is available, an operation is sent at once, alone. Callers that arrive while it is in flight are sent
+// together, in the order of arrival, and each gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -240,8 +240,7 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 }
 
 // Units taken for callers that left before the answer are given back by a settlement, for each kind of operation.
-// Without an answer the units stay spent. A take returns its units even if its caller ran the call. The slots of such
-// calls are free in the meantime (known bug 60).
+// Without an answer the units stay spent. In the meantime, other calls use the slots of such calls (known bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{
@@ -286,7 +285,7 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 }
 
 // For a list, the units are returned but the permit is kept: a share may have granted it under the same id instead of
-// the store, and the store must know about it.
+// the store, and the store must have it too.
 func TestLatePermitsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -344,8 +343,8 @@ func TestLateCallsAreBounded(t *testing.T) {
 	})
 }
 
-// 100 000 callers of a store that hangs each leave at their deadline. Callers beyond the queue's bound are rejected
-// at once. No state of callers that have left is retained.
+// 100 000 callers of a hanging store each leave at their deadline. Callers beyond the queue's bound are rejected at
+// once. No state of callers that have left is retained.
 func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 30_000

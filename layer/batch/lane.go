@@ -6,8 +6,8 @@ import "github.com/headgate/headgate/engine"
 // for each policy. Operations with other waits share one lane.
 const maxLanes = 16
 
-// lane holds operations that can share calls, because they wait for the same number of replicas, for the same time. The
-// store's lock guards it.
+// lane holds operations that can share calls, because they wait for the same number of replicas, with the same time
+// limit. The store's lock guards it.
 type lane struct {
 	queue queue
 	calls int // in flight

@@ -31,7 +31,7 @@ func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 }
 
 // Operations that wait for replicas share calls only with operations that have the same wait. Operations without a wait
-// are answered in the meantime. The number of lanes is bounded, however many different waits there are.
+// are answered in the meantime. The number of lanes is bounded, regardless of the number of different waits.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})

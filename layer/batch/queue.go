@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// waiter has a copy of one caller's operations, because the caller may return and reuse its memory while they are in
-// flight.
+// waiter holds a copy of one caller's operations, because the caller may return and reuse its memory while they are
+// in flight.
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
@@ -27,7 +27,7 @@ type waiter struct {
 	place place
 }
 
-// place is where a waiter is.
+// place records whether a waiter is queued, is in flight or has left.
 type place uint8
 
 const (
@@ -92,7 +92,8 @@ type queue struct {
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take moves waiters from the queue to taken, for one call: as many as fit, and at least one if there are any.
+// take moves waiters from the queue to taken, for one call. It moves as many as fit, but at least one if there are
+// any.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {

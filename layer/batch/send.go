@@ -52,7 +52,7 @@ func (s *Store) send(l *lane) {
 	calls.Put(c)
 }
 
-// abandon is called when the last caller of a call has left. Another call takes its slot and sends the operations
+// abandon is called when the last caller of a call has left. Another call takes over its slot and sends the operations
 // waiting in the lane.
 func (s *Store) abandon(c *call) {
 	s.mu.Lock()
@@ -130,7 +130,7 @@ func settleable(ops []engine.Op) bool {
 func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
 
 // deliver gives each waiter its results. It returns the operations that give back the units of callers that have left.
-// alone reports that all callers have left, so another call has the slot.
+// alone is set if all callers have left, so that another call has the slot.
 func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {
@@ -153,8 +153,8 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 		for i := range w.ops {
 			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
 				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
-					// A permit belongs to its holder, as after an acquire: a share may have given it under the same
-					// id.
+					// A permit is left to its holder, as after an acquire, because a share may have granted it under
+					// the same id.
 					if _, holds := undo.Permits(); undo.Kind == engine.OpSettle && !holds {
 						back = append(back, undo)
 					}

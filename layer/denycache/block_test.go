@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/layer/denycache"
 )
 
-// A blocked key is denied without the store, whatever the cost, until the denial reaches its greatest age. A reset of
+// A blocked key is denied without the store, whatever the cost, until the denial reaches its maximum age. A reset of
 // the key ends the block at once.
 func TestBlockIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

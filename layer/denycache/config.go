@@ -13,7 +13,7 @@ const DefaultMaxKeys = 1 << 16
 
 // Config configures a store.
 type Config struct {
-	// MaxStale is the largest age of a repeated denial: 1 ms to 1 h. It has no default.
+	// MaxStale is the maximum age of a repeated denial: 1 ms to 1 h. It has no default.
 	MaxStale time.Duration
 	// MaxKeys is the largest number of stored denials: 64 to 2^24. Further denials are not stored. The default is
 	// 65536.
@@ -46,13 +46,14 @@ func New(store engine.Store, c Config) (*Store, error) {
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats are the counts of a store.
+// Stats contains a store's counters.
 type Stats struct {
-	// Repeated is the number of operations decided locally, Asked the number sent to the wrapped store.
+	// Repeated is the number of operations decided locally. Asked is the number of operations sent to the wrapped
+	// store.
 	Repeated, Asked int64
 }
 
-// Stats returns the store's counts.
+// Stats returns the store's counters.
 func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
 
 // Close closes the wrapped store.

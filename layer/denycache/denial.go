@@ -11,13 +11,13 @@ type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left
 	received time.Time // just after the answer arrived
-	until    time.Time // it is repeated until then
+	until    time.Time // when it is no longer repeated
 	outcome  engine.Outcome
 
-	// For a token bucket, the refill is known: the first token arrives at free at the earliest, and each further token
-	// one interval, each, later. The layer forwards one request for each token that may have been refilled, and denies
-	// other requests locally until old. asked is the number of forwarded requests, and flying is the number of those
-	// without an answer.
+	// For a token bucket, the refill is known: the first token arrives no earlier than free, and the interval between
+	// tokens is each. The layer forwards one request for each token that may have been refilled, and denies other
+	// requests locally until old. asked is the number of forwarded requests, and flying is the number of them that
+	// have no answer yet.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64

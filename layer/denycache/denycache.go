@@ -1,13 +1,13 @@
 // Package denycache repeats denials locally, without a call to the store.
 //
 // A key that was denied one unit stays denied for every caller until the decision's retry-after. Until then this
-// process repeats the denial, in a fraction of a microsecond. For a token bucket, where the refill is known, it
-// forwards one request per refilled token to the store, and denies the others locally.
+// process repeats the denial, in a fraction of a microsecond. For a token bucket, whose refill is known, it forwards
+// one request per refilled token to the store, and denies the others locally.
 //
-// No limit is exceeded. But units can come back sooner: a caller gives some back, resets the key or changes the
-// limit, or the store loses its data. A change through this store takes effect at once. A change by another process
-// takes effect when the denial reaches the age of [Config.MaxStale]. The decision's mode is [engine.Cached], and it
-// has the age of the denial.
+// No limit is exceeded, but units can come back sooner: if a caller gives some back, resets the key or changes the
+// limit, or if the store loses its data. A change through this store takes effect at once. A change by another process
+// takes effect when the denial reaches the age of [Config.MaxStale]. The decision has the mode [engine.Cached] and the
+// age of the denial.
 //
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
@@ -42,7 +42,7 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// call has the buffers for a call that is forwarded to the store.
+// call holds the buffers for a call that is forwarded to the store.
 type call struct {
 	forward.Subset
 	snapshots []snapshot
@@ -114,8 +114,8 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats returns the index of the limit whose denials may be repeated, or -1. It is the first penalty, and otherwise
-// the only limit of a request of one unit, because then no unit is available before the retry-after.
+// repeats returns the index of the limit whose denials may be repeated, or -1. It is the first penalty or, if there is
+// none, the only limit of a request for one unit, because then no unit is available before the retry-after.
 func (s *Store) repeats(op *engine.Op) int {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:
@@ -132,8 +132,8 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty of an operation that takes part with a cost, or -1. It returns -1
-// if another limit can never admit its cost, because the store's answer must then state that.
+// penaltyOf returns the index of the first penalty with a cost, or -1. It also returns -1 if another limit can never
+// admit its cost, because the store's answer must then state that.
 func penaltyOf(op *engine.Op) int {
 	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })
 	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {

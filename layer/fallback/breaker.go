@@ -13,7 +13,7 @@ import (
 
 const (
 	// failures is the number of consecutive failed calls that opens the breaker. The first of them must have failed at
-	// least stall times the allowed answer time ago, so that a short stall of the machine, in which all calls fail,
+	// least stall times the allowed answer time ago. A short stall of the machine, in which all calls fail, therefore
 	// does not count as an outage.
 	failures = 5
 	stall    = 4
@@ -52,8 +52,8 @@ func (b *breaker) answered() {
 	}
 }
 
-// failed is called after a call that the store did not answer. inPart means that it answered a part, because other
-// nodes of a Cluster can still be up.
+// failed is called after a call that the store did not answer. inPart means that the store answered a part of the
+// call, so other nodes of a Cluster may still be up.
 func (b *breaker) failed(err error, inPart bool) {
 	b.cause.Store(&err)
 	if inPart {

@@ -25,8 +25,8 @@ const (
 // Config configures a store.
 type Config struct {
 	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and the
-	// last reported number of processes. With 0, a process that has never received the number of processes answers
-	// nothing by itself.
+	// last reported number of processes. With 0, a process decides nothing on its own until it has received the number
+	// of processes.
 	Expect int
 	// All lets shares answer every operation, not only those with [engine.Hints].Local.
 	All bool
@@ -35,8 +35,8 @@ type Config struct {
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
-	// Lane returns the index, from 0, of the part that contains one of an operation's limits. It is required with
-	// several lanes. Lanes without keys have no effect.
+	// Lane returns the index, from 0, of the part that contains one of an operation's limits. It is required if there
+	// are several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1
 	// MiB. A key that is not remembered, or has spent at most an eighth of its limit, starts an outage with a full

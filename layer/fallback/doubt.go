@@ -87,8 +87,8 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	return r
 }
 
-// withinShare returns the operation to send to the store, limited to what the share granted: no more units, and no
-// delay, because a delay would depend on earlier charges.
+// withinShare returns the operation to send to the store, limited to the share's grant: no more units, and no delay,
+// because a delay would depend on earlier charges.
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {
@@ -109,7 +109,7 @@ func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool)
 	}
 }
 
-// chosen returns the charges of an operation for a choice. The charges of the other choices have no cost.
+// chosen returns the charges of an operation under a choice. Charges of the other choices have no cost.
 func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	charges := slices.Clone(op.Charges)
 	for i := range charges {
@@ -192,8 +192,8 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 }
 
 // unrecovered returns a predicate for the limits of the operation that have not recovered from a loss of the store's
-// data. Limits that have recovered do not wait for these. With choices all limits recover together: the shares choose
-// among them, and the store gets the same choice.
+// data. The other limits do not wait for them. With choices all limits recover together: the shares choose among
+// them, and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
 	lost, now := s.member.Lost(), s.now()
 	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }

@@ -1,21 +1,22 @@
-// Package fallback answers while the store is away: each process then enforces its own share of the limits.
+// Package fallback decides requests while the store is away: each process then enforces its own share of the limits.
 //
-// With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of its windows
-// ([engine.Shares]). It is empty when its process starts, and refills. It starts with 1/n of the units that remained
-// when the store last answered, if they are remembered. So the shares together admit, in any span, no more than a
-// bucket with the limit's capacity and rate. The decision's mode is [engine.Fallback], and OvershootMax is
-// [engine.SharesBound].
+// With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of the limit's windows
+// ([engine.Shares]). It is empty when its process starts, and refills. If the units that remained at the store's last
+// answer are remembered, the share starts with at most 1/n of them. Therefore the shares together admit, in any span,
+// no more than a bucket with the limit's capacity and rate. The decision has the mode [engine.Fallback] and the
+// OvershootMax from [engine.SharesBound].
 //
 // The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a full
-// server or an unreadable state is still an error, and so are gives and resets. A call whose context was cancelled, or
-// had ended before the call, says nothing about the store.
+// server or an unreadable state is still an error. Gives and resets also return errors while the store is away. A call
+// whose context was cancelled, or had ended before the call, does not show whether the store is away.
 //
-// A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that the store
-// missed is kept and sent later, until the reservation ends. A permit granted by a share is sent to the store as soon
-// as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the background.
+// A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
+// reach the store is kept and sent later, until the reservation ends. A permit granted by a share is sent to the store
+// as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the
+// background.
 //
-// If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is
-// then tested in the background, and used again once it has answered several times.
+// If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is then
+// tested in the background. It is used again once it has answered several times.
 //
 // A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
 // keeps the loss in a failover within the bound. The store does not count as away.
@@ -101,7 +102,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats are the counts of a store.
+// Stats contains a store's counters.
 type Stats struct {
 	// Answered is the number of operations answered by shares.
 	Answered int64
@@ -120,7 +121,7 @@ type Stats struct {
 	Unsettled int64
 }
 
-// Stats returns the store's counts.
+// Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
@@ -205,7 +206,7 @@ func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.R
 	s.ask(ctx, ops, results)
 }
 
-// fail sets err in the results without an error.
+// fail sets err in every result that has no error.
 func fail(results []engine.Result, err error) {
 	for i := range results {
 		if results[i].Err == nil {
@@ -214,7 +215,7 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// ask sends the operations to the store. Shares answer those that the store does not.
+// ask sends the operations to the store. Shares decide the operations that the store does not answer.
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
@@ -267,8 +268,8 @@ func Away(err error) bool {
 	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unconfirmed reports whether the store charged the operation, but too few replicas have the charge. Shares do not also
-// grant a permit acquired that way, because its holder gives it up.
+// unconfirmed reports whether the store charged the operation, but too few replicas have the charge. Shares do not
+// grant such an acquire, because its holder gives the permit up.
 func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
 // Close closes the wrapped store and stops the layer's goroutines.

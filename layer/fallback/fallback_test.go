@@ -155,8 +155,8 @@ func TestBoundOfQueues(t *testing.T) {
 	}
 }
 
-// While a store hangs, only the first few calls wait for it. It is used again soon after it answers, and the state that
-// it has kept counts.
+// While a store hangs, only the first few calls wait for it. Soon after it answers it is used again, with the state
+// that it has kept.
 func TestHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

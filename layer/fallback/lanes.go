@@ -29,8 +29,8 @@ func (s *Store) makeLanes(c *Config) {
 	s.findProbes()
 }
 
-// probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, one is
-// missed once in 10^25 starts. With few shards, most lanes have no key at all, so they cannot fail.
+// probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, a lane
+// is missed in one of 10^25 starts. With few shards, most lanes have no key at all, so they cannot fail.
 const probeTries = 1 << 14
 
 func (s *Store) findProbes() {

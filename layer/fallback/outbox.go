@@ -136,7 +136,7 @@ func (o *outbox) remove(name outboxKey, d *outboxOp) {
 	}
 }
 
-// closed updates the counts after an operation that need not be sent any more. The caller holds the lock.
+// closed updates the counts after an operation that no longer needs to be sent. The caller holds the lock.
 func (o *outbox) closed(d *outboxOp) {
 	o.count.Add(-1)
 	if d.op.Kind != engine.OpAcquire {
@@ -217,8 +217,8 @@ func (o *outbox) held(op *engine.Op) {
 	}
 }
 
-// renewed extends a permit that a share gave, until ends. If missed is true, the store has not renewed the permit, so
-// the permit must be sent to the store again, with the new end.
+// renewed extends a permit that a share gave, until ends. missed means that the store has not renewed the permit, so
+// it must be sent to the store again, with the new end.
 func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,8 +233,8 @@ func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	}
 }
 
-// drop removes a permit given by a share. outside reports that the store was not known to have the permit, and sent
-// that the store may have it anyway.
+// drop removes a permit given by a share. outside is set if the store was not known to have the permit, and sent if
+// the store may have it anyway.
 func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -248,8 +248,8 @@ func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 }
 
 // take returns the operations that are due, and marks them as sent. It drops operations that no longer matter. flying
-// are the calls in flight with other due operations: the background and each lane that comes back send operations
-// concurrently, and an operation may be in only one call.
+// contains the calls in flight that carry other due operations: the background goroutine and each lane that comes back
+// send operations concurrently, and an operation may be in only one call.
 func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp, flying []chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

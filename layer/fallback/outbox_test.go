@@ -120,8 +120,7 @@ func TestFairPermitsOfShares(t *testing.T) {
 	})
 }
 
-// While the store does not know of a permit that this process's share granted, answers for the key have the mode
-// fallback.
+// While the store does not have a permit that this process's share granted, answers for the key have the mode fallback.
 func TestPermitOutsideTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -151,7 +150,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 }
 
 // A permit granted by the store has the mode fallback too if the share granted a permit of the same key before the
-// answer came, because the store did not know of the share's permit (known bug 60).
+// answer came, because the store did not have the share's permit (known bug 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -269,7 +268,7 @@ func TestPermitOfBothIsReleased(t *testing.T) {
 }
 
 // If the store misses the renewal of a share's permit, the permit is sent to the store again, because the holder
-// continues and the store must not forget the permit before that.
+// continues and the store must not drop the permit before the holder is done.
 func TestMissedRenewalIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

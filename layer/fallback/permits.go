@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// permits records the latest instant at the end of a permit given by a share. The permits are in the memory of this
-// process, and are sent to the store as soon as it answers: outbox.go.
+// permits records the latest end of a permit given by a share. The permits are in the memory of this process, and are
+// sent to the store as soon as it answers: outbox.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
 // given records that a permit lives until an instant.
@@ -146,7 +146,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	own := s.shares(op, n, nil)
 	for i := range own.op.Charges {
 		if c := &own.op.Charges[i]; c.Limit.Algorithm().DeniesAll() {
-			c.Limit = op.Charges[i].Limit // the number has changed since; its units do not matter here
+			c.Limit = op.Charges[i].Limit // the number of processes has changed since then; the units do not matter here
 		}
 	}
 	answer := s.alone(&own.op)
@@ -182,8 +182,8 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 	return kept
 }
 
-// kept combines the store's answer with that of the share, which has renewed or released its permit. If the store has
-// the permit too, it has done the same.
+// kept combines the store's answer with the answer of the share, which has renewed or released its permit. If the
+// store has the permit too, it has done the same.
 func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	if op.Kind == engine.OpRelease {
 		outside, sent := s.outbox.drop(op)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// memory stores the remaining units of recently used keys that have spent part of their limits. A key's hash
-// determines its place, and another key with the same place can overwrite it.
+// memory stores the remaining units of recently used keys that have spent part of their limits. A key's hash determines
+// its place. Another key with the same place can overwrite it.
 //
 // The memory has no lock while the store answers. Two concurrent writes to one place can mix. The place then has a
 // wrong sum, so it belongs to no key.
@@ -79,7 +79,7 @@ func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 // and is too low until the key's limit would have recovered.
 const spared = 8
 
-// untouched reports whether so few units are spent that the key need not be remembered.
+// untouched reports whether so few units are spent that the key does not have to be remembered.
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
 // remember stores the remaining units of an operation's keys from an answer of the store.

@@ -9,7 +9,8 @@ import (
 
 // Config configures a member. The zero Config has the defaults.
 type Config struct {
-	// Group names the group of processes, and the coordinator's values: up to 240 bytes. The default is "processes".
+	// Group names the group of processes and the coordinator's values. It has up to 240 bytes. The default is
+	// "processes".
 	Group string
 	// Name is this process's name in the lists of other processes, up to 200 bytes. It has no other effect. A random
 	// text is appended to make it unique.

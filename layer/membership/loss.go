@@ -23,8 +23,8 @@ type marker struct {
 
 func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
 
-// Lost returns the instant when the store last lost data, in µs since 1970, or 0. Another process may have noticed the
-// loss. After [AcceptLoss], Lost returns 0 again.
+// Lost returns the instant when the store last lost data, in µs since 1970, or 0. The loss may have been noticed by
+// another process. After [AcceptLoss], Lost returns 0 again.
 func (m *Member) Lost() int64 { return m.lost.Load() }
 
 // Losses returns the number of losses that this process has noticed.
@@ -105,8 +105,8 @@ func (m *Member) marker(i int) marker {
 	return m.markers[i]
 }
 
-// learn stores the found state of a marker, unless another call has stored one since. After a loss the process counts as
-// new, because the others may have counted without it.
+// learn stores the found state of a marker, unless another call has stored one since. After a loss the process counts
+// as new, because the others may have counted the processes without it.
 func (m *Member) learn(i int, before, found marker, lost bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,8 +147,8 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 func lossOf(group string) string { return group + "/loss" }
 
 // AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an interval
-// they trust the store again, and may once more admit the units that were charged before the loss. The coordinator must
-// be that of the store. An empty group means [DefaultGroup].
+// they trust the store again, and may admit the units that were charged before the loss a second time. The coordinator
+// must be the store's. An empty group means [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {

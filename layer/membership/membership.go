@@ -78,8 +78,8 @@ type Member struct {
 // Count is the number of processes from a beat. The group's marker was read after it.
 type Count struct {
 	Number int
-	// Sent is the time when the beat was sent. Since Since, the store has counted this process without interruption.
-	// Both are zero before the first beat.
+	// Sent is the time when the beat was sent. From the time Since on, the store has counted this process without
+	// interruption. Both are zero before the first beat.
 	Sent, Since time.Time
 }
 
@@ -159,7 +159,7 @@ func (m *Member) Hurry() {
 	}
 }
 
-// Beat beats once more, and reads the markers. One master of a Cluster may be away, so it returns an error only if the
+// Beat sends a beat, and reads the markers. One master of a Cluster may be away, so Beat returns an error only if the
 // beat failed or no marker was read.
 func (m *Member) Beat(ctx context.Context) error {
 	sent := time.Now()

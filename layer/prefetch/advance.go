@@ -51,7 +51,7 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	return (life + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// finish stores the prefetched units. It leaves in r the answer to the caller's own request.
+// finish stores the prefetched units. It leaves the answer to the caller's own request in r.
 func (a *advance) finish(r *engine.Result) {
 	held := hold{}
 	if d := &r.Outcome; r.Err == nil && d.Allowed {

@@ -17,9 +17,8 @@ type hold struct {
 	outcome       engine.Outcome // the answer to the request that took them
 }
 
-// newHold returns the held units of a decision that charged one unit for a caller and some in advance. Their life
-// starts when the request was sent, which is before the decision. It ends at the latest with the window that was
-// charged.
+// newHold returns the held units from a decision that charged one unit for a caller and some in advance. Their life
+// starts when the request was sent, which is before the decision. It ends no later than the window that was charged.
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
@@ -33,8 +32,9 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	return h
 }
 
-// overshoot returns the largest excess over a limit, in units. It is 0 for a window. For a token bucket, any span can
-// exceed the limit by its refill in a life or by the units that all processes hold, whichever is less.
+// overshoot returns the largest number of units by which a limit can be exceeded. It is 0 for a window. For a token
+// bucket, any span can exceed the limit by its refill in a life or by the units that all processes hold, whichever is
+// less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if !l.Algorithm.Refills() {
 		return 0

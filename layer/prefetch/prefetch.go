@@ -143,9 +143,9 @@ func checkLimits(limits []engine.Limit, spaces map[string][]engine.Limit) error 
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
-// Stats are the counts of a store.
+// Stats contains a store's counters.
 type Stats struct {
-	// Spent is the number of held units spent locally, Asked the number of operations sent to the wrapped store.
+	// Spent is the number of held units spent locally. Asked is the number of operations sent to the wrapped store.
 	Spent, Asked int64
 	// Taken is the number of units prefetched, Returned the number of them given back, and Lost the number that could
 	// not be given back.
@@ -154,7 +154,7 @@ type Stats struct {
 	Members int
 }
 
-// Stats returns the store's counts.
+// Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	n, _ := s.members(time.Now())
 	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}

@@ -380,7 +380,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 	})
 }
 
-// Log units that were prefetched and spent late count from the latest time at the end of their life.
+// Log units that were prefetched and spent late count from the end of their life, the latest possible time.
 func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	limit := rule.SlidingLog(rule.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {

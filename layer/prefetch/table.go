@@ -34,9 +34,9 @@ type record struct {
 	returning bool
 }
 
-// found is a caller's next step. If spent is set, the operation is answered. Otherwise, the caller prefetches and
-// finishes the record if ours is set, waits for inFlight if it is set, or forwards its operation. gives contains units
-// held for another version of the limit, which must be returned first.
+// found is a caller's next step. If spent is set, the operation is answered. Otherwise, if ours is set, the caller
+// prefetches units and finishes the record; if inFlight is set, it waits for inFlight; if neither is set, it forwards
+// its operation. gives contains units held for another version of the limit, which must be returned first.
 type found struct {
 	gives    []pendingGive
 	spent    bool
@@ -53,7 +53,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	now := time.Now()
 	h.Lock()
 	defer h.Unlock()
-	// This must hold the lock, because SetSpaces examines the records after it has changed the limits.
+	// This lookup needs the lock, because SetSpaces examines the records after it has changed the limits.
 	counter, leased := s.leased.Load().counter(limit, space)
 	if !leased {
 		return found{}

@@ -1,5 +1,5 @@
-// Package stack wraps a store with the layers, from the outside: fallback, prefetch, the deny cache, and group
-// commit. Each layer is optional, and its package documents its guarantees.
+// Package stack wraps a store with layers. From the outside in, they are fallback, prefetch, the deny cache, and
+// group commit. Each layer is optional, and its package documents its guarantees.
 //
 //	store, err := stack.New(redis, redis, stack.Config{MaxStale: time.Second})
 package stack
@@ -21,7 +21,7 @@ type Config struct {
 	Batch batch.Config
 	// WithoutBatch omits group commit: every call goes to the store separately.
 	WithoutBatch bool
-	// MaxStale is the largest age of a repeated denial, 1 ms to 1 h; 0 omits the deny cache. Denials of prefetched
+	// MaxStale is the maximum age of a repeated denial, 1 ms to 1 h; 0 omits the deny cache. Denials of prefetched
 	// limits are not repeated.
 	MaxStale time.Duration
 	// Prefetch configures prefetch. The layer is omitted if Limits is empty and Spaces is nil; with empty Spaces,

@@ -10,7 +10,7 @@ import (
 // Shards is the number of shards of a map.
 const Shards = 64
 
-// Map maps names of type K to values, in shards by key. New makes one.
+// Map maps names of type K to values. It is divided into shards by key. Use New to create one.
 type Map[K comparable, V any] struct {
 	seed   maphash.Seed
 	shards [Shards]Shard[K, V]
@@ -25,7 +25,7 @@ type Shard[K comparable, V any] struct {
 	room    int
 }
 
-// New returns a map with room for most names, at least [Shards].
+// New returns a map with room for up to most names. most is at least [Shards].
 func New[K comparable, V any](most int) *Map[K, V] {
 	t := &Map[K, V]{seed: maphash.MakeSeed()}
 	for i := range t.shards {
@@ -53,8 +53,9 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 // looks is the number of entries that HasRoom examines in search of removable ones.
 const looks = 8
 
-// HasRoom reports whether there is room for one more name. In a full shard it first examines a few entries and drops
-// those that are over. They are random, because iteration over a Go map starts at a random entry.
+// HasRoom reports whether there is room for one more name. If a shard is full, it first examines a few entries, and
+// drops those for which over returns true. They are random, because iteration over a Go map starts at a random
+// entry.
 func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	if len(h.Known) < h.room {
 		return true
