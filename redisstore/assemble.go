@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// A script is assembled from a template, the fragments of the algorithms that it needs, and common.lua. Each line
-// "--@name" of the template is replaced by the part of that name from the algorithm's fragment. In a script for several
-// algorithms it is replaced by an if that selects the algorithm's part. Therefore a script defines only functions that
-// it needs. That halves its time, because Redis creates a script's functions anew at each call.
+// A script is assembled from a template, the fragments of the algorithms that it needs, and common.lua. Each "--@name"
+// line of the template is replaced by the part of that name from the algorithm's fragment. In a script for several
+// algorithms it is replaced by an if that selects the algorithm's part. A script therefore defines only the functions
+// that it needs, which halves its time, because Redis creates a script's functions anew at each call.
 //
 // lua/README.md describes the conventions shared by fragments. [Scripts] returns the assembled scripts.
 //

@@ -35,8 +35,8 @@ func canWriteMany(reply *Reply) bool {
 // states that still count, a version that is not known to decide correctly, and missing permissions, with the ACL rules
 // that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are fields
 // of hashes, a server that evicts them is an error too, unless [Config.AllowEviction] is set, because it would lose
-// thousands of states at once. Check also finds out whether the server can write many keys with one command, which
-// merged calls then use.
+// thousands of states at once. Check also determines whether the server can write many keys with one command. If so,
+// merged calls use that command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -82,8 +82,7 @@ var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
 }
 
-// Permissions returns the ACL rules that a store's user needs: commands, keys,
-// channels.
+// Permissions returns the ACL rules that a store's user needs: commands, keys and channels.
 func (s *Store) Permissions() string {
 	commands := slices.Concat(scriptCommands, clientCommands)
 	if s.hashes > 0 {

@@ -13,22 +13,23 @@ type Config struct {
 	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "headgate". Stores with
 	// different prefixes share nothing.
 	Prefix string
-	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait
-	// until one has ended or their context ends. The default is 1024.
+	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait until one has ended or their context ends.
+	// The default is 1024.
 	MaxInFlight int
 	// Shards is the number of hash tags shared by all subjects, 1 to 1024. With 0, each subject has its own hash tag.
 	// On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster. Use at
 	// least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
 	Shards int
 	// Hashes is the number of hashes, 1 to 1024, that hold the states of a limit (in each shard, if there are shards).
-	// With 0, each state has its own key. They apply to token buckets, pacers and fixed windows. On a Cluster they
-	// require Shards. All processes that share the data need the same value.
+	// With 0, each state has its own key. Only token buckets, pacers and fixed windows use hashes. On a Cluster, Hashes
+	// requires Shards. All processes that share the data need the same value.
 	Hashes int
 	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
 	// thousands of states. Without AllowEviction, Check returns an error for such a server.
 	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key an hour longer than it counts. It is for tests, and for
-	// replaying recorded answers. It uses other scripts: those for real requests do not accept a time.
+	// replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real requests do not
+	// accept a time.
 	Clock func() time.Time
 }
 

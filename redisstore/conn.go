@@ -16,8 +16,9 @@ type Conn interface {
 	// one write, in order. Do returns by ctx's deadline even if the server hangs; commands without a reply by then
 	// get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
-	// Subscribe calls received with each message of the channel, one after another. When ctx ends or the connection is
-	// lost, it returns that error. It calls ready when the server has confirmed the subscription.
+	// Subscribe calls received with each message of the channel, one after another. It calls ready when the server has
+	// confirmed the subscription. It returns ctx's error when ctx ends, or the connection's error when the connection
+	// is lost.
 	Subscribe(ctx context.Context, channel string, ready func(), received func(message string)) error
 	// Cluster reports whether the server is a Cluster, on which all keys of a
 	// script must be in one slot.
@@ -35,8 +36,8 @@ type Command struct {
 	Args []string
 }
 
-// Reply is the reply to a Command. Text is set for a string, Int for an integer,
-// List for an array or a map, nothing for a null.
+// Reply is the reply to a Command. A string sets Text, an integer sets Int, and an array or a map sets List. A null
+// sets none of them.
 type Reply struct {
 	Text string
 	Int  int64
@@ -46,8 +47,8 @@ type Reply struct {
 	Err error
 }
 
-// ErrNotSent is wrapped by the errors of commands that were certainly not sent: no
-// connection could be made, or the queue was full.
+// ErrNotSent is wrapped by the errors of commands that were certainly not sent, because no connection could be made or
+// the queue was full.
 var ErrNotSent = errors.New("not sent")
 
 // ServerError is an error reply of the server.

@@ -71,7 +71,7 @@ func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again
 	return append(again, m.deferred...)
 }
 
-// decide decides one operation on the state of its key, and leaves the new state in found, as the script did.
+// decide decides one operation on the state of its key. Like the script, it leaves the new state in found.
 func (p *pipeline) decide(f *found, i int, at int64) {
 	op, result := &p.ops[i], &p.results[i]
 	steps := p.steps[:1]

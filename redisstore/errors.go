@@ -102,7 +102,7 @@ func (e *Error) Public() string {
 func (e *Error) Unwrap() error { return e.cause }
 
 // Away reports whether the server did not answer, or cannot be used for now. A wrong password, a missing permission, a
-// full server or an unreadable state is not away: it lasts until an operator acts.
+// full server or an unreadable state does not count as away, because it lasts until an operator acts.
 func (e *Error) Away() bool {
 	switch e.Class {
 	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:

@@ -10,15 +10,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is the store's knowledge about the format marker.
+// marker holds what the store has read about the format marker.
 type marker struct {
-	// due is the instant from which a decision must check the fields below, in ns since 1970. Before it, decisions take
-	// no lock.
+	// due is the instant from which a decision must check the fields below, in ns since 1970. Until then, decisions
+	// take no lock.
 	due atomic.Int64
 	// wrong is the error of the last reading, or nil if the marker was right.
 	wrong atomic.Pointer[error]
-	// known is true once the marker was right. Before that, a store with shards or hashes decides nothing, because it
-	// could count separately from other processes.
+	// known is set once a read has found the right marker. Until then, a store with shards or hashes decides nothing,
+	// because it could count separately from other processes.
 	known atomic.Bool
 
 	mu       sync.Mutex
@@ -61,9 +61,9 @@ func (s *Store) searchAgain(ctx context.Context) error {
 	return err
 }
 
-// markerWait is the longest time that a decision waits for a read of the marker; it also waits at most a third of the
-// time to its deadline. The first decisions with shards or hashes wait until the read ends. markerTimeout bounds a
-// read, including the search for older states.
+// markerWait is the longest time that a decision waits for a read of the marker. A decision also waits at most a third
+// of the time to its deadline. The first decisions with shards or hashes wait until the read ends. markerTimeout bounds
+// a read, including the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond
 	markerTimeout = 30 * time.Second
@@ -133,8 +133,8 @@ func (s *Store) startReading(now time.Time) {
 	}
 }
 
-// checkMarker reads the marker and returns the error that follows. answered is false if the server did not answer. If
-// the marker is missing, as after a loss of the server's data, checkMarker writes it again.
+// checkMarker reads the marker, and returns an error if the store cannot use it. answered is false if the server did
+// not answer. If the marker is missing, as after a loss of the server's data, checkMarker writes it again.
 func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 	short, cancel := context.WithTimeout(ctx, markerInterval)
 	defer cancel()

@@ -30,7 +30,7 @@ type pipeline struct {
 	// replicas is the strictest requirement of the operations.
 	replicas engine.Replicas
 	body     []byte // buffer for the reservation being encoded
-	// undelayed is set for a part of a reserve if the limits on other slots cannot delay it.
+	// undelayed is set for a part of a reserve if the limits on the other slots cannot have a delay.
 	undelayed bool
 
 	// The fields for one round trip:
@@ -43,7 +43,8 @@ type pipeline struct {
 	acks     []Reply               // the replies to WAIT, for each command; nil if there is no wait
 	decided  []int                 // operations of the command whose reply is being decoded
 
-	// The fields for the command being encoded: all its arguments in one text, so that they need only one allocation.
+	// The fields for the command being encoded. All its arguments are in one text, so that they need only one
+	// allocation.
 	text     []byte
 	argEnds  []int     // where each argument ends in text
 	keyCount int       // number of first arguments that are keys

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// MaxFields is the number of fields above which [Store.Check] warns about a hash. When such a hash expires, the server
-// is blocked: for about 15 ms with this many fields.
+// MaxFields is the number of fields above which [Store.Check] warns about a hash. When a hash with this many fields
+// expires, the server is blocked for about 15 ms.
 const MaxFields = 50_000
 
-// sizeWarning returns a warning about the largest hash with more than MaxFields fields. It scans at most as many keys
-// of a node as findOlderStates. It ignores errors, because decisions will report them.
+// sizeWarning returns a warning about the largest hash with more than MaxFields fields. On each node it scans at most
+// as many keys as findOlderStates. It ignores errors, because decisions will report them.
 func (s *Store) sizeWarning(ctx context.Context) string {
 	if s.hashes == 0 || s.clock != nil {
 		return ""

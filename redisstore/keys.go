@@ -86,8 +86,8 @@ func keepsReturns(op *engine.Op, i int) bool {
 }
 
 // Keys returns the keys of an operation, in order: for a settle, the reservation's key, and then the keys of the
-// limits' states. A concurrency limit has two keys, and any other limit has one. In a settle, the key of the record of
-// its returns follows each of them. See docs/design/keys.md.
+// limits' states. A concurrency limit has two keys, and any other limit has one. In a settle, a state's key is followed
+// by the key of the record of its returns, if the limit has such a record. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

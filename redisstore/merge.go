@@ -10,7 +10,7 @@ import (
 // The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed
 // windows. All operations on one key in a call are merged: the script reads and writes the key once, and replies with
 // the state that it found. The client then decides each operation on that state with the steps of package algo, in
-// order (decode.go). Each operation gets the same answer as alone.
+// order (decode.go). Each operation gets the same answer as it would alone.
 
 // merger merges the operations of one script call by key. Its memory is reused.
 type merger struct {
@@ -117,7 +117,7 @@ func (c *scriptCall) merge(ops []engine.Op) {
 }
 
 // script returns the template and the family of the call's script. A merged call with a single allow uses alone.lua,
-// which decides it itself in nearly all cases.
+// which in nearly all cases decides the allow without the rest of merge.lua.
 func (c *scriptCall) script() (template, family) {
 	if c.template != merged || len(c.ops) != 1 || c.merger.limits[0].cost == 0 {
 		return c.template, c.family

@@ -38,7 +38,7 @@ func (p *pipeline) refuseWaits() {
 	}
 }
 
-// A fifth of the caller's deadline, but at least two milliseconds, is reserved for WAIT's answer to arrive.
+// A fifth of the caller's deadline, but at least two milliseconds, is reserved for the reply to WAIT.
 const (
 	answerPart  = 5
 	leastAnswer = 2 * time.Millisecond
@@ -72,8 +72,8 @@ func RunWait(ctx context.Context, within time.Duration, call func(), wake func(c
 // errMoving is the reply to a WAIT that could not follow its command to another node.
 var errMoving = errors.New("the slot was moving to another node")
 
-// Redirect is for implementations of [WaitConn] on a Cluster. It uses Do to send once more the commands that a node did
-// not run because their slot is on another node. Nothing is then known about their replicas.
+// Redirect is for implementations of [WaitConn] on a Cluster. It uses Do to resend the commands that a node did not run
+// because their slot is on another node. Nothing is then known about their replicas.
 func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []Reply) {
 	for i := range commands {
 		server, ok := errors.AsType[*ServerError](replies[i].Err)
@@ -84,8 +84,7 @@ func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []R
 	}
 }
 
-// waitTime bounds a wait by the caller's deadline. It is at least a millisecond, because for Redis 0 means an endless
-// wait.
+// waitTime bounds a wait by the caller's deadline. It is at least a millisecond, because 0 makes Redis wait forever.
 func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)

@@ -19,9 +19,9 @@ func (id scriptID) String() string {
 	return name + [...]string{ownKeys: "", manyKeys: "_many", inHashes: "_hash"}[id.layout]
 }
 
-// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. It is
-// for readers. Servers get the scripts without comments and indentation, and also a few small scripts (lua/README.md).
-// `go run ./redisstore/lua NAME` prints one.
+// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. The
+// texts are for readers. Servers get the scripts without comments and indentation, and also a few small scripts
+// (lua/README.md). `go run ./redisstore/lua NAME` prints one.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {
 		for _, id := range assembled() {

@@ -126,7 +126,7 @@ func (s *Store) script(t template, f family) *script {
 }
 
 // newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
-// for tests, takes the time as an argument. With hashed, states are fields of hashes.
+// for tests, takes the time as an argument. If hashed is set, states are fields of hashes.
 func newScripts(preludeName string, hashed bool) *scripts {
 	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {

@@ -66,7 +66,7 @@ func TestEveryAlgorithmHasAFragment(t *testing.T) {
 
 // TestScriptSums checks a checksum of each script. The checksums show which scripts a change to a fragment affects.
 // With -update the test writes the checksums, and the table and the example in lua/README.md. It reads the fragments
-// from disk, because a test of decisions must detect a mutation of the embedded fragments, not this test.
+// from disk, so that a mutation of the embedded fragments must be detected by a test of decisions, not by this test.
 func TestScriptSums(t *testing.T) {
 	var sums strings.Builder
 	texts := map[string]string{}

@@ -14,9 +14,9 @@ import (
 // charged on earlier slots are returned by handle, so that no window gains units that it was not charged. For an
 // acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
-// This never exceeds a limit. But a denied request, or one whose process dies, can keep its cost charged on earlier
-// slots for a while. Limits that count denied requests count such a request only on the slot that denies it. The mode
-// of the decision is "split".
+// No limit is exceeded, but a denied request, or one whose process dies, can keep its cost charged on earlier slots for
+// a while. Limits that count denied requests count such a request only on the slot that denies it. The mode of the
+// decision is "split".
 type splitOp struct {
 	store    *Store
 	op       *engine.Op

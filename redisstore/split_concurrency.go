@@ -18,7 +18,7 @@ import (
 // Units freed on a slot can be taken by another holder before a later slot denies, so that they cannot be restored.
 // Slots with units to free therefore come last: a slot that only frees units never denies.
 
-// storedPermit is a holder's permit under one limit, in the server's own text: its expiry, and its units with its lease
+// storedPermit is a holder's permit under one limit, as the server stores it: its expiry, and its units with its lease
 // time. Both are empty if there is no permit.
 type storedPermit struct{ expires, units string }
 

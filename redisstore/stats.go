@@ -2,7 +2,7 @@ package redisstore
 
 import "sync/atomic"
 
-// Stats are a store's counters since it was created, and one gauge, InFlight.
+// Stats contains a store's counters since its creation, and one gauge, InFlight.
 type Stats struct {
 	// Errors counts errors by the name of their [Class].
 	Errors map[string]int64

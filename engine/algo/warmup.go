@@ -86,7 +86,7 @@ func (l *Limit) price(from, to int64) uint128 {
 	return l.priceTo(to).minus(l.priceTo(from))
 }
 
-// below returns how many of the last n units before unit v cost less than an amount together.
+// below returns how many of the last n units before unit v together cost less than an amount.
 func (l *Limit) below(amount uint128, v, n int64) int64 {
 	least := int64(0)
 	for n > least {

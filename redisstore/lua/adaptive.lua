@@ -148,7 +148,7 @@ if reset > 0 then reset = reset + behind end
 value = value .. pack('>I6I6', rate, numbers.version)
 
 --- last
--- ttl is how long the state lasts. It is 0 if the state equals no state.
+-- ttl is how long the state lasts. It is 0 if the state is equivalent to no state.
 ttl = 0
 if whole + part + numbers.good + numbers.bad + numbers.used + numbers.version + numbers.paused > 0 then
   ttl = math.max(numbers.paused - clock, 600 * numbers.step)

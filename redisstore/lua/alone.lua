@@ -1,8 +1,7 @@
--- Decides one allow on one key, the usual call of a single caller. The arguments and the answer are
--- those of merge.lua, whose text follows. Nearly all such operations end here. This code makes no
--- functions, because that would take as long as all the arithmetic. Rare cases continue in
--- merge.lua: a state with another rate or format, a clock that was set back, products beyond a
--- word, and errors.
+-- Decides one allow on one key, the usual call of a single caller. The arguments and the answer are the same
+-- as in merge.lua, whose text follows. Nearly all such operations end here. This code makes no functions,
+-- because that would take as long as all the arithmetic. Rare cases continue in merge.lua: a state with
+-- another rate or format, a clock that was set back, products beyond a word, and errors.
 do
   local key, arg, decided, prior, value, ttl = KEYS[1], ARGV[1], false, nil, nil, nil
   --@alone_get

@@ -1,6 +1,6 @@
 -- Token bucket and pacer: engine/algo/bucket.go. whole and part are the missing amount of the bucket: whole tokens, and
--- the rest in units of 1/period token. rate and period are those in force for the bucket, own_rate and own_period those
--- of the operation's limit. behind is how far now is before the bucket's own time.
+-- the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong to
+-- the operation's limit. behind is how far now is before the bucket's own time.
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part

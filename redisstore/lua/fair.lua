@@ -154,7 +154,7 @@ if shrunk then
   --@owner
 end
 own, total, whole, after = own + more, total + more, whole + units, behind
--- One concatenation, because with many keys most of the time is spent on copies.
+-- This is one concatenation, because with many keys most of the time is spent on copies.
 local head = pack('>Bi8I7I7I6I7I4c8I4', FORMAT, clock, whole, part, rate, period, total, own_key, own)
 if own_at then
   image = head .. string.sub(image, 41, own_at - 1) .. string.sub(image, own_at + 12)

@@ -4,8 +4,8 @@
 -- dropping the oldest items changes no other item. Items head to n−1 count. gone is the running
 -- total of the dropped units.
 --
--- A history of up to 64 items is read and written as a whole. Of a longer history, only the needed
--- items are read, in chunks, and only changed items are written.
+-- A history of up to 64 items is read and written as a whole. In a longer history, only the needed items are
+-- read, in chunks, and only the changed items are written.
 
 --- locals
 -- When gone reaches REBASE, totals start again from 0. A history holds at most 2^52 units, and an

@@ -1,6 +1,7 @@
--- Penalty: engine/algo/penalty.go. used is the number of ignored denials since start, and ends the instant when the wait of
--- the last denial is over. own is the number of strikes that were not forgotten when the last block began, at clock. over is the
--- instant from which the state equals no state. Other fragments have the same locals, because a script has at most 200.
+-- Penalty: engine/algo/penalty.go. used is the number of ignored denials since start, and ends is the instant when the
+-- wait of the last denial is over. own is the number of strikes that were not forgotten when the last block began, at
+-- clock. over is the instant from which the state is equivalent to no state. Other fragments have the same locals,
+-- because a script has at most 200.
 
 --- locals
 local limit, period, used, start, ends

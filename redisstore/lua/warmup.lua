@@ -25,7 +25,7 @@ local function price(from, to, ramp, period)
   return q, r
 end
 
--- below returns how many of the last n units before unit v cost less than an amount together.
+-- below returns how many of the last n units before unit v together cost less than an amount.
 local function below(whole, part, v, n, ramp, period)
   local least = 0
   while n > least do
