@@ -35,7 +35,8 @@ type Decision struct {
 	// Binding is the limit that the numbers above belong to: for a denial, the limit with the longest wait;
 	// otherwise, the limit with the fewest remaining units.
 	Binding Binding
-	// Limits has the outcome of each limit, in the order of the request. It is nil if the request has only one limit.
+	// Limits contains the outcome of each limit, in the order of the request. It is nil if the request has only one
+	// limit.
 	Limits []engine.LimitOutcome
 	// Paid is the name of the limit that a policy with choices ([Policy.First]) charged.
 	Paid string

@@ -387,7 +387,7 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 }
 
 // Dependencies point down. The contract imports no package of the project except the steps. Stores import only the
-// contract. Layers also import the memory store, which counts for them during an outage. The API imports the contract,
+// contract. Layers also import the memory store, which decides for them during an outage. The API imports the contract,
 // its default store, the queues, and the hooks for package operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"

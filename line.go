@@ -66,7 +66,7 @@ type line struct {
 	// last is the store's last answer, received at the instant at. The first caller writes it.
 	last Decision
 	at   time.Time
-	// next has the earliest instant when the first caller can pass.
+	// next holds the earliest instant at which the first caller can pass.
 	next atomic.Pointer[denial]
 }
 

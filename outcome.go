@@ -16,8 +16,8 @@ import (
 // Retry-After of that answer, or 0. No request passes until it is over, but MaxPause caps it.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
-// within a minute. It keeps the outcomes of at most 1024 keys, and drops those of further keys. No report is sent
-// twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an outcome.
+// within a minute. It keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No report is
+// sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
 		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter, time.Now())

@@ -159,14 +159,14 @@ func (r *Reservation) String() string { return r.held.String() }
 // assumes that this process's clock agrees with the store's.
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) }
 
-// Cancel gives back the reservation's units. Each returns to the window, segment, log entry or bucket that was charged,
-// if it still counts there. Units stay spent if later callers already have delays that include them. A pacer takes
-// units back only before the end of the delay.
+// Cancel gives back the reservation's units. Each unit returns to the window, segment, log entry or bucket that was
+// charged, if it is still counted there. Units stay spent if later callers already have delays that include them. A
+// pacer takes units back only before the end of the delay.
 //
 // A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
-// long as its units count, and at least until 5 minutes after its delay. Cancel returns nil if the reservation has
-// ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error the
-// call can be repeated.
+// long as its units are counted, and at least until 5 minutes after its delay. Cancel returns nil if the reservation
+// has ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error
+// the call can be repeated.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	err := r.Commit(ctx, 0)
 	if errors.Is(err, ErrEnded) {

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// lateStore decides at once but answers late, like a store across a network. A caller whose context ends in between
-// does not know the outcome.
+// lateStore decides at once but answers late, like a store across a network. A caller whose context ends before the
+// answer does not learn the outcome.
 type lateStore struct {
 	*counting
 

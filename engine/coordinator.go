@@ -15,8 +15,8 @@ import (
 // with the same name are unrelated.
 type Coordinator interface {
 	// Beat keeps a member of a group alive for the time life from now, 10 ms to an hour. It replaces the member's
-	// earlier beats. It returns all living members, sorted, including this one. A group has at most [MaxMembers]; the
-	// beat of a further member returns [ErrGroupFull].
+	// earlier beats. It returns all living members, sorted, including this one. A group has at most [MaxMembers]. If
+	// it is full, the beat of another process returns [ErrGroupFull].
 	Beat(ctx context.Context, group, member string, life time.Duration) (members []string, err error)
 	// Leave ends a member's life. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error

@@ -58,15 +58,17 @@ const (
 	Undone
 )
 
-// Keeper is a store that keeps open reservations, which are those with a term. Memstore and redisstore implement it.
-// A Keeper does not settle reservations by itself: the caller of Due runs the operations from Overdue.
+// Keeper is a store that keeps open reservations: reservations with a term that have not been settled. Memstore and
+// redisstore implement it. A Keeper does not settle reservations by itself: the caller of Due runs the operations from
+// Overdue.
 type Keeper interface {
 	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation again after
 	// ten seconds if it has not been ended. On a Cluster without shards one call covers only some of the slots, and 30
 	// calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster it finds
-	// reservations under fair-share limits only by the keys that those limits count it under: see [Limit.Counts].
+	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster, reservations
+	// under fair-share limits are found only if under contains the keys under which those limits count the key: see
+	// [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts a reservation once for
 	// each slot that it charged.

@@ -23,8 +23,8 @@ type Result struct {
 	Err error
 }
 
-// Outcome is a store's decision. For a denied operation the binding limit is the one with the longest wait; for an
-// allowed one, the one with the fewest remaining units.
+// Outcome is a store's decision. The binding limit of a denied operation is the limit with the longest wait. For an
+// allowed operation, it is the limit with the fewest remaining units.
 type Outcome struct {
 	// Allowed reports whether the operation passes.
 	Allowed bool

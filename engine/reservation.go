@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is the shortest time for settling a reservation, counted from its caller's slot. A reservation whose
-// units count for longer can be settled as long as they count.
+// SettleWithin is the shortest time for settling a reservation, counted from its caller's slot. If a reservation's
+// units are counted for longer, it can be settled during all of that time.
 const SettleWithin = 5 * time.Minute
 
 // Reservation is the charge of a reserve, with everything that any process on the same store needs to settle it. The

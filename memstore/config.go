@@ -19,7 +19,7 @@ var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 // errShareFull is the error for a new key in a name space that has reached its bound.
 var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
 
-// WhenFull determines what happens to a new key if the store is full and all of its keys still count.
+// WhenFull determines what happens to a new key if the store is full and none of its keys is at full capacity again.
 type WhenFull uint8
 
 const (
@@ -49,7 +49,7 @@ type Stats struct {
 	Keys int64
 	// Expired is the number of keys dropped because they were at full capacity again.
 	Expired int64
-	// Evicted is the number of keys dropped to make room while they still counted.
+	// Evicted is the number of keys dropped to make room before they were at full capacity again.
 	Evicted int64
 	// Refused is the number of operations that returned ErrFull.
 	Refused int64

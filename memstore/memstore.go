@@ -8,9 +8,9 @@
 // The store keeps a 128-bit hash of each key, computed with the store's own secret. Two keys of 20 bytes collide with
 // probability below 2^-95, however a caller chooses them.
 //
-// No state is lost while there is room. States at full capacity are dropped, a few at a time, as new keys come in. A
-// store that is full of keys that still count either refuses new keys or evicts, depending on [Config.WhenFull].
-// There is no goroutine: an idle store does nothing.
+// No state is lost while there is room. States at full capacity are dropped, a few at a time, as new keys come in. If a
+// store is full and none of its keys is at full capacity again, it either refuses new keys or evicts, depending on
+// [Config.WhenFull]. There is no goroutine: an idle store does nothing.
 //
 // The files, in the order in a request's path:
 //

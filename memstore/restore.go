@@ -26,8 +26,8 @@ const (
 	maxSnapshotState = 64 << 20
 )
 
-// Restore returns a store like New, with the keys of a snapshot written by [Store.Save]. It drops keys that no longer
-// count. Charges after the snapshot are lost.
+// Restore returns a store like New, with the keys of a snapshot written by [Store.Save]. It drops keys that have
+// expired. Charges after the snapshot are lost.
 //
 // The error matches [ErrSnapshot] if the snapshot is from another program or a later format, truncated or corrupt. It
 // is an [*engine.InputError] for a Config out of range, or if MaxKeys is less than the number of keys in the snapshot.
@@ -52,7 +52,7 @@ type snapshotReader struct {
 	sum    digest.Hash
 	now    algo.Instant
 	scopes []*scope
-	keys   uint64 // in the snapshot, including those that no longer count
+	keys   uint64 // in the snapshot, including expired ones
 
 	scratch []byte
 	err     error

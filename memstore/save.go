@@ -24,10 +24,11 @@ const (
 	blockEnd   = 'E'
 )
 
-// Save writes a snapshot of the keys that count, for [Restore], and returns their number. The store keeps deciding in
-// the meantime: each shard is locked only while it is copied, about 20 µs for 1000 keys. Each key's state is therefore
-// consistent, but different keys are copied at different instants. The snapshot contains the secret for hashing keys:
-// make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but not its groups.
+// Save writes a snapshot of the keys that have not expired, for [Restore], and returns their number. The store keeps
+// deciding in the meantime: each shard is locked only while it is copied, about 20 µs for 1000 keys. Each key's state
+// is therefore consistent, but different keys are copied at different instants. The snapshot contains the secret for
+// hashing keys: make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but
+// not its groups.
 //
 // Save returns the writer's or the context's error, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {
@@ -66,7 +67,7 @@ func newSnapshotWriter(to io.Writer) *snapshotWriter {
 	return &snapshotWriter{to: bufio.NewWriter(to), sum: sha256.New(), scopes: map[*scope]uint64{}}
 }
 
-// shard copies the keys of a shard that count, and returns their number.
+// shard copies the keys of a shard that have not expired, and returns their number.
 func (w *snapshotWriter) shard(s *Store, h *shard) (keys int64) {
 	w.records = w.records[:0]
 	h.mu.Lock()

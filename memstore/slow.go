@@ -49,7 +49,7 @@ func (t *transaction) free() {
 }
 
 // expireBatch is the number of expired keys that an operation on a new key drops. It is more than the operation adds,
-// so that a store in use shrinks to the keys that count.
+// so that a store in use shrinks to the keys that have not expired.
 const expireBatch = 4
 
 // begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states

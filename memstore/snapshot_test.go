@@ -36,7 +36,7 @@ func allow(t *testing.T, s engine.Store, key string, limit engine.Limit, cost in
 	return results[0]
 }
 
-// filled returns a store with keys of all kinds that count, and its snapshot.
+// filled returns a store with unexpired keys of all kinds, and its snapshot.
 func filled(t *testing.T, c memstore.Config, keys int) (*memstore.Store, []byte) {
 	t.Helper()
 	s, err := memstore.New(c)
@@ -93,7 +93,7 @@ func TestRestoreWithOtherBounds(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesOut checks that a restore drops keys that no longer count.
+// TestRestoreLeavesOut checks that a restore drops expired keys.
 func TestRestoreLeavesOut(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, snapshot := filled(t, memstore.Config{Clock: clock.Now}, 1)

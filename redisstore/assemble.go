@@ -12,7 +12,7 @@ import (
 // A script is assembled from a template, the fragments of the algorithms that it needs, and common.lua. Each "--@name"
 // line of the template is replaced by the part of that name from the algorithm's fragment. In a script for several
 // algorithms it is replaced by an if that selects the algorithm's part. A script therefore defines only the functions
-// that it needs, which halves its time, because Redis creates a script's functions anew at each call.
+// that it needs, which halves its time, because Redis creates a script's functions again at each call.
 //
 // lua/README.md describes the conventions shared by fragments. [Scripts] returns the assembled scripts.
 //
@@ -125,8 +125,8 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 }
 
 // undeclared removes from a fragment's declarations the names that an earlier fragment of the script has declared,
-// because Lua allows at most 200 locals. Locals are set anew for each limit, so fragments can share them. Declarations
-// with a value stay.
+// because Lua allows at most 200 locals. Locals are set again for each limit, so fragments can share them.
+// Declarations with a value stay.
 func undeclared(locals, earlier string) string {
 	declared := map[string]bool{}
 	for _, name := range declaredNames(earlier) {

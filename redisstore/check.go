@@ -32,11 +32,11 @@ func canWriteMany(reply *Reply) bool {
 }
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
-// states that still count, a version that is not known to decide correctly, and missing permissions, with the ACL rules
-// that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are fields
-// of hashes, a server that evicts them is an error too, unless [Config.AllowEviction] is set, because it would lose
-// thousands of states at once. Check also determines whether the server can write many keys with one command. If so,
-// merged calls use that command.
+// states before they expire, a version that is not known to decide correctly, and missing permissions, with the ACL
+// rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
+// fields of hashes, a server that evicts them is an error too, unless [Config.AllowEviction] is set, because it would
+// lose thousands of states at once. Check also determines whether the server can write many keys with one command. If
+// so, merged calls use that command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err

@@ -27,9 +27,9 @@ type Config struct {
 	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
 	// thousands of states. Without AllowEviction, Check returns an error for such a server.
 	AllowEviction bool
-	// Clock replaces the server's time, and keeps every key an hour longer than it counts. It is for tests, and for
-	// replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real requests do not
-	// accept a time.
+	// Clock replaces the server's time, and keeps every key for an hour after its state has expired. It is for tests,
+	// and for replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real
+	// requests do not accept a time.
 	Clock func() time.Time
 }
 

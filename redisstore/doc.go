@@ -17,7 +17,7 @@
 //	store.go   Do: from operations to results
 //	group.go   groups operations into script calls
 //	merge.go   merges the operations of one key into one read and one write
-//	send.go    sends script calls, and sends those again that did not run
+//	send.go    sends script calls, and resends those that did not run
 //	encode.go  encodes operations as keys and arguments of a script
 //	keys.go    names the keys; hashes.go, the hashes where states are fields
 //	decode.go  decodes replies into results

@@ -35,8 +35,8 @@ type marker struct {
 	older      error // of the last search
 }
 
-// searchTimes are the times, after the marker was written, of the further searches for states of the older build. While
-// such states exist, the search is repeated each minute.
+// searchTimes are the times, counted from when the marker was written, of the repeated searches for states of the older
+// build. While such states exist, the search is repeated each minute.
 var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
 // searchAgain returns an error if an older build has written states since the

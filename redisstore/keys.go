@@ -26,8 +26,8 @@ import (
 //
 //	headgate/inline/fixed-window/default/%{a%7Db}
 //
-// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so different subjects, spaces or names
-// never share a key.
+// In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so that different subjects, spaces or
+// names never share a key.
 
 const (
 	fieldEscapes = "%/{}"

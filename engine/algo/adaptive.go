@@ -10,8 +10,8 @@ var adaptiveRate = algorithm{
 		burstIsCount: true, // as for a token bucket
 		adapts:       true,
 		keepsReturns: true,
-		// Denials are not repeated, because a raised rate admits earlier. Units are not prefetched, because they would
-		// outlive a lowered rate.
+		// Denials are not repeated, because a raised rate can admit requests earlier. Units are not prefetched, because
+		// they would outlive a lowered rate.
 	},
 	on: func(s *State) arithmetic { return (*adaptive)(s) },
 	// A process does not know the rate in force, so its share is a part of the initial rate.
@@ -60,8 +60,8 @@ func ReportOf(numbers [3]int64) *Report {
 	return &Report{Good: numbers[0], Bad: numbers[1], Pause: numbers[2] * 1000}
 }
 
-// adapted is the part of an adaptive rate's state in addition to its bucket. A decision copies adapted before it
-// changes anything, so copies of a state can share it.
+// adapted is the state of an adaptive rate apart from its bucket. A decision copies adapted before it changes anything,
+// so copies of a state can share it.
 type adapted struct {
 	// Good, Bad and Used are the reported outcomes and the charged units since Opened.
 	Opened, Good, Bad, Used int64

@@ -43,8 +43,8 @@ type algorithm struct {
 	// sharesBound returns the largest number of units by which shares among n processes can exceed the limit: by
 	// default twice the most that can be charged.
 	sharesBound func(l *Limit, n int64) int64
-	// cover returns a limit that admits at least as much in any state of this one: by default the limit itself, if it
-	// has units to count.
+	// cover returns a limit that admits at least as much as this one in any of its states. By default it is the limit
+	// itself, if it has units to count.
 	cover func(l *Limit) (cover Limit, ok bool)
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time to
 	// reset: by default forever.

@@ -150,7 +150,7 @@ func (l *Limit) depthUnits() int64 {
 }
 
 // LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. With
-// next_pays it counts only the burst.
+// next_pays it includes only the burst.
 func (l *Limit) LongestRefill() int64 {
 	if l.Algorithm.Guarantees() {
 		return l.Guarantees.Value().Refill
@@ -172,8 +172,8 @@ const mostDepth = 1 << 60
 // century is 36525 days in µs.
 const century = 36525 * 24 * 3600 * 1_000_000
 
-// Most returns the largest cost that a limit with next_pays accepts: one that refills within 100 years and that
-// stores count exactly.
+// Most returns the largest cost that a limit with next_pays accepts. Such a cost refills within 100 years, and stores
+// count it exactly.
 func (l *Limit) Most() int64 {
 	units, _ := product(century, l.Count).over(l.Period)
 	return min(units, 1<<51)

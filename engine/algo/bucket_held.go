@@ -63,12 +63,12 @@ func least(a uint128, others ...uint128) uint128 {
 	return a
 }
 
-// ordered reports whether each charge moves the instant when the bucket is full. It does if at most one unit refills
-// per µs and the rate has not changed.
+// ordered reports whether each charge moves the instant at which the bucket is full. It does if at most one unit
+// refills per µs and the rate has not changed.
 func (b *Bucket) ordered(l *Limit) bool { return b.under(l) && b.Count <= b.Period }
 
 // chargedAfter returns the missing amount that was charged after a reservation whose charge refills within left µs,
-// minus the amount before. It counts whole µs, rounded up.
+// minus the amount before. It rounds up to whole µs.
 func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	if !b.under(l) {
 		return b.Missing // the rate has changed, so all of it may have been charged later

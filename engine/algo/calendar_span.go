@@ -3,9 +3,10 @@ package algo
 import "time"
 
 // spanWindow returns the window of an hour or a minute. A window begins when the zone's clock shows a whole hour, but
-// at least an hour of real time after the previous window began. So windows cover the time line without gaps, each an
-// hour long. Only a window with a clock change of part of an hour is longer, but shorter than two hours. If it were cut
-// instead, half an hour could touch three windows: with 5 an hour, 15 would pass.
+// at least an hour of real time after the previous window began. Therefore windows cover the time line without gaps,
+// and each is an hour long. Only a window that contains a clock change by a part of an hour is longer, but it is
+// shorter than two hours. If it were cut instead, half an hour could touch three windows: with 5 an hour, 15 would
+// pass.
 func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	s := spans{zone: zone, length: time.Hour.Microseconds()}
 	if unit == Minute {

@@ -9,7 +9,7 @@ import (
 )
 
 // concurrency bounds the units held at the same time. Units are held under an id, so nothing is charged or given
-// without one. Its verbs are in hold.go.
+// without one. Its operations are in hold.go.
 var concurrency = algorithm{
 	name:       "concurrency",
 	fields:     []string{"lease", "name"},

@@ -1,8 +1,8 @@
 // Package algo contains the arithmetic of every limit: pure steps from (state, limit, now, cost) to (state, outcome).
 //
 // Nothing here reads a clock, takes a lock, does I/O or uses floats. Instants and spans are whole microseconds;
-// counts are whole units. The same steps exist as Lua inside Redis. Tests compare both with a model that uses big
-// integers.
+// counts are whole units. The same steps are implemented in Lua inside Redis. Tests compare both with a model that
+// uses big integers.
 //
 // The files and what they contain:
 //

@@ -18,11 +18,11 @@ var fairShare = algorithm{
 	on: func(s *State) arithmetic { return (*fair)(s) },
 	// A process does not know the keys of other processes, so a share is one bucket for all keys.
 	shares: bucketShares,
-	// With versions of different rates, a key's part could refill at either rate, so the rate is part of the counter's
+	// If versions had different rates, a key's part could refill at either rate, so the rate is part of the counter's
 	// name.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
-	// A key may own the whole bucket, because other keys may owe nothing.
+	// A key can have the whole bucket while no other key owes any units.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
@@ -76,8 +76,8 @@ func (f *fair) measure() {
 	f.parts.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
-// bound limits what a key, or all keys of its group, can owe of the missing grains D: a cost of m grains passes if ⌊parts·D/S⌋ +
-// slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
+// bound limits how many of the D missing grains a key, or all keys of its group, can owe: a cost of m grains passes if
+// ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
 type bound struct {
 	parts, slope, price int64
 	// none is set if the key or the group has no parts. The bound then does not apply to a single unit.

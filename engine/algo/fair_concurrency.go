@@ -13,7 +13,7 @@ var fairConcurrency = algorithm{
 	hold:        holdPermit,
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
-	// A key may hold all permits, because other keys may hold none.
+	// A key can hold all permits while no other key holds any.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},
@@ -63,8 +63,8 @@ func (s *Permits) of(id string) division {
 // room returns the largest number of units that the key can get. M = squares/held is the number of units that the
 // holder of the average unit has. A key that would then hold M units must leave a sixteenth of the permits free. A
 // smaller key must leave proportionally less, and a larger key proportionally more, up to an eighth. A key of weight 3
-// must leave a third of that. So while keys compete, the larger key waits for the smaller one. A key without units gets
-// one as long as one is free.
+// must leave a third of that. Therefore, while keys compete, the larger key waits for the smaller one. A key without
+// units gets one as long as one is free.
 func (d division) room(l *Limit) int64 {
 	free := l.Count - d.held
 	if free <= 0 {
@@ -99,8 +99,8 @@ func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > max(before, l.mostHeld()) || cost > l.Count {
 		return Never
 	}
-	// Permits with the same expiry expire together. Between two such expiries, a large key's units that leave the
-	// average can make fewer units fit.
+	// Permits with the same expiry expire together. Between two such expiries, fewer units can fit, because the average
+	// no longer includes the expired units of a large key.
 	left, last := map[string]int64{key: d.own}, t.Now
 	for i := range s.list {
 		e := &s.list[i]

@@ -24,10 +24,10 @@ func (a Algorithm) Refills() bool { return traits[a].refills }
 // Divides reports whether all keys of a name space count in one counter, which divides its units among them.
 func (a Algorithm) Divides() bool { return traits[a].divides }
 
-// Adapts reports whether a limit's rate follows reports of outcomes: see [Step].Report.
+// Adapts reports whether a limit's rate adapts to reported outcomes: see [Step].Report.
 func (a Algorithm) Adapts() bool { return traits[a].adapts }
 
-// Guarantees reports whether classes of requests have parts of the limit's rate.
+// Guarantees reports whether classes of requests have guaranteed parts of the limit's rate.
 func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
 
 // Capacity returns the number of units that a full limit admits at once. It is the burst of a limit that refills, the

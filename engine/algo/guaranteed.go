@@ -15,7 +15,8 @@ var guaranteedRate = algorithm{
 		// It is not oneByOne, because a class gets its own rate and lent units.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
-		// The wait of a denial assumes that no request takes a unit, so none passes before it is over.
+		// The wait of a denial assumes that no other request takes a unit, so no request passes before the wait is
+		// over.
 		repeatable: true,
 		// Units are not prefetched, because they would be taken from all classes ahead of the requests.
 	},
@@ -123,8 +124,8 @@ func ceilOf(a, b int64) int64 {
 	return (a + b - 1) / b
 }
 
-// none reports whether nothing is missing. If more is missing than charges can cause, such as in a damaged snapshot,
-// none also returns true: such a state might never refill.
+// none reports whether nothing is missing. If more is missing than charges can cause, as in a damaged snapshot, none
+// also returns true: such a state might never refill.
 func (g *guaranteed) none(l *Limit) bool {
 	all := l.Guarantees.Value()
 	if g.extra == nil || len(g.lent.of) != all.N || g.lent.shared > 3*l.Burst*l.Period {

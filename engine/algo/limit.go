@@ -83,8 +83,8 @@ type Limit struct {
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
 
-	// Several has all the windows of a limit that has more than one. It is a handle, so
-	// that Limit stays small and comparable.
+	// Several contains all windows of a limit that has more than one. It is a handle, so that Limit stays small and
+	// comparable.
 	Several unique.Handle[Windows]
 	// Zone is the calendar's time zone. Equal names share one pointer, so limits stay comparable.
 	Zone *time.Location
@@ -152,8 +152,8 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns how long units charged at an instant count in the window or segment of that instant, in µs. Never
-// means that time alone does not end it. reset is [Outcome].Reset of the charge.
+// WindowLeft returns how long units charged at an instant are counted in the window or segment of that instant, in µs.
+// Never means that time alone does not end it. reset is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {
 		return left(l, at, reset)

@@ -87,7 +87,7 @@ func (g *Log) rewound(t Instant) *Log {
 	return c
 }
 
-// settled returns the log, or a new one if no entry counts any more.
+// settled returns the log, or a new one if all entries have expired.
 func (g *Log) settled(t Instant) *Log {
 	if g != nil {
 		if newest, ok := g.last(); ok && newest > t.Now-g.Span {
@@ -97,7 +97,7 @@ func (g *Log) settled(t Instant) *Log {
 	return new(Log)
 }
 
-// oldest returns the first instant whose entries count in a span.
+// oldest returns the first instant of a span.
 func (g *Log) oldest(t Instant, span int64) int64 { return t.Now - min(span, g.Span) + 1 }
 
 func (g *Log) waitIn(t Instant, w Window, cost int64) int64 {
@@ -115,8 +115,8 @@ func (g *Log) roomIn(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
-// charge deletes entries that no longer count. It enters the units at ahead µs after now, or at the newest entry if
-// that is later. It returns how long after now the units count.
+// charge deletes expired entries. It enters the units at ahead µs after now, or at the newest entry if that is later.
+// It returns how long after now the units count.
 func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.drop(g.oldest(t, g.Span))
 	g.Span = max(g.Span, l.Longest())
@@ -132,8 +132,7 @@ func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	return place - t.Now
 }
 
-// give removes the oldest units that count in the limit's own windows or, by handle, the
-// units of one instant.
+// give removes the oldest units in the limit's own windows or, by handle, the units of one instant.
 func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	if taken != 0 {
 		g.giveAt(g.oldest(t, g.Span), taken, n)

@@ -27,8 +27,8 @@ type Strikes struct {
 	Ignored, Opened int64
 	// Told is the instant when the wait stated by the last denial is over, at most one period after that denial.
 	Told int64
-	// Over is the instant when no strike, denial or wait counts any more, under the numbers of both the last write and
-	// the current call.
+	// Over is the instant from which no strike, denial or wait has an effect any more, under the numbers of both the
+	// last write and the current call.
 	Over int64
 }
 

@@ -67,7 +67,7 @@ func (l *Limit) Ramp() int64 {
 }
 
 // priceTo returns the price of the first v units after the limit was cold: 3·v·P − ⌊P·v²/R⌋ on the ramp of R units,
-// and P for each later unit. So units cost the same whether they are charged one by one or together.
+// and P for each later unit. Therefore units cost the same whether they are charged one by one or together.
 func (l *Limit) priceTo(v int64) uint128 {
 	ramp := l.Ramp()
 	if v >= ramp {
@@ -140,8 +140,8 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	return &c
 }
 
-// warm returns how many of the units still count. Like Guava's RateLimiter, a limit that has been full for more than a
-// quarter of the warm-up time cools down by the units that it would have refilled since then.
+// warm returns how many of the passed units still warm the limit. Like Guava's RateLimiter, a limit that has been full
+// for more than a quarter of the warm-up time cools down by the units that it would have refilled since then.
 func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	idle := t.Now - w.At
 	if !w.Missing.isZero() || idle <= l.WarmUp/4 {

@@ -114,7 +114,7 @@ func (s *Segments) rewound(l *Limit, t Instant) *Segments {
 	return c
 }
 
-// settled returns the segments, or an empty state if no segment counts any more.
+// settled returns the segments, or an empty state if all segments have expired.
 func (s *Segments) settled(l *Limit, t Instant) *Segments {
 	if s != nil {
 		if newest, ok := s.last(); ok && newest >= floorDiv(t.Now, l.Segment)-s.K {
@@ -175,8 +175,7 @@ func expired(old, into, segment int64) int64 {
 	return units
 }
 
-// charge deletes segments that no longer count, and adds the cost, which counts for as long as the limit's longest
-// window.
+// charge deletes expired segments, and adds the cost, which is counted for as long as the limit's longest window.
 func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	current := l.view(t).current
 	s.drop(current - s.K)
@@ -199,8 +198,7 @@ func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 	}
 }
 
-// give removes the oldest units that count in the limit's own windows. With a handle, it removes the units of one
-// segment.
+// give removes the oldest units in the limit's own windows. With a handle, it removes the units of one segment.
 func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	current := l.view(t).current
 	if taken != 0 {

@@ -122,7 +122,7 @@ func (l *Limit) largest() (units int64) {
 }
 
 // overdrawn returns the window that a settlement uses: its limit is raised by the largest count, so that units beyond a
-// minute's limit still count in the day's.
+// minute's limit are still counted in the day's limit.
 func (l *Limit) overdrawn(w Window) Window {
 	w.Limit += l.largest()
 	return w

@@ -65,8 +65,8 @@ func (m *memory) take(key uint64, p *cell) (remaining, full int64, known bool) {
 	return unpacked(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
 }
 
-// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. So a share starts with too
-// few units by at most one part in 67 million, and never with too many.
+// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. A share therefore starts with
+// too few units by at most one part in 67 million, and never with too many.
 func packed(units int64) uint64 {
 	cut := max(0, bits.Len64(uint64(units))-27)
 	return uint64(units)>>cut<<5 | uint64(cut)

@@ -79,7 +79,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):
-		// If an outage has more keys than fit, new keys are denied, because a share that is forgotten would start anew.
+		// If an outage has more keys than fit, new keys are denied, because a share that was dropped would start over.
 		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
 		own.of = nil
 	case answer.Err != nil:

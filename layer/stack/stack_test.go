@@ -45,7 +45,7 @@ func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	}})
 }
 
-// Each layer answers its own operations: prefetch answers those on the named limits, and the deny cache repeats
+// Each layer answers its own operations: prefetch answers operations on the named limits, and the deny cache repeats
 // denials of all other limits.
 func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	hot := rule.FixedWindow(rule.PerHour(20))
