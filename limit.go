@@ -42,13 +42,13 @@ func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 // Concurrency is a limit on the units held at the same time, for [Limiter.Semaphore]. A caller holds a unit until it
 // releases it, or until the lease time passes without a renewal.
 type Concurrency struct {
-	// Units is the number of units: 1 to 100 000, with Fair at least 10.
+	// Units is the number of units: 1 to 100 000, and at least 10 with Fair.
 	Units int64
 	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
-	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Of 100 units a lone
-	// key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any unit is
-	// free.
+	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Out of 100 units, a
+	// lone key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any
+	// unit is free.
 	Fair bool
 	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight
 	// 1 while both want more. It needs Fair. Semaphores with the same name and different weights divide the same units.

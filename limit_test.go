@@ -15,7 +15,7 @@ import (
 
 const years100 = 36525 * 24 * time.Hour
 
-// An invalid limit is an error when it is built. The error names the field, the value and the accepted values
+// Building an invalid limit returns an error. The error names the field, the value and the accepted values
 // (known bugs 6, 8, 13, 14).
 func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 	second := rule.PerSecond(1)

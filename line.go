@@ -15,7 +15,7 @@ import (
 // maxWaiting is the maximum number of callers in one process that may wait for one key.
 var maxWaiting = 100_000
 
-// errWaiting is the error when maxWaiting callers already wait for the key.
+// errWaiting returns the error for a caller that arrives when maxWaiting callers already wait for the key.
 func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }

@@ -70,8 +70,8 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 // AllowAll charges every policy for its own key and cost, or charges nothing: for example, one unit for an address and
 // one for a user. A request has 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster, where the
 // slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose limit denied,
-// and Decision.Limits has the outcome of each limit. A charge on a semaphore is an error; use [Limiter.ReserveAll].
-// AllowAll returns the same errors as a [Policy], with the index of the charge.
+// and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
+// [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy], with the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err
@@ -199,7 +199,7 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 	return &engine.ItemError{Item: i, Err: input}
 }
 
-// errPolicy is the error for a charge without a policy of this limiter: its counters may be in another store.
+// errPolicy returns the error for a charge without a policy of this limiter, whose counters may be in another store.
 func errPolicy() error {
 	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
 }

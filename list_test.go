@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// llm has the policies for a language model: a user's requests and tokens, and an organisation's concurrent calls.
+// llm contains the policies for a language model: a user's requests and tokens, and an organisation's concurrent
+// calls.
 type llm struct {
 	*headgate.Limiter
 

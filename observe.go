@@ -17,7 +17,7 @@ type Result struct {
 	Key string
 	// Units is the cost.
 	Units int64
-	// Shadow is set for a shadow limit of a policies file, which counts but never denies.
+	// Shadow is set for a shadow limit of a policies file, which counts requests but never denies them.
 	Shadow bool
 	// Decision is the answer. It is valid if Err is nil.
 	Decision Decision

@@ -13,7 +13,7 @@ import (
 
 // Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
 // failed if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is the
-// Retry-After of that answer, or 0. No request passes until it is over, but MaxPause caps it.
+// Retry-After of that answer, or 0. No request passes until that time is over; MaxPause caps it.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
 // within a minute. It keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No report is

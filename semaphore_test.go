@@ -81,7 +81,7 @@ func TestMust(t *testing.T) {
 	headgate.Must(l.Policy("p", headgate.Pacer{Rate: headgate.PerSecond(1)}))
 }
 
-// A policy needs a name, and none of its limits is nil.
+// A policy needs a name, and none of its limits may be nil.
 func TestPolicyNeedsANameAndLimits(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

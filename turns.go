@@ -34,8 +34,8 @@ type caller struct {
 // maxTurn is the maximum number of callers that share one call.
 const maxTurn = 256
 
-// reserve is Policy.Reserve in order of arrival. If there is no delay, it returns no reservation, because the caller
-// can use the units at once.
+// reserve is like Policy.Reserve, but serves callers in order of arrival. If there is no delay, it returns no
+// reservation, because the caller can use the units at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
 	if p.limiter.inMemory {
 		return p.reserve(ctx, key, n, false)
@@ -49,7 +49,7 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 	return a.wait(func() bool { return t.Leave(name, w) })
 }
 
-// charge is AllowN, except that it gives the units back if ctx ends while the call is in flight.
+// charge is like AllowN, but gives the units back if ctx ends while the call is in flight.
 func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || p.limiter.inMemory || ctx.Done() == nil {
 		t.decision, t.err = p.AllowN(ctx, key, n)

@@ -41,7 +41,7 @@ func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, erro
 	return p.slot(ctx, key, n, t)
 }
 
-// take charges the units or reserves them. A reservation whose slot is after the deadline is an error.
+// take charges the units or reserves them. If the slot of a reservation is after the deadline, take returns an error.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || !p.reserves() {
 		return p.charge(ctx, key, n)
@@ -108,7 +108,7 @@ func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *De
 	}
 }
 
-// tooLate is the error of a wait that ends after the deadline.
+// tooLate returns the error for a wait that ends after the deadline.
 func tooLate(d *Decision, wait time.Duration) error {
 	denied := *d
 	denied.Allowed, denied.RetryAfter = false, wait

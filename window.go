@@ -36,8 +36,9 @@ func (w FixedWindow) rule() engine.Limit {
 type SlidingWindow struct {
 	// Rate is the count in the window.
 	Rate Rate
-	// And has further windows over the same segments, for limits such as five a second and fifty a minute. A request
-	// passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller count.
+	// And contains further windows over the same segments, for limits such as five a second and fifty a minute. A
+	// request passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller
+	// count.
 	And []Rate
 	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the part that
 	// the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span admits
@@ -61,13 +62,13 @@ func (w SlidingWindow) rule() engine.Limit {
 }
 
 // SlidingLog is a limit that records the time of each unit: every span of the period admits at most count units,
-// without approximation. Memory grows with the units, so a count above 100 000 is an error; use a strict
-// [SlidingWindow] instead.
+// without approximation. Memory grows with the units, so the count cannot exceed 100 000. For larger counts, use a
+// strict [SlidingWindow].
 type SlidingLog struct {
 	// Rate is the count in the window.
 	Rate Rate
-	// And has further windows over the same log, for limits such as five a second and fifty a minute. A request passes
-	// in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller count.
+	// And contains further windows over the same log, for limits such as five a second and fifty a minute. A request
+	// passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller count.
 	And []Rate
 	// CountDenied also counts denied requests, so a caller that keeps calling stays denied.
 	CountDenied bool

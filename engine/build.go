@@ -108,7 +108,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.FairConcurrency: (*draft).fairConcurrency,
 }
 
-// A missing builder panics in every program that imports the package.
+// A missing builder makes every program that imports the package panic.
 func init() {
 	for _, a := range algo.Algorithms() {
 		if !a.Constant() && (int(a) >= len(builders) || builders[a] == nil) {

@@ -72,8 +72,8 @@ const MaxWeight = 100
 // LeastDivided is the smallest burst, and the smallest number of permits, that is divided among keys.
 const LeastDivided = 10
 
-// mostDivided is the largest burst or number of permits that is divided among keys. For a nested limit, numbers are 8
-// times as large, and scripts are exact up to 2^53.
+// mostDivided is the largest burst or number of permits that is divided among keys. The numbers of a nested limit are
+// 8 times as large, and scripts are exact only up to 2^53.
 const mostDivided = 1 << 36
 
 func (d *draft) pacer(l *spec) error {

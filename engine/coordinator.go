@@ -33,8 +33,8 @@ type Coordinator interface {
 	Get(ctx context.Context, name string) (value string, version int64, err error)
 	// CompareAndSet stores a value, up to [MaxValueBytes], if its version is still the given one; version 0 stores it
 	// only if there is no value. It returns the current version, and whether this call stored the value. The versions
-	// of a name grow and never repeat, even after the store has lost its data, because a new version is never below
-	// the store's time in µs. Values do not expire.
+	// of a name increase and never repeat, even after the store has lost its data, because a new version is never
+	// below the store's time in µs. Values do not expire.
 	CompareAndSet(ctx context.Context, name string, version int64, value string) (now int64, swapped bool, err error)
 }
 

@@ -28,7 +28,8 @@ var (
 	ErrClosed = errors.New("headgate: closed")
 )
 
-// InputError names a field of a limit or request that is not accepted. Nothing was changed. It matches [ErrInvalid].
+// InputError is the error for a field of a limit or request whose value is not accepted. Nothing was changed. It
+// matches [ErrInvalid].
 type InputError struct {
 	// Field is the field's name in configuration files: "burst", "key", "cost".
 	Field string

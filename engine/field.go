@@ -22,8 +22,8 @@ type Field struct {
 	// About describes the purpose of the field.
 	About string
 
-	// implies reports whether the field selects its algorithm in a text that names none. Only one algorithm has such a
-	// field.
+	// implies reports whether the field selects its algorithm in a text that names no algorithm. Only one algorithm has
+	// such a field.
 	implies bool
 	// number is set if the field is one of the limit's numbers, and flag if the field is one of the limit's flags. The
 	// algorithm's builder reads all other fields.

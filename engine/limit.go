@@ -13,9 +13,9 @@ import (
 // operation on it returns that error. An operation on the zero Limit returns an error too. Neither an invalid nor the
 // zero Limit ever allows a request.
 //
-// A limit's counter is identified by its algorithm, name and grid. The grid is the numbers that determine how units are
-// counted: the length and alignment of a fixed window, the length of a sliding window's segments, a pacer's rate.
-// Unnamed limits with the same algorithm and grid therefore share a counter on a key, even if their other numbers
+// A limit's counter is identified by its algorithm, name and grid. The grid consists of the numbers that determine how
+// units are counted: the length and alignment of a fixed window, the length of a sliding window's segments, a pacer's
+// rate. Unnamed limits with the same algorithm and grid therefore share a counter on a key, even if their other numbers
 // differ: see docs/reference/changing-limits.md. Apart from the counts, a state contains only the data needed to carry
 // spent units over when the numbers change. Give different names (field name) to limits that must count separately.
 //

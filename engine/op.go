@@ -15,7 +15,7 @@ type Kind uint8
 
 // The kinds of operation.
 const (
-	// OpAllow charges every limit its cost, or charges nothing (the zero value).
+	// OpAllow, the zero value, charges every limit its cost, or charges nothing.
 	OpAllow Kind = iota
 	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
@@ -71,7 +71,7 @@ func (k Kind) Takes() bool {
 // Reports reports whether operations of the kind can carry outcomes of earlier requests ([Charge].Report).
 func (k Kind) Reports() bool { return k == OpAllow || k == OpAtMost || k == OpReserve }
 
-// Bounds of one call. A call that exceeds them is an [InputError].
+// Bounds of one call. A call that exceeds them returns an [InputError].
 const (
 	// MaxKeyBytes is the length of the longest key.
 	MaxKeyBytes = 1024
@@ -102,7 +102,8 @@ type Op struct {
 	// reservation then holds its permits.
 	ID string
 	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units that have left with their
-	// window or segment in the meantime are not given back again. Zero gives back the oldest units that still count.
+	// window or segment in the meantime are not given back again. Zero gives back the oldest units that are still
+	// counted.
 	Taken time.Time
 	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units that would pass, but at least
 	// one unit if any passes. It is 0 to 65535; 0 and 1 charge all.
@@ -122,7 +123,7 @@ type Op struct {
 	Stage Stage
 	// Listed is for OpReserve: the number of items in the caller's list, if it differs from the number of Charges.
 	Listed int
-	// Atomic rejects charges that the store cannot decide in one step: on a Cluster, charges on several slots are an
+	// Atomic rejects charges that the store cannot decide in one step: on a Cluster, charges on several slots cause an
 	// error instead of being decided slot by slot.
 	Atomic bool
 	// Hints are for the layers above the store.

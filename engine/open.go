@@ -86,8 +86,8 @@ func KeeperOf(store Store) Keeper {
 }
 
 const (
-	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. A further
-	// reserve is an error.
+	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. Beyond that
+	// number, a reserve returns an error.
 	MaxOpen = 1_000_000
 	// MaxDue is the largest number of reservations returned by one call of [Keeper].Due.
 	MaxDue = 1000

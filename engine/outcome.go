@@ -36,7 +36,7 @@ type Outcome struct {
 	Binding int
 	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial or an operation without choices.
 	Choice uint8
-	// Standing is the standing of the binding limit, except for Delay, which is the longest of all limits.
+	// Standing is the standing of the binding limit, except for Delay, which is the longest delay of all limits.
 	Standing
 	// Limits contains each limit's answer, in the order of the charges. It is nil if there is only one limit.
 	Limits []LimitOutcome

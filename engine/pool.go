@@ -3,7 +3,7 @@ package engine
 import "time"
 
 // Pool is the state of a limit that divides its units among keys, for all keys together. It is derived from answers to
-// peeks. For permits only Burst and Outstanding are known.
+// peeks. For permits, only Burst and Outstanding are known.
 type Pool struct {
 	// Burst is the number of all units: the size of the bucket, or the number of permits. Outstanding is the number of
 	// units that have not refilled yet, or are held.

@@ -44,7 +44,7 @@ type Reservation struct {
 type Reserved struct {
 	// Space and Key, if set, replace the reservation's.
 	Space, Key string
-	// Items are the charge's ([Charge].Items). Several shares can belong to one charge.
+	// Items has the same meaning as in [Charge]. Several shares can belong to one charge.
 	Items uint32
 	Limit Limit
 	algo.Held

@@ -67,8 +67,8 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// A parsed text formats to the same text, and every truncated or modified text is an error or another reservation,
-// never a panic.
+// A parsed text formats to the same text. Parsing a truncated or modified text returns an error or another
+// reservation, and never panics.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
 	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits), termed()} {
@@ -102,7 +102,7 @@ func FuzzParseReservation(f *testing.F) {
 	})
 }
 
-// A settle without its reservation, or with limits other than the reservation's, is an error.
+// A settle without its reservation, or with limits other than the reservation's, causes an error.
 func TestCheckSettle(t *testing.T) {
 	for name, change := range map[string]func(*engine.Op){
 		"none":   func(op *engine.Op) { op.Reservation = nil },

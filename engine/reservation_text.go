@@ -195,7 +195,7 @@ func (f *byteFields) byte() byte {
 	return b
 }
 
-// reserved reads the charges of least to most limits.
+// reserved reads a list of charges with least to most entries.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most

@@ -19,7 +19,7 @@ import (
 // Units are rounded down; a share below one unit is [algo.DenyAll]. A calendar window has its longest length: 25 h
 // for a day. Debt, NextPays and CountDenied do not apply to shares.
 //
-// The shares of "sliding-log 5/1s 50/1h" among 2 are 2/2s burst 2 and 25/2h burst 25.
+// The shares of "sliding-log 5/1s 50/1h" for 2 processes are 2/2s burst 2 and 25/2h burst 25.
 func Shares(l Limit, n int64) []Limit {
 	s := l.of()
 	if s.err != nil || !s.counts() {

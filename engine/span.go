@@ -10,7 +10,7 @@ import (
 var errSpan = errors.New(`a whole duration with its unit, such as 100ms, 1m30s, 1d or 2w`)
 
 // ParseSpan parses a duration in the form used by limits: Go's units, plus d (24 h) and w (7 d), alone or combined, as
-// in "1d12h". Numbers without a unit and negative numbers are errors.
+// in "1d12h". ParseSpan does not accept negative numbers or numbers without a unit.
 func ParseSpan(text string) (time.Duration, error) {
 	total := time.Duration(0)
 	for rest := text; ; {

@@ -15,10 +15,10 @@ type Store interface {
 	// long as ops. The error of one operation is in its result. Do respects ctx's deadline: an operation not decided
 	// by then gets ctx's error.
 	//
-	// The caller has checked the operations ([Op.Check]); Do skips one whose result already has an error. Calls may
-	// overlap. The store must not change ops. Once Do has returned, early or late, it must not read ops, results or
-	// the bytes of their strings, because keys, spaces and ids may be in a buffer that the caller overwrites. It
-	// copies what it retains.
+	// The caller has checked the operations ([Op.Check]); Do skips operations whose results already have an error.
+	// Calls may overlap. The store must not change ops. Once Do has returned, early or late, it must not read ops,
+	// results or the bytes of their strings, because keys, spaces and ids may be in a buffer that the caller
+	// overwrites. It copies what it retains.
 	Do(ctx context.Context, ops []Op, results []Result)
 	// Close frees the store's resources. It is idempotent. After Close every method returns [ErrClosed].
 	Close() error

@@ -91,9 +91,9 @@ const (
 	verdictUndecided // only the steps of package algo can decide
 )
 
-// take decides an allow by the system clock, if [algo.Words.Allow] can decide on the key's state, or on a full limit if
-// the key has no state. Otherwise it changes nothing. at points to a clock reading, and is set to the instant of the
-// decision.
+// take decides an allow at the system clock's time, if [algo.Words.Allow] can decide on the key's state, or on a full
+// limit if the key has no state. Otherwise it changes nothing. at points to a clock reading, and is set to the instant
+// of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {

@@ -105,7 +105,7 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	}
 }
 
-// A table always has enough free slots to be fast, and takes at most 44 bytes a key.
+// A table always has enough free slots to be fast, and takes at most 44 bytes per key.
 func TestTableSizeIsBounded(t *testing.T) {
 	if size := unsafe.Sizeof(slot{}); size != 32 {
 		t.Errorf("a slot has %d bytes, want 32", size)

@@ -133,7 +133,7 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 	}
 }
 
-// A key in use moves its expiry, but keeps its place in the shard's order. It must not be mistaken for expired.
+// Using a key moves its expiry, but not its place in the shard's order. The key must not be treated as expired.
 func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))

@@ -57,11 +57,11 @@ func familiesIn(t template, f family) (used []family) {
 	return used
 }
 
-// layout is how a script stores the states of token buckets, pacers and fixed windows.
+// layout determines how a script stores the states of token buckets, pacers and fixed windows.
 type layout uint8
 
 const (
-	ownKeys  layout = iota // each state has a key of its own
+	ownKeys  layout = iota // each state has its own key
 	manyKeys               // the same, but a merged script writes many keys with one command
 	inHashes               // states are stored as fields of hashes
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A truncated reply is an error, never a decision.
+// Decoding a truncated reply returns an error, never a decision.
 func FuzzReply(f *testing.F) {
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x01"+strings.Repeat("\x00", 40), uint8(0))
 	f.Add("\x00\x06\x60\xc2\x25\x9e\x81\xa1\x02\x03OOM", uint8(0))
@@ -37,7 +37,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// A truncated state is an error.
+// Decoding a truncated state returns an error.
 func FuzzFound(f *testing.F) {
 	f.Add("\x00", false)
 	f.Add("\x01"+strings.Repeat("\x01", 33), false)

@@ -20,8 +20,8 @@ import (
 // to decide, because it would count separately from the other processes.
 
 // format is the first byte of every state; lua/common.lua has the same number. States of the previous format are
-// readable. A state of a newer format is an error. wide is the first byte of a state with a number above 2^32−1, which
-// then takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
+// readable. A state of a newer format causes an error. wide is the first byte of a state with a number above 2^32−1,
+// which then takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
 const (
 	format = 2
 	wide   = 3

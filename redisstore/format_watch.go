@@ -15,7 +15,7 @@ type marker struct {
 	// due is the instant from which a decision must check the fields below, in ns since 1970. Until then, decisions
 	// take no lock.
 	due atomic.Int64
-	// wrong is the error of the last reading, or nil if the marker was right.
+	// wrong is the error of the last read, or nil if the marker was right.
 	wrong atomic.Pointer[error]
 	// known is set once a read has found the right marker. Until then, a store with shards or hashes decides nothing,
 	// because it could count separately from other processes.
@@ -83,7 +83,7 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 	reading := m.reading
 	wait := reading != nil && age >= 2*markerInterval && !m.failed
 	if !wait {
-		m.due.Store(now.Add(markerInterval / 10).UnixNano()) // check again when the reading may have ended
+		m.due.Store(now.Add(markerInterval / 10).UnixNano()) // check again when the read may have ended
 	}
 	m.mu.Unlock()
 	if !wait {

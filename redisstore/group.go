@@ -10,13 +10,13 @@ import (
 )
 
 // A script call blocks the server for all its clients, by a few µs for each limit that it reads and writes, so the work
-// of one call is bounded. A further operation on a limit that the call has already read costs much less, and almost
+// of one call is bounded. Another operation on a limit that the call has already read costs much less, and almost
 // nothing if operations are merged.
 const (
 	maxCallWork  = 128 * limitWork
 	limitWork    = 4 // for a limit that the call reads and writes
 	fieldWork    = 2 // for a limit whose state is a field of a hash: merge.lua takes half the time
-	repeatedWork = 1 // for a further operation on the same limit
+	repeatedWork = 1 // for another operation on the same limit
 	maxCallOps   = 1024
 )
 

@@ -18,7 +18,7 @@ func keyOf(space string, limit engine.Limit, subject string) string {
 	return s.Keys(&op)[0]
 }
 
-// Examples from docs/design/keys.md.
+// The keys match the examples in docs/design/keys.md.
 func TestKeys(t *testing.T) {
 	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	minute := rule.FixedWindow(rule.PerMinute(5))
@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Examples with hashes from docs/design/keys.md. A log has a separate key.
+// With hashes, the keys match the examples in docs/design/keys.md too. A log has a separate key.
 func TestKeysOfHashes(t *testing.T) {
 	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// Slots as in the Cluster specification and in the replies to CLUSTER KEYSLOT.
+// The slots match the Cluster specification and the replies to CLUSTER KEYSLOT.
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "{user1000}.followers": 3443, "foo{}{bar}": 8363, "foo{bar}{zap}": 5061,

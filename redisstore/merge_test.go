@@ -89,8 +89,8 @@ func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
 	}
 }
 
-// A call has up to 128 keys and up to 1024 operations on them. No key is in two calls, unless more operations are on
-// the key than one call may have.
+// A call has up to 128 keys and up to 1024 operations on them. No key is in two calls, unless it has more operations
+// than one call may have.
 func TestGroupingBoundsCalls(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(10))
 	log := rule.SlidingLog(rule.PerSecond(10))

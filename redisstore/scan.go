@@ -13,8 +13,8 @@ const (
 	allPages = math.MaxInt
 )
 
-// pages runs a script that returns a cursor and a page, such as scan.lua, for up to most pages, from the first page to
-// the last. It passes each page to each, and stops early if each returns false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua, for up to most pages, starting with the
+// first. It passes each page to each, and stops early if each returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)

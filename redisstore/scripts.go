@@ -72,7 +72,7 @@ var fragments = [familyCount]struct {
 // families maps every possible algorithm number to its family.
 var families [1 << 8]family
 
-// An algorithm without a family would have no script, so it panics in every program that imports the package.
+// An algorithm without a family would have no script, so it makes every program that imports the package panic.
 func init() {
 	for f := range fragments {
 		for _, a := range fragments[f].algorithms {
@@ -104,11 +104,11 @@ func newLazyScript(text func() string) lazyScript {
 	})
 }
 
-// scripts are all scripts of a store.
+// scripts holds all scripts of a store.
 type scripts struct {
-	// ops decide operations.
+	// ops holds the scripts that decide operations.
 	ops [templateCount][familyCount]lazyScript
-	// many are the merged scripts for servers with MSETEX.
+	// many holds the merged scripts for servers with MSETEX.
 	many [familyCount]lazyScript
 	// Each of the other scripts consists of one fragment.
 	permitsGet, permitsRestore lazyScript

@@ -11,7 +11,7 @@ import (
 
 // splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot, run
 // one after another in the order in which the request lists its limits. If one of them denies, the units already
-// charged on earlier slots are returned by handle, so that no window gains units that it was not charged. For an
+// charged on earlier slots are returned by handle, so that no window gains units that were not charged to it. For an
 // acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
 // No limit is exceeded, but a denied request, or one whose process dies, can keep its cost charged on earlier slots for

@@ -8,7 +8,7 @@ type Stats struct {
 	Errors map[string]int64
 	// InFlight is the number of calls in flight now.
 	InFlight int
-	// RoundTrips counts the calls of [Conn.Do]. On a Cluster, one round trip can consist of concurrent writes to
+	// RoundTrips counts the calls to [Conn.Do]. On a Cluster, one round trip can consist of concurrent writes to
 	// several nodes.
 	RoundTrips int64
 }

@@ -140,7 +140,8 @@ func (s *Store) formatError(ctx context.Context) error {
 }
 
 // Close waits, for at most one second, until charges of denied or cancelled requests are given back. Then it closes
-// the connection. Close is idempotent. Later operations, and calls of the coordinator, get [engine.ErrClosed].
+// the connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator],
+// return [engine.ErrClosed].
 func (s *Store) Close() error {
 	s.closing.Lock()
 	closed := s.closed.Swap(true)

@@ -211,8 +211,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl sets the end of the written state. If no units are missing and no reports count any more, the state is equivalent
-// to no state.
+// ttl sets the end of the written state. If no units are missing and all counts are 0, the state is equivalent to no
+// state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

@@ -27,7 +27,7 @@ type algorithm struct {
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
-	// longestDelay caps the delay of a reservation whose caller accepts longest.
+	// longestDelay caps the delay of a reservation whose caller accepts up to longest.
 	longestDelay func(l *Limit, longest int64) int64
 	// spare returns the number of units that a settlement can charge beyond a reservation: as many as would pass now if
 	// the capacity, including a bucket's debt and a pacer's queue, were twice as large.
@@ -87,12 +87,11 @@ type properties struct {
 	allowsAll, deniesAll bool
 	// refills: the limit has one rate and a burst.
 	refills bool
-	// oneByOne: units refill one by one, the period divided by the count apart, and not
-	// several at once.
+	// oneByOne: units refill one at a time, at intervals of the period divided by the count.
 	oneByOne bool
-	// burstIsCount: the default burst is the count of the rate instead of 1.
+	// burstIsCount: the default burst is the rate's count instead of 1.
 	burstIsCount bool
-	// twoWords: a state is two words, as words.go writes it.
+	// twoWords: a state fits into two words, in the form that words.go writes.
 	twoWords bool
 	// holds: permits hold units until they are released.
 	holds bool
@@ -109,7 +108,7 @@ type properties struct {
 	// keepsTimes: each unit is stored with its own time. Therefore no span has more units than the limit, units can be
 	// entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
-	// divides: all keys of a name space count in one counter, which divides its units among them.
+	// divides: all keys of a name space are counted in one counter, which divides its units among them.
 	divides bool
 	// punishes: the limit has no units. It counts the denials of other limits, but not its own.
 	punishes bool

@@ -111,7 +111,7 @@ func (b *Bucket) settle(l *Limit, t Instant) {
 	b.refill(t.Now)
 }
 
-// refill refills the bucket up to an instant at the rate that it has.
+// refill refills the bucket up to an instant at its own rate.
 func (b *Bucket) refill(now int64) {
 	elapsed := max(0, now-b.At)
 	if elapsed >= b.Missing.ceilOver(b.Count) {

@@ -5,9 +5,9 @@ import "time"
 // Unit is the length of a calendar window.
 type Unit uint8
 
-// The calendar units. Minutes and hours are spans of real time that start when the zone's clock shows a whole one.
-// Days, weeks (from Monday), months and years last from midnight to midnight, so a day with a clock change has 23 or 25
-// hours. An hour with a change by half an hour is longer: see spanWindow.
+// The calendar units. Minutes and hours are spans of real time that start when the zone's clock shows a whole minute or
+// hour. Days, weeks (from Monday), months and years last from midnight to midnight, so a day with a clock change has 23
+// or 25 hours. An hour with a clock change of half an hour is longer: see spanWindow.
 const (
 	NoUnit Unit = iota
 	Minute

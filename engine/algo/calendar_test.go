@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// zones returns one IANA zone of each group of equal zones.
+// zones returns one IANA zone from each group of equal zones.
 func zones(t *testing.T) (found []*time.Location) {
 	t.Helper()
 	file, err := zip.OpenReader(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip")) //nolint:staticcheck // the Go that runs the tests
@@ -51,7 +51,7 @@ func zones(t *testing.T) (found []*time.Location) {
 	return found
 }
 
-// changes returns the instants from 1970 to 2040 when a zone's clock changes, and some instants in between.
+// changes returns the instants from 1970 to 2040 at which a zone's clock changes, and some instants in between.
 func changes(zone *time.Location) (found []int64) {
 	offset := func(at int64) int {
 		_, seconds := time.Unix(at, 0).In(zone).Zone()

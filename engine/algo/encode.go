@@ -45,7 +45,7 @@ func (s *Permits) append(to []byte) []byte {
 // errEncoding is the error for bytes that are not a valid state.
 var errEncoding = errors.New("algo: these bytes are no state")
 
-// DecodeState decodes bytes from Append. Invalid or extra bytes are an error.
+// DecodeState decodes bytes from Append. It returns an error for invalid or extra bytes.
 func DecodeState(from []byte) (State, error) {
 	if len(from) == 0 {
 		return State{}, errEncoding
@@ -85,7 +85,7 @@ func (d *decoder) read(n uint64, size int) uint64 {
 	return n
 }
 
-// natural reads a number of 0 or more. positive reads a number above 0.
+// natural reads a number that is 0 or more, and positive reads a number above 0.
 func (d *decoder) natural() int64 {
 	n := d.integer()
 	d.failed = d.failed || n < 0

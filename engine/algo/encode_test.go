@@ -68,8 +68,8 @@ func TestStatesAreReadBack(t *testing.T) {
 	}
 }
 
-// FuzzDecodeState checks that bytes that can be decoded encode to the same bytes, and that a decision on the result
-// does not panic.
+// FuzzDecodeState checks that decodable bytes encode to the same bytes, and that a decision on the result does not
+// panic.
 func FuzzDecodeState(f *testing.F) {
 	limits, states := written()
 	for i := range states {

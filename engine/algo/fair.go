@@ -37,8 +37,8 @@ var fairShare = algorithm{
 // the bucket refills. The arithmetic uses grains of 1/256 unit, because a share can be smaller than a unit.
 type fair State
 
-// parts lists the most recently charged keys. A key that drops off the end of the list loses its parts, but they stay
-// in total.
+// parts lists the most recently charged keys. A key that drops off the end of the list loses its parts, but total still
+// includes them.
 type parts struct {
 	total int64
 	of    []part // the most recently charged key first
@@ -55,7 +55,7 @@ type part struct {
 
 const (
 	grains = 256 // of one unit
-	// MaxShares is the largest number of keys that a fair-share limit distinguishes at a time.
+	// MaxShares is the largest number of keys that a fair-share limit distinguishes at the same time.
 	MaxShares = 256
 	// The first key of an empty bucket gets firstParts. The total stays below mostParts: before it would reach that,
 	// all parts are shifted right by partsShift.

@@ -23,7 +23,7 @@ var fairConcurrency = algorithm{
 // its key, so that two keys can use the same id.
 type fairPermits State
 
-// keyBytes is the length of a key's number at the beginning of an id. Ids have at least one byte more.
+// keyBytes is the length of a key's number at the beginning of an id. Ids are at least one byte longer.
 const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }

@@ -22,7 +22,7 @@ type held struct {
 func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*client) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
-	var holders []held // by their end
+	var holders []held // ordered by their end
 	step := func(k *client) []algo.Step {
 		limit := algo.Limit{Algorithm: algorithm, Count: permits, Period: 60_000_000}
 		if algorithm == algo.FairConcurrency {

@@ -27,7 +27,7 @@ func TestFastPathEqualsTheSteps(t *testing.T) {
 		for range steps {
 			var before algo.Outcome
 			if w, ok := stored.Words(); ok {
-				// Half of the steps are at an edge, ± 1 µs.
+				// Half of the steps are within 1 µs of an edge.
 				switch random.IntN(4) {
 				case 0:
 					now = max(now, w.Expires(l, algo.Instant{Now: now, Wall: now})-1+random.Int64N(3))

@@ -61,7 +61,7 @@ func (h *history) at(at int64) int64 {
 	return h.before(i+1) - h.before(i)
 }
 
-// last returns the newest place; ok is false if no unit counts.
+// last returns the newest place; ok is false if there are no units.
 func (h *history) last() (at int64, ok bool) {
 	live := h.live()
 	if n := len(live); n > 0 && live[n-1].total > h.gone {
@@ -122,8 +122,7 @@ func (h *history) giveFrom(at, n int64) {
 	}
 }
 
-// giveAt removes n units from one place, unless the place is before the oldest one that
-// counts.
+// giveAt removes n units from one place, unless the place is before oldest.
 func (h *history) giveAt(oldest, place, n int64) {
 	if place >= oldest {
 		h.giveFrom(place, min(n, h.at(place)))

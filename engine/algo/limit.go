@@ -72,7 +72,7 @@ type Limit struct {
 	// µs.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
-	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can make, in µs.
+	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can cause, in µs.
 	// Failures is the percentage of failed requests beyond which the rate falls.
 	Min, Max, StepTime, MaxPause, Failures int64
 	// Guarantees are the parts of the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.

@@ -54,7 +54,7 @@ func (s *logs) decode(d *decoder) {
 // together.
 type Log struct {
 	history
-	// Span is the longest window under which units were charged since the log was last empty. No entry counts for
+	// Span is the longest window under which units were charged since the log was last empty. No entry is counted for
 	// longer (rule 10).
 	Span int64
 	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of their life, so that
@@ -149,8 +149,8 @@ func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	g.keepNewest(max(l.largest(), had))
 }
 
-// reset returns the time until no window counts any unit. Each of a limit's windows uses
-// the longest span, because one log serves them all.
+// reset returns the time until all units have left all windows. Each of a limit's windows uses the longest span,
+// because one log serves them all.
 func (g *Log) reset(t Instant, span int64) int64 {
 	newest, ok := g.last()
 	if !ok {

@@ -32,7 +32,7 @@ type Strikes struct {
 	Over int64
 }
 
-// maxStrikes bounds the number of strikes: a block of 1 ms doubled to 366 days has 36.
+// maxStrikes bounds the number of strikes: a block of 1 ms that doubles up to 366 days needs 36.
 const maxStrikes = 63
 
 // jitter shortens a block by up to an eighth, so that blocked keys do not return together.
@@ -96,7 +96,7 @@ func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 }
 
 // far reports whether the clock was set back by more than the longest block or the period. If it was set back by less,
-// a block or a count of denials is longer by that much.
+// a block or a count of denials lasts longer by that much.
 func (s *Strikes) far(l *Limit, t Instant) bool {
 	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
@@ -186,7 +186,8 @@ func (s *struck) room(l *Limit, t Instant) int64 {
 func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (*struck) give(*Limit, Instant, int64, int64)                 {}
 
-// report states ignored denials instead of units: remaining is the number of further ones that start the next block.
+// report states ignored denials instead of units: remaining is the number of further ignored denials that starts the
+// next block.
 func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()
 	o.Limit = l.Count

@@ -17,11 +17,11 @@ type Held struct {
 	Ends int64
 }
 
-// Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later:
-// the caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays only if all other steps are
-// buckets or pacers too, because a window counts units when they are charged. It does not delay while its state is
-// under another version's faster rate, because the charge would end that rate and make promised delays longer. With
-// choices no token bucket delays, because another choice may have the units now.
+// Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later: the
+// caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if all other
+// steps are also buckets or pacers, because a window counts units when they are charged. It does not delay while its
+// state is under another version's faster rate, because the charge would end that rate and make promised delays longer.
+// With choices, token buckets never delay, because another choice may have the units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that it would have had.
 func Reserve(steps []Step, t Instant, longest int64) bool {

@@ -124,8 +124,8 @@ func earlier(all []returned, h *Held) (sum uint128) {
 	return sum
 }
 
-// waited returns the amount that was given back since the reservation was charged, at times when callers waited that
-// may still be waiting.
+// waited returns the amount that was given back since the reservation was charged, while callers waited that may still
+// be waiting.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {

@@ -9,7 +9,7 @@ type Step struct {
 	State State
 	// Choice is 0 for a limit that always takes part, and otherwise the number of its choice: see [Pass].
 	Choice uint8
-	// Taken is for Give: the handle of the charge to give back. Units that have left since with their window, segment
+	// Taken is for Give: the handle of the charge to give back. Units that have since left with their window, segment
 	// or entry are not given back again. 0 gives back the oldest units.
 	Taken int64
 	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one passes. 0 and 1 charge up to
@@ -157,7 +157,7 @@ func probe(steps []Step, t Instant) (allowed bool) {
 }
 
 // settle brings the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
-// the decision and writes nothing.
+// the decision but writes nothing.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
 	behind, far := s.arithmetic.behind(s.Limit, t)
@@ -290,7 +290,7 @@ func Binding(steps []Step, allowed bool) int {
 	return max(0, best)
 }
 
-// unbound reports whether the step's limit has no units to state: an unlimited limit, or a penalty that does not deny.
+// unbound reports whether the step's limit has no units to report: an unlimited limit, or a penalty that does not deny.
 func (s *Step) unbound(allowed bool) bool {
 	return s.Limit.Algorithm.AllowsAll() || allowed && s.Limit.Algorithm.Punishes()
 }

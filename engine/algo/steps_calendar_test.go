@@ -8,15 +8,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Dates that occur twice, and midnights that occur twice or never. A window has exactly one start and one end (section
-// 4).
+// The table has dates that occur twice, and midnights that occur twice or never. A window has exactly one start and
+// one end (section 4).
 func TestCalendarSteps(t *testing.T) {
 	for _, c := range []struct {
 		zone            string
 		unit            algo.Unit
 		now, start, end string
 	}{
-		// 2009-11-01, 00:01 in Newfoundland: the clock goes back to 23:01 of October.
+		// 2009-11-01, 00:01 in Newfoundland: the clock goes back to 23:01 on October 31.
 		{"America/St_Johns", algo.Day, "2009-11-01T02:29:59Z", "2009-10-31T02:30:00Z", "2009-11-01T02:30:00Z"},
 		{"America/St_Johns", algo.Day, "2009-11-01T02:30:00Z", "2009-11-01T02:30:00Z", "2009-11-02T03:30:00Z"},
 		{"America/St_Johns", algo.Day, "2009-11-01T03:00:00Z", "2009-11-01T02:30:00Z", "2009-11-02T03:30:00Z"},
@@ -33,7 +33,7 @@ func TestCalendarSteps(t *testing.T) {
 		{"Australia/Lord_Howe", algo.Hour, "2023-09-30T16:00:00Z", "2023-09-30T16:00:00Z", "2023-09-30T17:00:00Z"},
 		// 2024-04-07: at 02:00 the clock goes back to 01:30.
 		{"Australia/Lord_Howe", algo.Hour, "2024-04-06T15:00:00Z", "2024-04-06T14:00:00Z", "2024-04-06T15:30:00Z"},
-		// At 00:15 of 1986, the clock in Kathmandu jumps to 00:30: the hour lasts until 02:00.
+		// At 00:15 on 1986-01-01, the clock in Kathmandu jumps to 00:30: the hour lasts until 02:00.
 		{"Asia/Kathmandu", algo.Hour, "1985-12-31T18:29:00Z", "1985-12-31T17:30:00Z", "1985-12-31T19:15:00Z"},
 		// 1972-01-07 in Monrovia: 44 min 30 s are skipped at midnight.
 		{"Africa/Monrovia", algo.Hour, "1972-01-07T00:44:30Z", "1972-01-06T23:44:30Z", "1972-01-07T01:00:00Z"},

@@ -95,8 +95,8 @@ func TestDeniedTogetherHasNoDelay(t *testing.T) {
 	}
 }
 
-// A choice that is set aside is not written, even if this decision changes its rate. Rates start anew under a lower
-// maximum.
+// A choice that is set aside is not written, even if this decision changes its rate. Under a lower maximum, rates
+// start over.
 func TestChoiceSetAsideWritesNothing(t *testing.T) {
 	fast := algo.Limit{Algorithm: algo.AdaptiveRate, Count: 10, Period: 1_000_000, Burst: 2, Min: 1, Max: 10, StepTime: 1_000_000, Failures: 5}
 	slow, window := fast, algo.Limit{Algorithm: algo.FixedWindow, Count: 10, Period: 10_000_000}

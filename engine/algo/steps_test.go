@@ -110,7 +110,7 @@ func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 		{at: 35, limit: 1, op: "take", n: 1, want: answer{true, 5, 0, 25, 0}},
 		{at: 35, op: "peek", n: 1, want: answer{true, 3, 0, 35, 0}},
 	})
-	// A longer window does not count units that no version counted any more.
+	// A longer window does not count units that had already expired under every version.
 	run(t, []algo.Limit{window(algo.Strict, 30), window(algo.Strict, 60)}, []step{
 		{at: 5, op: "take", n: 2, want: answer{true, 4, 0, 35, 0}},
 		{at: 25, op: "take", n: 1, want: answer{true, 3, 0, 35, 0}},

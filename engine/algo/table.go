@@ -50,7 +50,7 @@ var algorithms = [algorithmCount]algorithm{
 // so that no bounds checks are necessary.
 var traits [1 << 8]properties
 
-// A missing entry panics in every program that imports the package.
+// A missing entry makes every program that imports the package panic.
 func init() {
 	for a := range algorithms {
 		traits[a] = algorithms[a].properties
@@ -60,7 +60,7 @@ func init() {
 	}
 }
 
-// entry returns the algorithm's entry, or that of None for an invalid number.
+// entry returns the algorithm's entry, or None's entry for an invalid number.
 func (a Algorithm) entry() *algorithm {
 	if a >= algorithmCount {
 		a = None

@@ -122,8 +122,8 @@ func (w *Warmth) rewound(t Instant) *Warmth {
 	return &c
 }
 
-// settled returns the state at an instant; no state is cold and full. The instant of a full bucket is when it became
-// full.
+// settled returns the state at an instant. No state means a cold and full bucket. The instant of a full bucket is the
+// instant at which it became full.
 func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	if w.absent() {
 		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}

@@ -54,11 +54,11 @@ func (s *slides) append(to []byte) []byte { return s.history.append(integers(to,
 func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(), history: d.history()} }
 
 // Segments is the state of a sliding window: the units spent in each segment. The length of a segment is part of the
-// counter's name, so that all versions of a limit count in the same segments.
+// counter's name, so that all versions of a limit use the same segments.
 type Segments struct {
 	history
 	// K is the number of segments in the longest window under which units were charged since the state was last
-	// empty. No unit counts for longer (rule 10).
+	// empty. No unit is counted for longer (rule 10).
 	K int64
 }
 
@@ -78,8 +78,8 @@ func (l *Limit) view(t Instant) view {
 }
 
 // reach returns how many segments before the current one a window counts, and whether the oldest of them counts by
-// weight. The lenient variant ignores the oldest one. A window longer than any under which units were charged counts
-// units in full as long as they count at all.
+// weight. The lenient variant ignores the oldest one. A window longer than all windows under which units were charged
+// counts every remaining unit in full.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment
 	switch {
@@ -167,8 +167,8 @@ func (s *Segments) roomIn(l *Limit, t Instant, w Window) int64 {
 	return max(0, w.Limit-spent)
 }
 
-// expired returns ⌊old·e/s⌋: the units of the oldest segment that no longer count,
-// rounded down so that remaining rounds down.
+// expired returns ⌊old·e/s⌋: the units of the oldest segment that have expired, rounded down so that remaining rounds
+// down.
 func expired(old, into, segment int64) int64 {
 	hi, lo := bits.Mul64(uint64(old), uint64(into))
 	units, _ := uint128{hi, lo}.over(segment)
@@ -209,13 +209,13 @@ func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	s.giveFrom(current-reach, n)
 }
 
-// reset returns the time until the newest segment stops counting in a window.
+// reset returns the time until the newest segment leaves a window.
 func (s *Segments) reset(l *Limit, t Instant, w Window) int64 {
 	reach, _ := s.reach(l, w)
 	return s.until(l, t, reach)
 }
 
-// ttl returns the time until no version of the limit counts any unit.
+// ttl returns the time until all units have expired under every version of the limit.
 func (s *Segments) ttl(l *Limit, t Instant) int64 { return s.until(l, t, s.K) }
 
 func (s *Segments) until(l *Limit, t Instant, reach int64) int64 {

@@ -263,7 +263,7 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 	s.free(w)
 }
 
-// unknown is the error of an operation whose caller's context ended while it was in flight.
+// unknown returns the error of an operation whose caller's context ended while it was in flight.
 func unknown(err error) error {
 	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
 }

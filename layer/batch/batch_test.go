@@ -171,7 +171,7 @@ func TestCallsAreBounded(t *testing.T) {
 }
 
 // If a caller leaves the queue, its operation was not sent. If it leaves while its operation is in flight, it gets
-// outcome unknown, and may reuse its memory.
+// ErrOutcomeUnknown, and may reuse its memory.
 func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -414,7 +414,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 	})
 }
 
-// An operation that already has an error keeps it and is not sent. Settings out of range are errors.
+// An operation that already has an error keeps it and is not sent. Out-of-range settings cause errors.
 func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()

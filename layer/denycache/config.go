@@ -18,8 +18,8 @@ type Config struct {
 	// MaxKeys is the largest number of stored denials: 64 to 2^24. Further denials are not stored. The default is
 	// 65536.
 	MaxKeys int
-	// Except reports operations whose denials must not be repeated, such as those of package prefetch, whose units
-	// often come back. It can be nil.
+	// Except reports operations whose denials must not be repeated, such as operations of package prefetch, whose
+	// units often come back. It can be nil.
 	Except func(*engine.Op) bool
 	// Clock replaces the system clock in tests: see package headgatetest.
 	Clock func() time.Time

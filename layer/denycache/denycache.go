@@ -12,7 +12,7 @@
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
 //	block.go      the blocks of penalties, which deny requests of several limits
-//	config.go     the settings and the counts
+//	config.go     the settings and the counters
 package denycache
 
 import (
@@ -148,8 +148,8 @@ type id struct {
 	algorithm        algo.Algorithm
 }
 
-// shard is a part of the denials. Its version grows when units may have come back. Answers to earlier requests are then
-// not stored.
+// shard holds some of the denials. Its version increases when units may have come back. Answers to earlier requests are
+// then not stored.
 type shard = keymap.Shard[id, *denial]
 
 func idOf(op *engine.Op, i int) id {

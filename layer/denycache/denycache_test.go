@@ -169,7 +169,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Fatal(err)
 		}
 		deny()
-		// In one call, with a give in between.
+		// The same operations are in one call, with a give in between.
 		r := operate.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)

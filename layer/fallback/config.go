@@ -28,7 +28,7 @@ type Config struct {
 	// last reported number of processes. With 0, a process decides nothing on its own until it has received the number
 	// of processes.
 	Expect int
-	// All lets shares answer every operation, not only those with [engine.Hints].Local.
+	// All lets shares answer every operation, not only operations with [engine.Hints].Local.
 	All bool
 	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. Slow applies
 	// only to the layer's own tests of the store. Calls have their callers' deadlines.

@@ -19,8 +19,8 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 	o.observe(ops, results)
 }
 
-// doubt decides while some limits have not recovered from a loss of the store's data: their operations pass if both
-// the share and the store allow them (known bug 57).
+// doubt decides operations while some limits have not recovered from a loss of the store's data: their operations
+// pass if both the share and the store allow them (known bug 57).
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
@@ -152,7 +152,7 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 		*d = *share
 	case d.Err != nil:
 	case !passed || op.Hints.Lenient || op.Kind == engine.OpAcquire || settleable(op):
-		d.Outcome.Promise = promise // the handle remains the store's
+		d.Outcome.Promise = promise // the handle is still the store's
 		if passed {
 			d.Outcome.ByShares = beside(share.Outcome.ByShares)
 		}

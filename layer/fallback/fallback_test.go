@@ -97,7 +97,7 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 }
 
 // A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
-// away: other requests and the store's denials are exact. An acquire with such a charge is an error.
+// away: other requests and the store's denials are exact. An acquire with such a charge returns an error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind := unconfirmed{newServer(t)}
@@ -231,8 +231,8 @@ func TestContextThatEndedBefore(t *testing.T) {
 	})
 }
 
-// After the store has lost its data, it is not trusted until a limit has recovered: share and store must both allow. A
-// limit that recovers sooner is exact sooner.
+// After the store has lost its data, it is not trusted until a limit has recovered: the share and the store must both
+// allow a request. A limit that recovers sooner is exact sooner.
 func TestStoreComesBackEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

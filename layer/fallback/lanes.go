@@ -85,7 +85,7 @@ func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	r.consult(ctx, ops, results)
 }
 
-// around decides operations on lanes that are away by shares, and sends all others to the store.
+// around uses shares to decide operations on lanes that are away, and sends all others to the store.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxOutbox bounds the number of operations owed to the store. Beyond this bound a settlement is an error, a share
-	// gives no permit, and a permit whose acquire has no answer stays until its lease ends.
+	// maxOutbox bounds the number of operations owed to the store. Beyond this bound a settlement returns an error, a
+	// share gives no permit, and a permit whose acquire has no answer stays until its lease ends.
 	maxOutbox = 1 << 16
 	// outboxBatch is the number of owed operations sent in one call.
 	outboxBatch = 256

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// processes is the number of processes that share the limits: the largest number that the member has received lately.
-// After a loss of the store's data, processes rejoin one by one, so the latest number may be too small.
+// processes is the number of processes that share the limits: the largest number that the member has received
+// recently. After a loss of the store's data, processes rejoin one by one, so the latest number may be too small.
 type processes struct {
 	expect int
 	clock  func() time.Time

@@ -51,7 +51,7 @@ func (s *server) clock() time.Time {
 	return time.Now().Add(s.skip)
 }
 
-// pass advances the time at once, without beats in between.
+// pass advances the time in one step, without beats in between.
 func (s *server) pass(d time.Duration) {
 	s.mu.Lock()
 	s.skip += d
@@ -102,7 +102,7 @@ func (s *server) set(err error, hang bool) {
 	s.err, s.hang = err, hang
 }
 
-// call returns the server's store, or the error with which a call to the server now fails.
+// call returns the server's store, or the error that a call to the server returns now.
 func (s *server) call(ctx context.Context) (*memstore.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing is sent

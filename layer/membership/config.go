@@ -15,8 +15,8 @@ type Config struct {
 	// Name is this process's name in the lists of other processes, up to 200 bytes. It has no other effect. A random
 	// text is appended to make it unique.
 	Name string
-	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster
-	// each master should have some.
+	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a
+	// Cluster, each master should have at least one.
 	Markers int
 	// Clock is read when the store has lost data. The default is the wall clock at New plus the time since then, so
 	// that setting the wall clock has no effect.

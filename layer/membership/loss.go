@@ -64,7 +64,7 @@ func (m *Member) value(i int) string {
 }
 
 // raise increments a marker, unless another process has incremented it since the last beat, and reports whether the
-// marker reveals a loss. Calls of [Member.Beat] can be concurrent, so raise first reads the last known marker: a
+// marker reveals a loss. Calls to [Member.Beat] can be concurrent, so raise first reads the last known marker: a
 // concurrent update must not look like a loss.
 func (m *Member) raise(ctx context.Context, i int) (lost bool, err error) {
 	for name, before := m.value(i), m.marker(i); ; {

@@ -11,7 +11,7 @@ import (
 )
 
 // Prefetched units live for the configured life, starting at the request for them, but not longer than their window
-// or segment. They are returned after half of this time. The stated bound is that of docs/reference/promises.md.
+// or segment. They are returned after half of this time. docs/reference/promises.md documents the stated bound.
 func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)

@@ -103,7 +103,7 @@ func (p *passes) add(at time.Duration) {
 	p.at = append(p.at, at)
 }
 
-// most returns the maximum number of requests that passed in any span of a length.
+// most returns the maximum number of requests that passed in any span of the given length.
 func (p *passes) most(span time.Duration) (most int) {
 	for i, from := 0, 0; i < len(p.at); i++ {
 		for p.at[i]-p.at[from] >= span {
@@ -415,7 +415,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	})
 }
 
-// Settings out of range are errors.
+// Out-of-range settings cause errors.
 func TestConfigIsChecked(t *testing.T) {
 	good := func() prefetch.Config {
 		return prefetch.Config{Limits: []engine.Limit{bucket}, Life: time.Second, MaxUnits: 10}

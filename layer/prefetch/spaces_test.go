@@ -144,7 +144,7 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	time.Sleep(s.takes)
 }
 
-// A limit that cannot be prefetched changes nothing.
+// If a limit cannot be prefetched, SetSpaces changes nothing.
 func TestSetSpacesChecksLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, _ := process(t, share(t), prefetch.Config{Spaces: map[string][]engine.Limit{}, Life: time.Second, MaxUnits: 10})

@@ -147,7 +147,7 @@ func TestLayersShareOneMembership(t *testing.T) {
 	})
 }
 
-// Settings that a layer rejects are an error, and the store stays open.
+// Settings that a layer rejects cause an error, and the store stays open.
 func TestConfigIsChecked(t *testing.T) {
 	behind := memory(t, time.Now)
 	defer behind.Close()

@@ -39,7 +39,7 @@ func (t *Map[K, V]) Of(key string) *Shard[K, V] {
 	return &t.shards[maphash.String(t.seed, key)%Shards]
 }
 
-// All returns all shards, one after another.
+// All yields all shards.
 func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	return func(yield func(*Shard[K, V]) bool) {
 		for i := range t.shards {

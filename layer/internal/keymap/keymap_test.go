@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// A map never has more entries than its bound, and entries that are over make room for others.
+// A map never has more entries than its bound, and removable entries make room for others.
 func TestMapIsBounded(t *testing.T) {
 	const most = 10 * keymap.Shards
 	table := keymap.New[string, int](most)
