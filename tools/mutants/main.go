@@ -71,10 +71,9 @@ func run(o *options) error {
 	if err := r.due(edits); err != nil {
 		return err
 	}
-	if err := r.build(r.packages()); err != nil {
+	if err := r.tryAll(); err != nil {
 		return err
 	}
-	r.tryAll()
 	if o.record {
 		for key, s := range r.caught {
 			known[key] = s
@@ -93,17 +92,17 @@ type runner struct {
 	field
 	mutants []mutant
 	known   catches
-	queue   []int // the mutants to try, by index in the list
-	always  int   // number of mutants that are tried whatever the time limit
+	queue   [][]int // batches of the mutants to try, by index in the list
+	always  int     // number of batches that are tried regardless of the time
 
 	mu       sync.Mutex
 	caught   catches
 	survived []string
 }
 
-// packages returns the packages whose tests may be needed, without duplicates.
-func (r *runner) packages() (pkgs []string) {
-	for _, i := range r.queue {
+// packages returns the packages whose tests a batch may need, without duplicates.
+func (r *runner) packages(batch []int) (pkgs []string) {
+	for _, i := range batch {
 		suites := suitesOf(r.root, &r.mutants[i])
 		if s, ok := r.known[r.mutants[i].key()]; ok {
 			suites = append(suites, s)
@@ -116,21 +115,31 @@ func (r *runner) packages() (pkgs []string) {
 	return slices.Compact(pkgs)
 }
 
-// tryAll tries the mutants in the queue, several at the same time, until the time is up.
-func (r *runner) tryAll() {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, r.parallel)
-	for n, i := range r.queue {
-		slots <- struct{}{}
-		if n >= r.always && time.Since(r.began) > r.within {
+// tryAll builds and tries the batches in the queue, several mutants at once, until the time is up.
+func (r *runner) tryAll() error {
+	for n, batch := range r.queue {
+		late := func() bool { return n >= r.always && time.Since(r.began) > r.within }
+		if late() {
 			break
 		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			r.tryOne(&r.mutants[i])
-		})
+		if err := r.build(r.packages(batch)); err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		slots := make(chan struct{}, r.parallel)
+		for _, i := range batch {
+			slots <- struct{}{}
+			if late() {
+				break
+			}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				r.tryOne(&r.mutants[i])
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+	return nil
 }
 
 func (r *runner) tryOne(m *mutant) {

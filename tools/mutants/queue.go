@@ -11,9 +11,13 @@ import (
 	"strings"
 )
 
-// due fills the queue. Without a time limit, it contains all mutants. With a time limit, the mutants in changed files
-// come first. The others follow, except those for the audit. Their order is seeded by the tree, so that different
-// trees try different mutants, and the same tree tries the same mutants on every machine.
+// batchSize is the number of mutants of a package that are tried before those of the next package. Its tests are built
+// once for them.
+const batchSize = 16
+
+// due fills the queue. Without a time limit it has all mutants in one batch. With a time limit, mutants of changed files
+// are the first batch. The others, except those for the audit, follow package by package in an order seeded by the tree,
+// so that each tree tries different mutants, and one tree the same mutants on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -40,11 +44,30 @@ func (r *runner) due(edits []edit) error {
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	// Slow mutants begin first.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
-	r.queue, r.always = append(first, rest...), len(first)
+	if len(first) > 0 {
+		r.queue, r.always = [][]int{first}, 1
+	}
+	r.queue = append(r.queue, r.batches(rest)...)
 	return nil
 }
 
-// weight orders mutants roughly by how long they take.
+// batches divides mutants into batches of one package each, in the order of each package's first mutant.
+func (r *runner) batches(all []int) (batches [][]int) {
+	open := map[string]int{} // the package's batch that is not full, plus one
+	for _, i := range all {
+		pkg := r.known[r.mutants[i].key()].pkg
+		at := open[pkg] - 1
+		if at < 0 || len(batches[at]) == batchSize {
+			batches = append(batches, nil)
+			at = len(batches) - 1
+			open[pkg] = at + 1
+		}
+		batches[at] = append(batches[at], i)
+	}
+	return batches
+}
+
+// weight orders mutants roughly by the time that they take.
 func (r *runner) weight(i int) int {
 	m := &r.mutants[i]
 	weight := len(suitesOf(r.root, m))
