@@ -67,6 +67,7 @@ func WithReplicas(replicas int, within time.Duration) Option {
 // New returns a limiter. Without [WithStore] it decides in the memory of this process.
 func New(options ...Option) *Limiter {
 	l := &Limiter{done: make(chan struct{})}
+	l.outcomes.now = time.Now
 	for _, set := range options {
 		set(l)
 	}

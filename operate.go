@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/inside"
@@ -22,6 +23,7 @@ func init() {
 		return p.limiter, op, r
 	}
 	inside.Outcomes = (*Limiter).outcomesOf
+	inside.WithOutcomeClock = func(now func() time.Time) Option { return func(l *Limiter) { l.outcomes.now = now } }
 	inside.Term = func(r *Reservation) *engine.Term { return r.held.Term }
 }
 

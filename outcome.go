@@ -20,7 +20,7 @@ import (
 // sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
-		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter, time.Now())
+		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter)
 	}
 }
 
@@ -34,6 +34,7 @@ type outcomes struct {
 	mu    sync.Mutex
 	of    map[subject]*tally
 	count atomic.Int64 // the number of keys, so that a request needs no lock if there are no outcomes
+	now   func() time.Time
 }
 
 type tally struct {
@@ -42,7 +43,8 @@ type tally struct {
 	last      time.Time
 }
 
-func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration, now time.Time) {
+func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration) {
+	now := o.now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.of[of]
@@ -87,7 +89,7 @@ func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter
 	}
 	return func(failed bool, retryAfter time.Duration) {
 		for _, s := range of {
-			l.outcomes.add(s, failed, retryAfter, time.Now())
+			l.outcomes.add(s, failed, retryAfter)
 		}
 	}
 }
@@ -135,7 +137,7 @@ func (o *outcomes) attach(op *engine.Op) {
 		}
 		var of subject
 		if of.space, of.key = op.Subject(i); of != last {
-			report, last = o.take(of, time.Now()), of
+			report, last = o.take(of, o.now()), of
 		}
 		c.Report = report
 	}

@@ -27,5 +27,5 @@ type Result[D, R any] struct {
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any
-	Term, Outcomes, Adapts                      any
+	Term, Outcomes, Adapts, WithOutcomeClock    any
 )

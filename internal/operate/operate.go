@@ -30,6 +30,7 @@ var (
 	charge       = inside.Charge.(func(*headgate.Policy, context.Context, string, int64) (*headgate.Limiter, engine.Op, Result))
 	adapts       = inside.Adapts.(func(*headgate.Policy) bool)
 	outcomes     = inside.Outcomes.(func(*headgate.Limiter, *engine.Op) func(bool, time.Duration))
+	outcomeClock = inside.WithOutcomeClock.(func(func() time.Time) headgate.Option)
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 
@@ -68,6 +69,9 @@ func Adapts(p *headgate.Policy) bool { return adapts(p) }
 func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	return outcomes(l, op)
 }
+
+// WithOutcomeClock sets the clock for the age of reported outcomes, in place of the system's clock.
+func WithOutcomeClock(now func() time.Time) headgate.Option { return outcomeClock(now) }
 
 // Policy is [headgate.Limiter.Policy] for engine limits. The name "" means the name space of limits without a policy,
 // which servers use for limits in requests.

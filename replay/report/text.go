@@ -128,6 +128,9 @@ func policiesText(l lines, r *simulate.Result) {
 		if p.ShadowAsked > 0 {
 			l.printf("", "its shadow would have denied %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
 		}
+		if p.Rates != nil {
+			l.printf("", "its rate adapted to the statuses in the log: %s to %s", format.Grouped(p.Rates.Lowest), format.Grouped(p.Rates.Highest))
+		}
 		for _, a := range p.Alternatives {
 			what := "as " + a.Algorithm
 			if a.Own {

@@ -28,7 +28,7 @@ func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each fun
 		defer close(decided)
 		for b := range routed {
 			for i := range b.requests {
-				b.answers = append(b.answers, s.answer(ctx, b.requests[i].Time, &b.routed[i], b.found[i]))
+				b.answers = append(b.answers, s.answer(ctx, &b.requests[i], &b.routed[i], b.found[i]))
 			}
 			decided <- b
 		}

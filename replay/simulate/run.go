@@ -83,11 +83,11 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.result(&c, &s.shadows), nil
+	return t.result(&c, s), nil
 }
 
 // result returns the result for the counts.
-func (t *tally) result(c *Config, shadows *shadows) *Result {
+func (t *tally) result(c *Config, s *Simulation) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,
 		Failed: t.failed, FirstError: t.firstError, AlreadyDenied: t.already,
@@ -102,7 +102,7 @@ func (t *tally) result(c *Config, shadows *shadows) *Result {
 	alternatives(c.Policies, t)
 	for i := range t.policies {
 		p := &t.policies[i]
-		p.ShadowAsked, p.ShadowDenied = shadows.asked[p.Name], shadows.denied[p.Name]
+		p.ShadowAsked, p.ShadowDenied, p.Rates = s.shadows.asked[p.Name], s.shadows.denied[p.Name], s.rates[p.Name]
 	}
 	r.Policies = busiest(t.policies)
 	return r

@@ -38,8 +38,14 @@ func logOf(t *testing.T, entries []entry) *accesslog.Log {
 		at := start + int64(e.after*1e6+0.5)
 		fmt.Fprintf(&b, "%d.%06d %s \"GET %s HTTP/1.1\" 200\n", at/1e6, at%1e6, e.client, e.path)
 	}
+	return logOfLines(t, b.String())
+}
+
+// logOfLines returns a log with the lines of a text.
+func logOfLines(t *testing.T, text string) *accesslog.Log {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := accesslog.Open([]string{path}, nil, accesslog.Options{Format: precise})
@@ -381,5 +387,47 @@ func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
 	h.Add(monday.Add(30*24*time.Hour).UnixMicro(), false)
 	if covered := h.Covered(); !covered[4][3] || !covered[6][23] {
 		t.Error("a month does not cover the week")
+	}
+}
+
+// A rate that adapts falls with the failures in the log, and rises while they are few and the rate is used.
+func TestStatusesInTheLogMoveAnAdaptingRate(t *testing.T) {
+	c := configOf(t, `
+policies:
+  vendor: {algorithm: adaptive-rate, rate: 100/s, min: 20, max: 200, burst: 10}
+routes:
+  - {key: [{const: vendor}], policies: [vendor]}
+`)
+	replayed := func(status func(second int) int) PolicyReport {
+		t.Helper()
+		var b strings.Builder
+		for i := range 100 * 60 {
+			at := start + int64(i)*10_000
+			fmt.Fprintf(&b, "%d.%06d 10.0.0.1 \"GET / HTTP/1.1\" %d\n", at/1e6, at%1e6, status(i/100))
+		}
+		r, err := Run(t.Context(), logOfLines(t, b.String()), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Policies[0]
+	}
+	p := replayed(func(second int) int {
+		switch {
+		case second < 10:
+			return 200
+		case second < 30:
+			return 503
+		default:
+			return 404 // not a failure of the upstream
+		}
+	})
+	if p.Rates == nil || p.Rates.Lowest != 20 || p.Rates.Highest <= 100 || p.Rates.Highest > 120 {
+		t.Errorf("the rate is %+v, want 20 to little more than 100", p.Rates)
+	}
+	if p.Denied < 1000 {
+		t.Errorf("%d denied, want 80 a second once the rate is 20", p.Denied)
+	}
+	if p := replayed(func(int) int { return 200 }); p.Denied != 0 {
+		t.Errorf("%d denied without failures", p.Denied)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -49,6 +52,7 @@ type Simulation struct {
 	seen      route.Request
 	responses [1]decide.Response
 	shadows   shadows
+	rates     rates
 }
 
 // shadows counts the requests that the policies' shadows decided, and those that the shadows would have denied.
@@ -66,10 +70,41 @@ func (s *shadows) add(decided []decide.Shadow) {
 	}
 }
 
+// Rates is the range of an adapting rate, over all keys.
+type Rates struct {
+	// Lowest and Highest are in whole units per window.
+	Lowest  int64 `json:"lowest"`
+	Highest int64 `json:"highest"`
+}
+
+// rates has the range of each policy whose rate has changed.
+type rates map[string]*Rates
+
+func (all rates) add(r *decide.Response) {
+	if b := &r.Decision.Binding; b.Version > 0 {
+		all.note(b.Policy, b.Rate.Count)
+	}
+	for i := range r.Limits {
+		if d := &r.Limits[i].Decision; d.Version > 0 {
+			all.note(r.Limits[i].Policy, d.InForce/algo.RateScale)
+		}
+	}
+}
+
+func (all rates) note(policy string, rate int64) {
+	of := all[policy]
+	if of == nil {
+		of = &Rates{Lowest: rate, Highest: rate}
+		all[policy] = of
+	}
+	of.Lowest, of.Highest = min(of.Lowest, rate), max(of.Highest, rate)
+}
+
 // New returns a simulation of a server with a policies file. maxKeys bounds its store.
 func New(c *policy.Config, maxKeys int) (*Simulation, error) {
-	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}}
-	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: func() time.Time { return time.UnixMicro(s.now) }})
+	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}, rates: rates{}}
+	clock := func() time.Time { return time.UnixMicro(s.now) }
+	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: clock})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +113,7 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 		s.charges = append(s.charges, place)
 		place += len(routes[i].Charges)
 	}
-	s.store, s.limiter = store, headgate.New(headgate.WithStore(store))
+	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), operate.WithOutcomeClock(clock))
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
 }
@@ -92,7 +127,7 @@ func (s *Simulation) Close() error {
 // Decide decides a request at its time in the log.
 func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
 	request, ok := s.find(q)
-	return s.answer(ctx, q.Time, &request, ok)
+	return s.answer(ctx, q, &request, ok)
 }
 
 // find returns the request for a log line's route. ok is false if there is no route. find can run concurrently with
@@ -106,12 +141,12 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	return decide.Routed(&m), true
 }
 
-// answer decides a request whose route was found.
-func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Request, ok bool) (a Answer) {
+// answer decides a request, given its route. The status in the log is the outcome of an allowed request.
+func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *decide.Request, ok bool) (a Answer) {
 	if !ok {
 		return Answer{Route: -1, Allowed: true}
 	}
-	s.now = now
+	s.now = q.Time
 	b := s.rules.Begin(s.config.Policies, 1, nil)
 	defer b.End()
 	b.Add(request)
@@ -119,6 +154,10 @@ func (s *Simulation) answer(ctx context.Context, now int64, request *decide.Requ
 	s.responses[0] = b.Answer(0)
 	s.shadows.add(b.Shadows(s.responses[:]))
 	r := &s.responses[0]
+	s.rates.add(r)
+	if r.Outcome != nil && q.Status != 0 {
+		r.Outcome(httplimit.Outcome(q.Status, nil))
+	}
 	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
 	a.reset = r.Decision.ResetAfter
 	for i := range r.Limits {

@@ -40,6 +40,8 @@ type PolicyReport struct {
 	// ShadowDenied is the number of requests, out of ShadowAsked, that the policy's shadow would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
+	// Rates is the range of a rate that adapts to the statuses in the log. It is nil if the rate did not change.
+	Rates *Rates `json:"rates,omitempty"`
 	// Alternatives are other algorithms with the same numbers.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
