@@ -1,6 +1,8 @@
 package headgate
 
 import (
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -63,7 +65,8 @@ func (c Concurrency) rule() engine.Limit {
 	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
 }
 
-// build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply.
+// build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply. The error of
+// an invalid limit names the member of the Go type: Rate.Count, MaxWait.
 func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
 	given := settings[:0]
 	for _, s := range settings {
@@ -71,7 +74,32 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 			given = append(given, s)
 		}
 	}
-	return engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
+	limit := engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
+	if input, ok := errors.AsType[*engine.InputError](limit.Err()); ok {
+		return engine.Invalid(&engine.InputError{Field: member(a, input.Field), Value: input.Value, Accepted: input.Accepted})
+	}
+	return limit
+}
+
+// members are the members of the Go types whose names differ from the fields in files.
+var members = map[string]string{
+	"limit": "Rate.Count", "window": "Rate.Period", "rate": "Rate",
+	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
+}
+
+// member returns the member of the algorithm's Go type for a field in files: MaxWait for max_wait.
+func member(a algo.Algorithm, field string) string {
+	if field == "limit" && a.Holds() {
+		return "Units"
+	}
+	if name, ok := members[field]; ok {
+		return name
+	}
+	var b strings.Builder
+	for word := range strings.SplitSeq(field, "_") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 func units(field string, n int64) (s engine.Setting) {

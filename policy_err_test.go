@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -34,5 +35,33 @@ func TestPolicyErr(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, headgate.ErrInvalid)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// The error of a limit that a Go program builds names the members of its Go type.
+func TestPolicyErrNamesGoMembers(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	second := headgate.PerSecond(1)
+	for want, limit := range map[string]headgate.Limit{
+		"Rate is 0/0s;":           headgate.TokenBucket{},
+		"Burst is -1;":            headgate.TokenBucket{Rate: second, Burst: -1},
+		"MaxWait is not set;":     headgate.Pacer{Rate: second},
+		"Over is 0s;":             headgate.WarmUp{Rate: second},
+		"Rate.Count is 0;":        headgate.FixedWindow{},
+		"Rate.Period is 0s;":      headgate.FixedWindow{Rate: headgate.Rate{Count: 1}},
+		"SegmentLength is 300ms;": headgate.SlidingWindow{Rate: second, SegmentLength: 300 * time.Millisecond},
+		"And is 9 windows;":       headgate.SlidingLog{Rate: second, And: make([]headgate.Rate, 8)},
+		"Block is 1ns;":           headgate.Penalty{Rate: second, Block: 1},
+	} {
+		if err := l.Policy("p", limit).Err(); err == nil || !strings.Contains(err.Error(), "headgate: "+want) {
+			t.Errorf("%+v: %v, want %q", limit, err, want)
+		}
+	}
+	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), "headgate: Units is 0;") {
+		t.Errorf("a semaphore of no units: %v", err)
+	}
+	if _, err := headgate.ParseLimit("0/s"); err == nil || !strings.Contains(err.Error(), "headgate: rate is 0/s;") {
+		t.Errorf("a limit as text: %v, want the field's name in files", err)
 	}
 }

@@ -22,8 +22,8 @@ func TestConcurrencyBelongsToSemaphores(t *testing.T) {
 	}
 	for want, s := range map[string]*headgate.Semaphore{
 		"policy is":  l.Semaphore("", headgate.Concurrency{Units: 1}),
-		"limit is 0": l.Semaphore("s", headgate.Concurrency{}),
-		"lease is":   l.Semaphore("s", headgate.Concurrency{Units: 1, Lease: -1}),
+		"Units is 0": l.Semaphore("s", headgate.Concurrency{}),
+		"Lease is":   l.Semaphore("s", headgate.Concurrency{Units: 1, Lease: -1}),
 	} {
 		_, _, tried := s.TryAcquire(t.Context(), "k", 1)
 		_, waited := s.Acquire(t.Context(), "k", 1)

@@ -31,7 +31,8 @@ var (
 // InputError is the error for a field of a limit or request whose value is not accepted. Nothing was changed. It
 // matches [ErrInvalid].
 type InputError struct {
-	// Field is the field's name in configuration files: "burst", "key", "cost".
+	// Field is the field's name in configuration files: "burst", "key", "cost". For a limit built from a type of package
+	// headgate, it is the type's member: "Burst", "Rate.Count".
 	Field string
 	// Value is the given value as text, cut at 128 bytes.
 	Value string
