@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	guaranteesAccepted = "2 to 8 classes such as 700,200-500,0: units per window, and if wanted :burst and -ceiling"
+	guaranteesAccepted = "2 to 8 classes such as 700,200-500,0: units per window, and optionally :burst and -ceiling"
 	lendAccepted       = "all, down"
 )
 

@@ -44,10 +44,10 @@ type adminClient struct {
 // addTo adds the client's flags to a command and its subcommands.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
-	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener; https://host:port if it speaks TLS; without the flag "+adminVariable+" names it")
+	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener, https://host:port with TLS; without the flag "+adminVariable+" names it")
 	a.flags = flags
 	a.certificates.addTo(flags)
-	flags.StringVar(&a.tokenFile, "token-file", "", "`file` with the token, in its first line; by default the environment variable "+tokenVariable)
+	flags.StringVar(&a.tokenFile, "token-file", "", "`file` with the token in its first line; by default the environment variable "+tokenVariable)
 	flags.DurationVar(&a.timeout, "timeout", 5*time.Second, "timeout of a call")
 	a.output.addTo(flags)
 }

@@ -50,7 +50,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&policy, "policy", "", "the only policy; by default all that have counted the key")
+	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all that have counted the key")
 	c.Flags().Int64Var(&cost, "cost", 1, "units; by default the policy's own cost")
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
@@ -248,7 +248,7 @@ func newLimited() *cobra.Command {
 		},
 	}
 	a.addTo(c)
-	c.Flags().StringVar(&policy, "policy", "", "the only policy; by default all")
+	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all")
 	c.Flags().IntVarP(&n, "n", "n", 20, "how many keys, 1 to 100")
 	return c
 }

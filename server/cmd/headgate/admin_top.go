@@ -53,10 +53,10 @@ bounds: the columns from and to.`,
 	flags := c.Flags()
 	flags.StringVar(&f.by, "by", "requests", "requests, denials, newly-denied or newly-allowed")
 	flags.StringVar(&f.window, "window", "1m", "1m or 1h")
-	flags.StringVar(&f.policy, "policy", "", "the only policy; by default all")
-	flags.IntVarP(&f.n, "n", "n", 20, "how many keys, 1 to 1000")
-	flags.DurationVar(&f.every, "every", time.Second, "time between two prints in a terminal, 100ms to 1h")
-	flags.BoolVar(&f.once, "once", false, "print once, also in a terminal")
+	flags.StringVar(&f.policy, "policy", "", "show only this policy; by default all")
+	flags.IntVarP(&f.n, "n", "n", 20, "number of keys, 1 to 1000")
+	flags.DurationVar(&f.every, "every", time.Second, "time between two prints on a terminal, 100ms to 1h")
+	flags.BoolVar(&f.once, "once", false, "print once, even on a terminal")
 	return c
 }
 

@@ -72,7 +72,7 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 type classFlag string
 
 func (f *classFlag) addTo(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(f), "class", "", "the `class` of the request; by default the last of the policy")
+	flags.StringVar((*string)(f), "class", "", "the `class` of the request; by default the policy's last class")
 }
 
 // add appends the class to the words of a command, if it is set.

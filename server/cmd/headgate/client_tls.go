@@ -13,9 +13,9 @@ import (
 type certificateFlags struct{ ca, cert, key string }
 
 func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&f.ca, "ca", "", "`file` with the certificates, in PEM, that may sign the server's; by default those of the system")
-	flags.StringVar(&f.cert, "cert", "", "`file` with a certificate to show to the server, in PEM")
-	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert, in PEM")
+	flags.StringVar(&f.ca, "ca", "", "`file` with CA certificates in PEM for the server's certificate; by default the system's")
+	flags.StringVar(&f.cert, "cert", "", "`file` with a client certificate in PEM")
+	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert in PEM")
 }
 
 // config returns the TLS configuration.

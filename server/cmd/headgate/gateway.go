@@ -42,14 +42,14 @@ signals are those of serve.`,
 	f.add(c)
 	flags := c.Flags()
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free port and prints it")
-	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream of requests whose route names none: http://, https:// or h2c://, a host, and optionally a port and a path")
-	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "`file` with certificates, in PEM, that may sign those of upstreams; by default those of the system; it is read at the start")
-	flags.StringVar(&f.unmatched, "unmatched", "pass", "requests without a route: pass them on without a limit, or deny them with 404")
-	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 has no bound")
-	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection whose other end takes no bytes for this long, and a request whose body stops; 1s to 1h")
-	flags.Int64Var(&f.leastBody, "body-rate", 1024, "fewest `bytes` of its body that a client may send in 10 s, 0 to 1048576; fewer are answered 408; 0 has no bound; gRPC has it only within a message")
-	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "most requests that wait for their turn at once, 0 to 10000; more are answered 503")
-	flags.StringVar(&f.readyPath, "ready-path", "", "`path` that the gateway answers itself, with its readiness, for load balancers")
+	flags.StringVar(&f.upstream, "upstream", "", "`URL` of the upstream for routes without one: http://, https:// or h2c://, a host, and optionally a port and a path")
+	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "`file` with CA certificates in PEM for upstreams' certificates, read at startup; by default the system's")
+	flags.StringVar(&f.unmatched, "unmatched", "pass", "for requests without a route: pass (forward them without a limit) or deny (with 404)")
+	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 for no bound")
+	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection that accepts no bytes for this long, and a request whose body pauses for this long; 1s to 1h")
+	flags.Int64Var(&f.leastBody, "body-rate", 1024, "minimum number of `bytes` of a body in 10 s, 0 to 1048576; a slower client gets 408; 0 for no bound; for gRPC it applies within a message")
+	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "maximum number of requests that wait for their slot, 0 to 10000; others get 503")
+	flags.StringVar(&f.readyPath, "ready-path", "", "`path` where the gateway reports its readiness to load balancers")
 	return c
 }
 

@@ -42,7 +42,7 @@ Exit status: 0 all states are moved, 2 an error.`,
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
-	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	c.Flags().StringVar(&to, "to", "", "the `layout` to move to: keys, or hash:1 to hash:1024")
 	output.addTo(c.Flags())
 	for _, name := range []string{"store", "to"} {

@@ -28,10 +28,10 @@ type suggestFlags struct {
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
 	var once sync.Once
-	flags.BoolVar(&s.on, "suggest", false, "find limits for the keys of the log")
-	flags.StringVar(&s.key, "key", "client_ip", "the `key` that is limited, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
-	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths that are limited, such as /v1/users/{id}/**")
-	flags.StringVar(&s.write, "write-config", "", "write the limits as a policies file to this `FILE`")
+	flags.BoolVar(&s.on, "suggest", false, "suggest limits for the keys in the log")
+	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
+	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
+	flags.StringVar(&s.write, "write-config", "", "write the limits to this `FILE` as a policies file")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "refuse" {
@@ -40,9 +40,9 @@ func (s *suggestFlags) define(c *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
-	flags.Int64Var(&s.total, "max-second", 0, "keep every second to `N` requests of all keys together")
-	flags.StringVar(&s.capacity, "capacity", "", "what the service can serve, such as 2000/s; with --share")
-	flags.StringVar(&s.share, "share", "1%", "the `share` of the capacity that one key gets at most")
+	flags.Int64Var(&s.total, "max-second", 0, "allow at most `N` requests in any second, all keys together")
+	flags.StringVar(&s.capacity, "capacity", "", "the capacity of the service, such as 2000/s; with --share")
+	flags.StringVar(&s.share, "share", "1%", "the maximum `share` of the capacity for one key")
 }
 
 // check rejects flags that have no effect.

@@ -16,8 +16,8 @@ type adminFlags struct {
 
 func (f *adminFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: their page, metrics, policies, keys, profiles; or off")
-	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with the operators: users that may read or operate, or one or two tokens, one a line, and lines read TOKEN with tokens that may only read; without it --admin is on loopback")
-	flags.IntVar(&f.audit, "audit-sample", 0, "audit one key of so many, 1 to 1048576: metrics say by how many units this server exceeded their limits; 0 audits none")
-	flags.StringSliceVar(&f.hosts, "admin-host", nil, "`name` that operators call this server by, besides its address and localhost; can be repeated")
+	flags.StringVar(&f.address, "admin", daemon.Off, "`address` for operators: page, metrics, policies, keys, profiles; or off")
+	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with the operators: users that may read or operate, or one or two tokens, one per line, and lines \"read TOKEN\" with read-only tokens; without it --admin must be on loopback")
+	flags.IntVar(&f.audit, "audit-sample", 0, "audit one key in this many, 1 to 1048576: metrics count the units by which this server exceeded its limit; 0 audits none")
+	flags.StringSliceVar(&f.hosts, "admin-host", nil, "another host `name` of this server for operators' browsers, besides its address and localhost; can be repeated")
 }

@@ -31,11 +31,11 @@ type envoyFlags struct {
 
 func (f *envoyFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.directory, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit; it is read again when it changes")
-	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this is given")
-	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: answers as envoyproxy/ratelimit gives them; improved: all descriptors of a request or none, and denied hits are not counted")
+	flags.StringVar(&f.directory, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
+	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
+	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
 	flags.BoolVar(&f.environment, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
-	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; if the caller leaves less, three quarters of that")
+	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
 // apply adds the service to the server's configuration. If requested, it reads the environment, and lists the

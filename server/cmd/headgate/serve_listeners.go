@@ -15,9 +15,9 @@ type tlsFlags struct{ files policy.TLSFiles }
 
 func (f *tlsFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.files.Cert, "tls-cert", "", "`file` with a certificate and its chain, in PEM: every listener then speaks TLS; it is read again when it changes")
-	flags.StringVar(&f.files.Key, "tls-key", "", "`file` with the private key of --tls-cert, in PEM")
-	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with certificates, in PEM: clients must show a certificate that one of them has signed")
+	flags.StringVar(&f.files.Cert, "tls-cert", "", "`file` with a certificate and its chain in PEM, reread when it changes: every listener then uses TLS")
+	flags.StringVar(&f.files.Key, "tls-key", "", "`file` with the private key of --tls-cert in PEM")
+	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
 // apply returns the TLS files of each listener. gRPC can have its own files from the environment. A Unix socket has

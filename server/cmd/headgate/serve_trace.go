@@ -18,10 +18,10 @@ type traceFlags struct {
 
 func (f *traceFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.endpoint, "otlp-traces", "", "`URL` of an OpenTelemetry collector that gets spans: http:// or https:// (path /v1/traces), grpc:// or grpcs://")
-	flags.StringVar(&f.headersFile, "otlp-headers-file", "", "`file` with headers for the collector, such as a token, each a line \"name: value\"")
-	flags.Float64Var(&f.traceSample, "trace-sample", 0.01, "share of the requests that have a span, 0 to 1; a client with a trace decides for its own")
-	flags.BoolVar(&f.keys, "trace-keys", false, "show keys in spans as --log-denied does: at most half of a key, and 8 bytes; with --log-keys whole")
+	flags.StringVar(&f.endpoint, "otlp-traces", "", "`URL` of an OpenTelemetry collector for spans: http:// or https:// (path /v1/traces), grpc:// or grpcs://")
+	flags.StringVar(&f.headersFile, "otlp-headers-file", "", "`file` with headers for the collector, such as a token, one per line: \"name: value\"")
+	flags.Float64Var(&f.traceSample, "trace-sample", 0.01, "share of the requests that get a span, 0 to 1; a client with a trace decides for its own requests")
+	flags.BoolVar(&f.keys, "trace-keys", false, "show up to 8 bytes and half of the key in spans, as --log-denied does; with --log-keys whole keys")
 }
 
 func (f *traceFlags) apply(c *cobra.Command, config *daemon.Config) error {

@@ -48,7 +48,7 @@ Exit status: 0 the loss is accepted, 2 an error.`,
 		},
 	}
 	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve")
-	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	output.addTo(c.Flags())
 	cobra.CheckErr(c.MarkFlagRequired("store"))
 	return c

@@ -44,7 +44,7 @@ Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		},
 	}
 	c.Flags().StringVar(&address, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
-	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the password of the store's Redis")
+	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	output.addTo(c.Flags())
 	return c
 }
