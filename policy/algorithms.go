@@ -11,7 +11,7 @@ import (
 // fileAlgorithms are the algorithms that a file or a JSON request can name.
 var fileAlgorithms = slices.DeleteFunc(algo.Algorithms(), algo.Algorithm.Constant)
 
-// allNames returns the names of all algorithms that a file can have, including aliases.
+// allNames returns the names of all algorithms that a file can name, including aliases.
 func allNames() (names []string) {
 	for _, a := range fileAlgorithms {
 		names = append(names, a.Names()...)
@@ -22,8 +22,8 @@ func allNames() (names []string) {
 // algorithmAccepted is the list of accepted values in errors about a missing or unknown algorithm.
 var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true, all: [...]"
 
-// holds reports whether the limit's units are acquired and released instead of taken. A policy cannot mix both kinds
-// of limit, because no verb applies to both.
+// holds reports whether the limit's units are acquired and released instead of taken. A policy cannot mix the two
+// kinds, because no verb applies to both.
 func holds(limit engine.Limit) bool { return limit.Algorithm().Holds() }
 
 // takes reports whether requests take units of the limit.

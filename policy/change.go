@@ -32,7 +32,7 @@ type Change struct {
 // MaxChangeBytes is the maximum size of [Change.Fields].
 const MaxChangeBytes = 64 << 10
 
-// String returns the policy or key to change.
+// String describes the policy or key to change.
 func (c *Change) String() string {
 	if c.Key == "" {
 		return "policy " + format.Quote(c.Policy)
@@ -42,8 +42,8 @@ func (c *Change) String() string {
 
 // With applies changes to the file and returns the result. Changes to policies come first, in order. Changes to keys
 // follow and set fields of the changed policies. If two changes have the same key, the later one applies. If a change
-// replaces a policy's limit, the file's overrides do not change: they set fields of the file's limit. A change that
-// conflicts with the file or with earlier changes is skipped, and left contains its error under its index.
+// replaces a policy's limit, the file's overrides stay as they are, because they set fields of the file's limit. A
+// change that conflicts with the file or with earlier changes is skipped, and left maps its index to the error.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))
@@ -72,7 +72,7 @@ type read struct {
 	override *overrideFields
 }
 
-// rank is the sort key of a change: policies come first.
+// rank returns the sort key of a change, which puts changes to policies first.
 func (r *read) rank() int {
 	if r.body != nil {
 		return 0
@@ -160,7 +160,7 @@ func (p *policyFields) checkChange() error {
 
 var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
 
-// pointers returns those policy settings that are pointers.
+// pointers returns the policy settings whose type is a pointer.
 func pointers(b *policyBody) (all []reflect.Value) {
 	for _, field := range reflect.ValueOf(b).Elem().Fields() {
 		if field.Kind() == reflect.Pointer {
@@ -189,8 +189,8 @@ type applier struct {
 	left     map[int]error
 }
 
-// add applies changes. If they conflict, it tries each half separately, so that one bad change costs a few builds
-// instead of a build for every change.
+// add applies changes. If they conflict, it tries each half separately. One bad change then costs only a few builds,
+// not one build per change.
 func (a *applier) add(changes []read) {
 	if len(changes) == 0 {
 		return
@@ -251,8 +251,8 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	return changed, nil
 }
 
-// named adds the override's name to an error about an override in the file, because the change itself concerns
-// something else.
+// named adds the policy and key to an error about one of the file's overrides, because the change that caused the error
+// may not mention them.
 func (f *file) named(err error, overrides int) error {
 	var at *fieldError
 	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {
@@ -293,7 +293,7 @@ func (p *policyFields) replacesLimit() bool {
 	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
 }
 
-// with returns the policy's fields with the change's fields applied.
+// with returns a copy of the policy's fields with the change applied.
 func (p *policyFields) with(change *policyFields) *policyFields {
 	merged := *p
 	own, err := p.limit().fields()

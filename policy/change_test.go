@@ -35,7 +35,7 @@ func limits(t *testing.T, c *policy.Config, name, key string) string {
 	return strings.Join(texts, ", ")
 }
 
-// A change replaces the fields that it sets. All other fields keep their values from the file.
+// A change replaces only the fields that it sets. The others keep their values from the file.
 func TestChanges(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
@@ -133,7 +133,7 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Known bug 52: changes to keys set fields of the changed policy, whatever their order. The file's overrides set
+// Regression: bug 52. Changes to keys set fields of the changed policy, whatever their order. The file's overrides set
 // fields of the file's limit.
 func TestChangeUnderOverrides(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
@@ -155,7 +155,7 @@ func TestChangeUnderOverrides(t *testing.T) {
 	}
 }
 
-// Known bug 52: fields that an override, a change or a candidate does not set, including the name, come from the
+// Regression: bug 52. Fields that an override, a change or a candidate does not set, including the name, come from the
 // policy's text.
 func TestFieldsOfTextPolicy(t *testing.T) {
 	file := `

@@ -12,15 +12,15 @@ import (
 // maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests under a policy. The units that it leaves are reserved for the classes before it. Weight
-// is the weight of the class's keys under a limit that divides its units among keys. 0 means the limit's own weight.
+// Class is a class of requests under a policy. Leaves is the amount that it leaves for the classes before it. Weight is
+// the weight of its keys under a limit that divides its units among keys; 0 means the limit's own weight.
 type Class struct {
 	Name   string
 	Leaves engine.Leave
 	Weight int64
 }
 
-// String returns the name, the units that the class leaves, and the weight of its keys.
+// String returns the class's name, followed by Leaves and Weight if they are set.
 func (c *Class) String() string {
 	text := c.Name
 	if c.Leaves != (engine.Leave{}) {
@@ -36,11 +36,12 @@ func (c *Class) String() string {
 type classes struct {
 	list []Class
 	keys byKey[string] // the classes that overrides assign to keys
-	// lowered has the limits of those classes that leave units.
+	// lowered maps a limit, class and level to the lowered limit, if it differs from the limit itself.
 	lowered map[classLimit]engine.Limit
 }
 
-// classLimit identifies a limit (the policy's own or an override's), a class by its index, and a level of pressure.
+// classLimit identifies a limit for one class at one level of pressure. The limit is the policy's own or an override's,
+// and the class is given by its index.
 type classLimit struct {
 	limit    engine.Limit
 	class    int
@@ -135,7 +136,7 @@ func (p *Policy) unclassed() error {
 	return nil
 }
 
-// lower computes one limit's version for each class.
+// lower derives the limit for each class from one of the policy's limits.
 func (p *Policy) lower(limit engine.Limit) error {
 	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or the answer is the same for all classes
 		return nil
@@ -157,8 +158,8 @@ func (p *Policy) lower(limit engine.Limit) error {
 	return nil
 }
 
-// press stores the limit of a class for each level of pressure, including none. Pressure does not affect the first
-// class. If the windows of a limit would no longer grow at some level, that level gets the limit of the level below.
+// press stores the limit of a class for each level of pressure, from none to full. Pressure does not affect the first
+// class. If a level would leave windows that no longer grow, it uses the limit of the level below.
 func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {
@@ -195,7 +196,7 @@ func (c *classes) names() string {
 	return strings.Join(names, ", ")
 }
 
-// texts returns the classes as text.
+// texts describes each class.
 func (c *classes) texts() (all []string) {
 	for i := range c.list {
 		all = append(all, c.list[i].String())
@@ -226,7 +227,7 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 
 // InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
 // class, it returns only that class. It returns nil for a policy without classes, and for a penalty, because a penalty
-// is the same for all classes. level, key and names have the same meaning as in [Classify].
+// is the same for all classes. The parameters level, key and names are the same as in [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil || c.Limit.Punishes() {
 		return nil
@@ -243,7 +244,7 @@ func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge
 	return all
 }
 
-// put sets the charge's class, given by its index, and the class's limit at a level of pressure.
+// put sets the charge's class to the one with index place, and its limit to the class's limit at a level of pressure.
 func (c *Charge) put(place, level int) {
 	all := &c.Owner.classes
 	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)

@@ -92,8 +92,8 @@ func TestPenaltyHasNoClasses(t *testing.T) {
 	}
 }
 
-// TestClassesUnderPressure checks that pressure does not change the first class, and lowers the others to one unit at
-// full pressure.
+// TestClassesUnderPressure checks that pressure does not change the first class, and lowers the others to one unit per
+// window at full pressure.
 func TestClassesUnderPressure(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -125,8 +125,8 @@ policies:
 	}
 }
 
-// TestChangeOfAClass checks that an operator's change can assign a class to a key, and that a change of the limit's
-// numbers also changes the limits of the classes.
+// TestChangeOfAClass checks that an operator's change can assign a class to a key, and that a change to the limit also
+// changes the limits of the classes.
 func TestChangeOfAClass(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -144,8 +144,8 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare checks that a class leaves units of the burst, and that a single key can use half of the
-// burst.
+// TestLeavesOfAFairShare checks that a class leaves units of a fair share's burst, and that a single key can use half
+// of the burst.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
@@ -160,8 +160,8 @@ func TestLeavesOfAFairShare(t *testing.T) {
 	}
 }
 
-// TestDeniedKeyOfAPolicyWithClasses checks that deny and unlimited overrides work in a policy with classes. They have
-// no capacity, so a class cannot leave units.
+// TestDeniedKeyOfAPolicyWithClasses checks that deny and unlimited overrides work in a policy with classes. Such
+// overrides have no capacity, so a class can leave no units of them.
 func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
 		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"
@@ -179,8 +179,8 @@ func TestWeightWithoutFairShare(t *testing.T) {
 	}
 }
 
-// TestGuaranteedCandidateWithoutClasses checks that a candidate with guarantees needs classes. Without classes it
-// would decide every request as if it were in the last class.
+// TestGuaranteedCandidateWithoutClasses checks that a candidate with guarantees is rejected if the policy has no
+// classes. It would treat every request as one of the last class.
 func TestGuaranteedCandidateWithoutClasses(t *testing.T) {
 	const candidate = "\npolicies: {api: {algorithm: token-bucket, rate: 10/s%s, shadow: {algorithm: guaranteed-rate, rate: 20/s, guarantees: '12,4'}}}\n"
 	_, err := policy.Parse("x.yaml", fmt.Appendf(nil, candidate, ""))

@@ -8,7 +8,7 @@ import (
 // Equal reports whether both files have the same content.
 func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
 
-// EqualPolicy reports whether both files define the same policy, with the same overrides, under this name.
+// EqualPolicy reports whether both files define the policy and its overrides in the same way.
 func (c *Config) EqualPolicy(other *Config, name string) bool {
 	return reflect.DeepEqual(c.file.Policies[name], other.file.Policies[name]) &&
 		reflect.DeepEqual(c.file.overridesOf(name), other.file.overridesOf(name))
@@ -23,7 +23,8 @@ func (f *file) overridesOf(name string) (of []overrideFields) {
 	return of
 }
 
-// Restart returns the names of the settings that differ between the files and that a server reads only when it starts.
+// Restart returns the names of the settings that differ between the files and take effect only after a restart of the
+// server.
 func (c *Config) Restart(other *Config) (settings []string) {
 	for _, l := range []struct {
 		name        string

@@ -175,8 +175,8 @@ func described(t reflect.Type, name string) (engine.Field, bool) {
 	return fieldNamed(descriptions[t], name)
 }
 
-// supported returns the description of a field that a file can have. Reserved fields, and fields of algorithms that a
-// file cannot name, have none.
+// supported returns the description of a field that a file can set. ok is false for reserved fields and for fields of
+// algorithms that a file cannot name.
 func supported(t reflect.Type, name string) (engine.Field, bool) {
 	if f, ok := described(t, name); ok {
 		return f, true
@@ -185,7 +185,7 @@ func supported(t reflect.Type, name string) (engine.Field, bool) {
 	return f, ok && t == reflect.TypeFor[LimitFields]() && slices.ContainsFunc(fileAlgorithms, f.On)
 }
 
-// limitField returns the field of a limit from the table in package engine.
+// limitField returns a limit's field from the table in package engine.
 func limitField(name string) (engine.Field, bool) {
 	return fieldNamed(slices.Collect(engine.Fields()), name)
 }

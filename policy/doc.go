@@ -1,5 +1,5 @@
 // Package policy parses limits written by people: the YAML policies file, and the limit in a JSON request. It is
-// strict: an unknown field is an error, which includes the field's position.
+// strict: an unknown field is an error, reported with its position.
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	options.go       the fields by name, for engine.Build and for overrides

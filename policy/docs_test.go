@@ -35,8 +35,7 @@ func TestFieldsOfThePage(t *testing.T) {
 	}
 }
 
-// rowsOfThePage returns a table row for each field that a limit can have in a file, with its algorithms, values and
-// purpose.
+// rowsOfThePage returns a table row for each field of a limit in a file, with its algorithms, values and purpose.
 func rowsOfThePage() string {
 	var rows strings.Builder
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
@@ -70,8 +69,8 @@ func namesOfThePage() string {
 	return strings.Join(names, ", ")
 }
 
-// algorithmsWith returns the algorithms whose limits have a field, or nil for a field that does not depend on the
-// algorithm.
+// algorithmsWith returns the algorithms whose limits can set a field. It returns nil for a field that does not depend
+// on the algorithm.
 func algorithmsWith(field string) (names []string) {
 	table, known := limitField(field)
 	has := table.On

@@ -9,22 +9,23 @@ import (
 // maxTried is the maximum number of non-matching routes that an explanation lists.
 const maxTried = 100
 
-// Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. Computing it
-// does not decide the request.
+// Explanation describes what happens to an HTTP request, and why, for `headgate explain` and other tools. Explaining a
+// request does not decide it.
 type Explanation struct {
-	// Host, Path and Client are from the request, in the form that routes compare.
+	// Host, Path and Client come from the request, in the form that routes compare.
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the matching route. It is nil if no route matches. The request is then not limited.
+	// Route is the matching route. It is nil if no route matches, in which case the request is not limited.
 	Route *RouteSummary `json:"route"`
 	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
-	// nothing is charged, and the response has the Status and the Reason.
+	// nothing is charged, and the response contains Status and Reason.
 	Charges []ChargeSummary `json:"charges,omitempty"`
 	Denied  bool            `json:"denied"`
 	Status  int             `json:"status,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
-	// Tried are the routes before it that did not match, at most 100. More is the number of such routes beyond these.
+	// Tried lists at most 100 routes that were tried earlier and did not match. More is the number of such routes that
+	// are not listed.
 	Tried []TriedSummary `json:"tried,omitempty"`
 	More  int            `json:"more,omitempty"`
 }
@@ -78,7 +79,7 @@ type LimitSummary struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
 	Cost   int64  `json:"cost"`
-	// Class is the class that the limit is lowered for. It is omitted for a policy without classes.
+	// Class is the class whose limit applies. It is omitted for a policy without classes.
 	Class    string `json:"class,omitempty"`
 	Override bool   `json:"override"`
 	Shadow   bool   `json:"shadow"`

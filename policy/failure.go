@@ -12,16 +12,16 @@ import (
 // Failure is a failure mode: a policy's answer when the decision is not known.
 type Failure uint8
 
-// Deny answers with an error. Local answers from this process's share of the limits if the store has the fallback
-// layer, and otherwise like Deny. Allow answers with an allowed decision. The answers of Local and Allow have the
-// promise mode fallback.
+// Deny answers with an error. Local answers from this process's share of the limits; if the store has no fallback
+// layer, it answers like Deny. Allow answers with an allowed decision. Decisions by Local and Allow carry the promise
+// mode fallback.
 const (
 	Deny Failure = iota
 	Local
 	Allow
 )
 
-// failures has the names and answers of the failure modes.
+// failures lists the names and answers of the failure modes.
 var failures = [...]struct{ name, answer string }{
 	Deny: {"deny", "an error"}, Local: {"local", "the share of this process"}, Allow: {"allow", "an allowed decision"},
 }
@@ -35,7 +35,7 @@ var failureNames, failureModes = func() (names, modes []string) {
 
 var failureAccepted = strings.Join(failureNames, ", ")
 
-// FailureModes lists the modes with their answers, for help texts.
+// FailureModes returns the failure modes and their answers as text, for help messages.
 func FailureModes() string { return strings.Join(failureModes, ", ") }
 
 // ParseFailure returns the failure mode with this name.
@@ -51,7 +51,7 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// AnyAnswers returns the weakest Answers, which [Answers.And] makes stricter.
+// AnyAnswers returns the weakest Answers. Use [Answers.And] to make them stricter.
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 
 // And combines a and b, using the stricter of each setting.
@@ -59,8 +59,8 @@ func (a Answers) And(b Answers) Answers {
 	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
 }
 
-// Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the mode
-// has no other answer than err.
+// Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
+// is err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
 	if f != Allow || !asks(kind) || !NotKnown(err) {
 		return headgate.Decision{}, false
@@ -75,14 +75,13 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	return d, true
 }
 
-// NotKnown reports whether an error leaves the decision unknown. The caller's mistakes and the errors of a closed
-// limiter do not.
+// NotKnown reports whether an error leaves the decision unknown. A caller's mistake and a closed limiter do not.
 func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks for permission, so that a failure mode can answer it. If the result of a give
-// or a reset is missing, it is always an error.
+// asks reports whether the request asks for permission, so that a failure mode can answer it. If a give or a reset has
+// no result, the answer is always an error.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

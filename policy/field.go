@@ -32,7 +32,7 @@ func atField(err error, path ...string) error {
 	return &fieldError{path: path, err: err}
 }
 
-// atOwnField adds the field of an engine error as its path.
+// atOwnField adds the field in an engine error to the error's path.
 func atOwnField(err error) error {
 	if input, ok := err.(*engine.InputError); ok {
 		return atField(input, input.Field)
@@ -70,8 +70,8 @@ func Explain(field string, err error) (path, detail string) {
 // fields.
 const maxDepth = 8
 
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Decoding rescans the rest at each level of
-// "all", so its time would be proportional to depth times length.
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Without this limit, decoding time would be
+// proportional to depth times length, because each level of "all" scans its content again.
 func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {
@@ -89,8 +89,8 @@ func tooDeep(data []byte) bool {
 	return depth > maxDepth
 }
 
-// list is a JSON array that rejects unknown fields in its elements. Its type errors include the index of the element,
-// which encoding/json omits.
+// list is a JSON array that rejects unknown fields in its elements. Unlike encoding/json, it includes the element's
+// index in type errors.
 type list[T any] []T
 
 // UnmarshalJSON reads the array.

@@ -30,7 +30,7 @@ func TestLimitFieldsFollowTheTable(t *testing.T) {
 }
 
 // TestEveryFieldIsDescribedOnce checks that each field has exactly one description, in descriptions or in the table of
-// package engine, and that each description has a field.
+// package engine, and that each description belongs to a field.
 func TestEveryFieldIsDescribedOnce(t *testing.T) {
 	for typ, fields := range descriptions {
 		count := 0

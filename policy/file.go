@@ -1,7 +1,7 @@
 package policy
 
 // file is the policies file as written. descriptions.go describes its fields. Fields of type any are reserved for
-// future features, and a file that sets one is rejected. Everything built from a file depends only on these fields.
+// future features, and a file that sets one is rejected. A configuration is built only from these fields.
 type file struct {
 	Policies       map[string]*policyFields `yaml:"policies"`
 	Overrides      []overrideFields         `yaml:"overrides"`
@@ -13,7 +13,7 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// readError records in a struct that an error was found while the struct was read.
+// readError marks a struct that could not be read without an error.
 type readError struct{ broken bool }
 
 func (f *readError) MarkBroken() { f.broken = true }
@@ -22,7 +22,7 @@ func (f *readError) MarkBroken() { f.broken = true }
 type policyFields struct {
 	policyBody
 	text  string
-	space string // name space of the counters, for a policy made elsewhere; "" means the policy's own
+	space string // namespace of the counters, for a policy made elsewhere; "" means the policy's own
 }
 
 // limit returns the limit of a policy without "all".
@@ -75,7 +75,7 @@ type overrideFields struct {
 	Deny      *bool        `yaml:"deny"`
 	Unlimited *bool        `yaml:"unlimited"`
 
-	// on is the limit that Set changes if that is not the policy's own limit: see [Config.With].
+	// on is the limit whose fields the Set field replaces. It is nil for the policy's own limit: see [Config.With].
 	on *LimitSpec
 	// text is the limit as text, in a change.
 	text string

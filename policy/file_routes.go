@@ -40,7 +40,7 @@ type upstreamFields struct {
 	InFlight *inFlightFields `yaml:"in_flight"`
 }
 
-// inFlightFields bound the concurrent requests to an upstream.
+// inFlightFields are the bounds on concurrent requests to an upstream.
 type inFlightFields struct {
 	Min     *int64  `yaml:"min"`
 	Max     *int64  `yaml:"max"`

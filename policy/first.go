@@ -27,7 +27,7 @@ func (p *policyFields) several() *several {
 	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
 }
 
-// choose marks the members and groups, from these indexes on, as choice i.
+// choose marks the members and groups from the given indexes on as choice i.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
 		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
@@ -45,7 +45,7 @@ func (p *Policy) choose(members, groups, i int) error {
 	return nil
 }
 
-// chooseFrom adopts the choices of a policy that p names. A request can have only one set of choices.
+// chooseFrom adopts the choices of a policy that p includes. A request can have only one set of choices.
 func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:
@@ -57,7 +57,7 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	return nil
 }
 
-// checkChoices returns an error for limits that cannot be decided in one step with choices.
+// checkChoices returns an error if the policy has choices and a limit that cannot be decided in one step with them.
 func (p *Policy) checkChoices(field string) error {
 	if p.choosing == nil {
 		return nil

@@ -93,7 +93,7 @@ func (c *routeClass) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []stri
 // keyBody is keyFields without its ReadNode method.
 type keyBody keyFields
 
-// ReadNode reads a part of a key: fields, or the single word client_ip for the client with default settings.
+// ReadNode reads a part of a key: fields, or the single word client_ip for the client's address with default settings.
 func (k *keyFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
 	switch {
 	case n.Kind == yamlfile.Text && n.Text == "client_ip":

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// FuzzParse checks that the errors of an invalid file have positions. The limits of a valid file must print as text
+// FuzzParse checks that each error in an invalid file has a position. The limits in a valid file must print as text
 // that parses to the same limits, and its route table must find the same routes as a linear search.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
@@ -43,8 +43,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// unchangedByNothing checks that an override without fields has the same limit as its policy, in whatever form the
-// policy is written.
+// unchangedByNothing checks that an override with no fields sets the same limit as its policy, however the policy is
+// written.
 func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
 	t.Helper()
 	changed, left := c.With([]policy.Change{{Policy: p.Name, Key: "set", Fields: `{"set":{}}`}})

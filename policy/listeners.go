@@ -11,7 +11,7 @@ type Listener struct {
 	TokenFile string
 	// UsersFile is the file with the users that may call. The admin listener has no such file.
 	UsersFile string
-	// TLS has the names of the listener's TLS files.
+	// TLS holds the names of the listener's TLS files.
 	TLS TLSFiles
 }
 

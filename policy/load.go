@@ -50,8 +50,8 @@ func (f *file) config(pause yamlfile.Pauser, report func(error)) *Config {
 	return c
 }
 
-// acceptedStores lists the forms of a store URL. Package open has the same list, but importing it would link a Redis
-// client.
+// acceptedStores lists the forms of a store URL. Package open contains the same list, but importing it would link a
+// Redis client.
 const acceptedStores = "memory, " + redisurl.Schemes
 
 // checkStore returns an error for an invalid store URL.
@@ -79,5 +79,5 @@ func checkAddress(address string) error {
 	return invalid("address", format.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
-// sortedKeys returns the names in sorted order, so that the order is the same in every run.
+// sortedKeys returns the map's keys in sorted order, so that every run visits them in the same order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// whole has every field that a policies file can have.
+// whole contains every field of a policies file.
 const whole = `x-defaults: {fast: &fast {algorithm: token-bucket, rate: 50/s, burst: 9}}
 policies:
   api:    {algorithm: token-bucket, rate: 100/s, burst: 200, failure: deny, mode: exact, headers: draft}
@@ -109,8 +109,8 @@ func TestOverridesApplyByPrecedence(t *testing.T) {
 	}
 }
 
-// TestLeasedLimits checks that the limits of leased policies and of their overrides are prefetched, each in the name
-// space of its policy.
+// TestLeasedLimits checks that the limits of leased policies and of their overrides are prefetched, each in its
+// policy's namespace.
 func TestLeasedLimits(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(`
 policies:
@@ -190,7 +190,7 @@ func TestReaderPauses(t *testing.T) {
 	}
 }
 
-// In a file and in a request, deny and unlimited can be items of "all", like other limits written as text.
+// Both in a file and in a request, deny and unlimited can be items of "all", like other limits written as text.
 func TestConstantsInAll(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`policies: {a: 5/s, both: {all: [a, deny, 9/m, unlimited]}}`))
 	if err != nil {

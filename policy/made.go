@@ -11,7 +11,7 @@ import (
 type Made struct {
 	Name  string
 	Limit engine.Limit
-	// Space is the name space of the policy's counters.
+	// Space is the namespace of the policy's counters.
 	Space   string
 	Failure Failure
 	Shadow  bool
@@ -19,13 +19,13 @@ type Made struct {
 	Classes []Class
 }
 
-// Equal reports whether both policies are the same.
+// Equal reports whether m and o are the same policy.
 func (m Made) Equal(o Made) bool {
 	return m.Name == o.Name && m.Limit == o.Limit && m.Space == o.Space && m.Failure == o.Failure && m.Shadow == o.Shadow && slices.Equal(m.Classes, o.Classes)
 }
 
-// LowerFor returns the limit for each class of a policy with one limit. It returns an error if the limit cannot have
-// these classes.
+// LowerFor returns the limit for each class of a policy with one limit. It returns an error if the limit does not
+// support these classes.
 func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	p := &Policy{}
 	if err := p.setClasses(fieldsOf(all)); err != nil {

@@ -13,10 +13,10 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect: policies with only a penalty and, if the file has
-// routes, routes that are hidden by an earlier route or have only penalties, overrides for keys that no route's
-// requests have, and policies that no route names. These are not errors, because a request can also name a policy and
-// a key itself.
+// Notes reports settings in a valid file that have no effect: policies with only a penalty and, if there are routes,
+// routes that are hidden by an earlier route or charge only penalties, overrides for keys that no route produces, and
+// policies that no route names. Such settings are not errors, because a request can also name a policy and a key
+// itself.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -64,7 +64,7 @@ func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
 }
 
-// onlyPenalties returns the routes that have no limit other than penalties.
+// onlyPenalties returns the routes that charge no limit other than penalties.
 func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	for i := range routes {
 		other := false
@@ -81,7 +81,7 @@ func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	return only
 }
 
-// keyNotes reports overrides for keys that no route's requests have.
+// keyNotes reports overrides for keys that no route produces.
 func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	var all []string
 	for _, name := range c.Policies.Names() {
@@ -99,13 +99,13 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 	return noteEach(all, "%d more overrides are of keys that no request of a route has", func(note string) string { return note })
 }
 
-// firstOf returns the first elements, and the number of remaining ones.
+// firstOf returns the first maxNoted elements and the number of remaining ones.
 func firstOf[T any](all []T) (first []T, more int) {
 	first = all[:min(len(all), maxNoted)]
 	return first, len(all) - len(first)
 }
 
-// noteEach returns a note for each of the first elements, and one with the number of remaining ones.
+// noteEach returns a note for each of the first elements, and a note with the number of remaining ones.
 func noteEach[T any](all []T, others string, note func(T) string) (notes []string) {
 	first, more := firstOf(all)
 	for _, one := range first {

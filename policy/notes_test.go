@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestRoutesWithoutEffect checks that there are notes for hidden routes, keys without requests and policies that no
-// route names, and no other notes.
+// TestRoutesWithoutEffect checks that there are notes for hidden routes, for keys that no request has and for policies
+// that no route names, but for nothing else.
 func TestRoutesWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ routes, overrides, want string }{
 		{"", "[{policy: a, key: x, deny: true}]", ""},

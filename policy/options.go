@@ -17,7 +17,7 @@ var fieldIndex = func() map[string]int {
 	return index
 }()
 
-// value returns the value of a field. It is a nil pointer or slice if the file does not set the field.
+// value returns the value of a field. If the file does not set the field, the value is a nil pointer or slice.
 func (f *LimitFields) value(name string) reflect.Value {
 	return reflect.ValueOf(f).Elem().Field(fieldIndex[name])
 }
@@ -25,7 +25,8 @@ func (f *LimitFields) value(name string) reflect.Value {
 // has reports whether the file sets a field.
 func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
-// firstSet returns the name of a field that the file sets, other than deny and unlimited, or "".
+// firstSet returns the name of the first field that the file sets, other than deny and unlimited. It returns "" if
+// there is none.
 func (f *LimitFields) firstSet() string {
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
 		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {
@@ -45,8 +46,8 @@ func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	return nil
 }
 
-// settings returns the fields that are set, as settings for engine.Build, which rejects those that do not apply to the
-// algorithm.
+// settings returns the fields that are set, as settings for engine.Build. Build rejects settings that do not apply to
+// the algorithm.
 func (f *LimitFields) settings() (all []engine.Setting, err error) {
 	for field := range engine.Fields() {
 		if field.Kind == engine.FieldRates || !f.has(field.Name) {
@@ -73,7 +74,7 @@ func (f *LimitFields) settings() (all []engine.Setting, err error) {
 }
 
 // on returns a candidate's limit, based on the policy's own limit. As in an override, unset fields come from the
-// policy. Text, deny and unlimited replace the whole limit.
+// policy. A limit as text, deny or unlimited replaces the whole limit.
 func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	if s.Text != "" || s.Deny != nil || s.Unlimited != nil {
 		return s.Build()
@@ -86,7 +87,7 @@ func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
 	return fields.build()
 }
 
-// overlay replaces the fields that the override sets. If the override sets an algorithm, the result is a new limit
+// overlay replaces the fields of f that an override sets. If the override sets an algorithm, the result is a new limit
 // that keeps only the name.
 func (f *LimitFields) overlay(with *LimitFields) {
 	name := f.Name // an override does not rename the limit

@@ -14,11 +14,11 @@ import (
 // maxPatterns is the maximum number of patterns in one policy.
 const maxPatterns = 100_000
 
-// overrides are the limits for single keys of a policy.
+// overrides are a policy's limits for single keys and patterns.
 type overrides = byKey[engine.Limit]
 
-// byKey has values for single keys and patterns. An exact key takes precedence over patterns, and a longer pattern
-// over a shorter one.
+// byKey maps single keys and patterns to values. An exact key takes precedence over patterns, and a longer pattern over
+// a shorter one.
 type byKey[T any] struct {
 	exact    map[string]T
 	patterns glob.Set[T]
@@ -45,7 +45,7 @@ func (o *byKey[T]) add(key string, value T) error {
 	return nil
 }
 
-// any reports whether there is an override; o can be nil.
+// any reports whether there are any overrides. o can be nil.
 func (o *byKey[T]) any() bool { return o != nil && (len(o.exact) > 0 || o.patterns.Len() > 0) }
 
 // values returns the values of all keys and patterns.
@@ -62,7 +62,7 @@ func (o *byKey[T]) each(visit func(key string, value T)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the value for a key. An exact override may have the key under one of its other names.
+// find returns the value for a key. An exact override may use one of the key's other names.
 func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
 		return value, false

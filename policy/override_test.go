@@ -33,8 +33,8 @@ overrides:
   - {policy: last, key: bad, unlimited: true}
 `
 
-// TestOverridesOfPoliciesWithAll checks that deny and unlimited replace all limits, even if the policy is included in
-// the "all" of another policy. The outermost override applies.
+// TestOverridesOfPoliciesWithAll checks that deny and unlimited replace all limits, even if another policy's "all"
+// includes the policy. The outermost override applies.
 func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -88,8 +88,8 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters is for known bug 76: if a change denies a key of a policy with several limits and another
-// change lifts the denial, the counter continues. Other keys keep their counters too.
+// TestDenyOfAllKeepsCounters (regression: bug 76) denies a key of a policy with several limits, or allows it
+// everything, and then lifts that change. The key's counters continue. Other keys keep their counters too.
 func TestDenyOfAllKeepsCounters(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -131,8 +131,8 @@ func TestDenyOfAllKeepsCounters(t *testing.T) {
 	want(remaining(config, "other", true), "1 46")
 }
 
-// An override of all limits does not accept a limit that is meant for one of several. The error explains where to put
-// it.
+// An override of a whole policy with several limits cannot set a limit, because the limit is meant for only one of
+// them. The error explains where it belongs.
 func TestChangeOfOneOfSeveralLimits(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -157,9 +157,9 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAPlan checks overrides of one limit of a policy with "all". They use that limit's own counter, for an
-// exact key or a pattern, even if the policy is included in the "all" of another policy. A policy under "all" is
-// overridden under its own name. An override of the whole policy takes precedence over overrides of its limits.
+// TestLimitsOfAPlan checks overrides of one limit of a policy with "all". For an exact key or a pattern, they use that
+// limit's own counter, even if another policy's "all" includes the policy. A policy under "all" is overridden under its
+// own name. An override of the whole policy takes precedence over overrides of its limits.
 func TestLimitsOfAPlan(t *testing.T) {
 	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
   - {policy: plan/day, key: "big-*", set: {limit: 500}}

@@ -18,16 +18,16 @@ type Policy struct {
 	Failure Failure
 	// Headers is the style of the rate-limit headers.
 	Headers Headers
-	// Cost is the cost of a request that does not set its own.
+	// Cost is the cost of a request that does not specify one.
 	Cost int64
-	// Unit names the unit, such as "tokens". It can be "".
+	// Unit is the name of the policy's unit, such as "tokens", or "".
 	Unit string
 	// EstimateMax caps the cost of a reserve at the limit's capacity, because a larger reserve would never pass.
 	EstimateMax bool
-	// Term limits the time for settling a reservation, and determines what happens to an unsettled one. nil means no
-	// time limit.
+	// Term limits the time for settling a reservation, and determines what happens to an unsettled one. If it is nil,
+	// there is no time limit.
 	Term *engine.Term
-	// Shadow policies are decided and counted, but never deny.
+	// Shadow is true if the policy is decided and counted, but never denies.
 	Shadow bool
 	// Enabled is false if the policy allows everything and counts nothing.
 	Enabled bool
@@ -38,16 +38,16 @@ type Policy struct {
 
 	classes  classes
 	members  []member
-	rules    *overrides // overrides of the policy itself; with a single limit, its member has them too
+	rules    *overrides // overrides of the policy itself; also in its member if it has a single limit
 	combined bool       // written with "all" or "first"
 	groups   []group    // the policies with "all" or "first", outermost first: this policy and those inside it
 	choosing *Policy    // the policy with "first" whose choices the members are: this policy or one inside it
-	index    int        // in the sorted names of its set
+	index    int        // position in the sorted names of its set
 	space    string
 }
 
-// group is a policy with "all" or "first", and the range of its members. An override of that policy for a key replaces
-// all these members.
+// group is a policy with "all" or "first", and the range of its members. If the policy has an override for a key, that
+// override replaces all members in the range.
 type group struct {
 	policy   *Policy
 	from, to int // the members
@@ -64,14 +64,14 @@ type member struct {
 	space  string
 	shadow bool
 	rules  *overrides
-	target string // the name of the limit in overrides
+	target string // the limit's name in overrides
 	// candidate is a limit on trial next to this one, or the zero Limit.
 	candidate engine.Limit
 	choice    uint8 // for a policy with "first": engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with "all" or "first". An override for one of its keys either is deny
-// or unlimited and applies to all limits, or applies to one limit: see [Charge.Target].
+// Combined reports whether the policy is written with "all" or "first". An override for one of its keys either denies
+// or allows everything, on all limits, or applies to one limit: see [Charge.Target].
 func (p *Policy) Combined() bool { return p.combined }
 
 // Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
@@ -79,7 +79,7 @@ func (p *Policy) Divides() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Algorithm().Divides() })
 }
 
-// Space returns the name space of the policy's counters.
+// Space returns the namespace of the policy's counters.
 func (p *Policy) Space() string { return p.space }
 
 // Index returns the position of the policy in the sorted names of its set, for tables with one entry per policy.
@@ -88,7 +88,7 @@ func (p *Policy) Index() int { return p.index }
 // hasCandidate reports whether the limit has a candidate.
 func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
-// Answers are the conditions for answering a request as allowed.
+// Answers are a policy's rules for answering requests.
 type Answers struct {
 	// Failure determines the answer if the decision is not known.
 	Failure Failure
@@ -96,7 +96,7 @@ type Answers struct {
 	Replicas engine.Replicas
 }
 
-// Answers returns the conditions for requests that name the policy.
+// Answers returns the rules for answering requests that name the policy.
 func (p *Policy) Answers() Answers { return Answers{Failure: p.Failure, Replicas: p.Replicas} }
 
 // Headers is a style of rate-limit headers.
@@ -114,21 +114,21 @@ const (
 // Charge is one limit that a request charges.
 type Charge struct {
 	engine.Charge
-	// Policy is the name of the policy that owns the limit, and Owner is that policy.
+	// Owner is the policy that owns the limit, and Policy is its name.
 	Policy string
 	Owner  *Policy
-	// A Shadow limit is decided separately and never denies. A Candidate is a shadow that would replace the owner's
-	// limit. Other shadows would be added to the limits. ShadowOf is the policy with the shadow setting: the owner, or
-	// a policy whose "all" includes the owner.
+	// Shadow is true if the limit is decided separately and never denies. Candidate is true for a shadow that would
+	// replace the owner's limit; other shadows would be added to the limits. ShadowOf is the policy with the shadow
+	// setting: the owner, or a policy whose "all" includes the owner.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
-	// Class is the class that [Classify] lowered the limit for, or "" if the owner has no classes.
+	// Class is the class assigned by [Classify]. It is "" if the owner has no classes.
 	Class string
 	// Override reports whether the limit comes from an override.
 	Override bool
-	// Estimate is the requested cost, if it is higher than Cost: see EstimateMax.
+	// Estimate is the requested cost, if EstimateMax has lowered Cost.
 	Estimate int64
-	// First is the policy with "first" that has this limit as a choice. It is nil if the limit is always charged.
+	// First is the policy with "first" that lists this limit as a choice. It is nil if the limit is always charged.
 	First *Policy
 	// Target is the name of this limit in overrides: the policy's name or, for a limit in a policy's "all" list, both
 	// names, such as free/minute.
@@ -137,7 +137,7 @@ type Charge struct {
 }
 
 // Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such as
-// its hash. An exact override for any of these names applies to the key. The key "", which no request has, means any
+// its hash. An exact override for any of these names applies to the key. No request has the key "". It represents any
 // key without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
@@ -164,10 +164,10 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 	return charges
 }
 
-// Classify assigns a class to a key's charges. Each charge is then decided by the part of the limit that the class may
-// use. The class is the key's own or, without one, the class in the request. An unknown class means the last class.
-// Under pressure (level 1 to [engine.FullPressure]; 0 means none), all classes except the first leave more units.
-// Charges of policies without classes do not change.
+// Classify assigns a class to a key's charges, and lowers each limit to the units that the class may use. A key's own
+// class takes precedence over the class in the request. An unknown class means the last class. Under pressure (level 1
+// to [engine.FullPressure]; level 0 is no pressure), all classes except the first leave more units. Charges of policies
+// without classes do not change.
 func Classify(charges []Charge, class string, level int, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
@@ -273,8 +273,8 @@ func (c *Charge) sameCounter(other *Charge) bool {
 }
 
 // ForRoute appends the limits for one charge of a route, from all its policies, with overrides. It returns the
-// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by the
-// key, which is the item's key unless keys are hashed, and by its other names: see [Policy.Charges].
+// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key,
+// which is the item's key unless keys are hashed, and by its other names: see [Policy.Charges].
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {
@@ -320,8 +320,8 @@ func (s *Set) Unknown(name string) *engine.InputError {
 	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
-// Leased returns the limits of leased policies and of their overrides, by name space. It omits overrides whose units
-// cannot be prefetched. Those are decided exactly.
+// Leased returns the limits of leased policies and of their overrides, by namespace. It omits overrides whose units
+// cannot be prefetched, because they are decided exactly.
 func (s *Set) Leased() map[string][]engine.Limit {
 	leased := map[string][]engine.Limit{}
 	for _, name := range s.Names() {
@@ -369,7 +369,7 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Candidate returns the candidate as text, or "" without one.
+// Candidate returns the candidate as text, or "" if the policy has none.
 func (p *Policy) Candidate() string {
 	if p.combined || len(p.members) == 0 || !p.members[0].hasCandidate() {
 		return ""

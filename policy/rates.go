@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// rates returns the single rate of a limit that refills, or the units of a concurrency limit. For other limits it
-// returns the windows, from the fields limit and window or from the field windows.
+// rates returns the single rate of a limit that refills, or the units of a concurrency limit. Other limits have
+// windows, which rates reads from the fields limit and window, or from the field windows.
 func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 	if a.Refills() {
 		rate, err := f.rate(a)
@@ -60,8 +60,8 @@ func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 	return rate, atField(err, "rate")
 }
 
-// checkWindow returns an error for a window that the algorithm cannot have. The error then names this window instead
-// of the whole list.
+// checkWindow returns an error for a window that the algorithm does not support. Checking windows one by one makes the
+// error name the invalid window instead of the whole list.
 func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	if a.Has("segments") { // the default depends on the whole list of windows
 		return atOwnField(rule.FixedWindow(rate).Err())
@@ -69,7 +69,7 @@ func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }
 
-// window returns the rate for a window.
+// window returns the rate for a limit and a window.
 func window(limit *int64, span *string) (engine.Rate, error) {
 	if limit == nil {
 		return engine.Rate{}, invalid("limit", "not set", unitsAccepted)

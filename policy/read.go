@@ -16,8 +16,8 @@ const MaxFileBytes = yamlfile.MaxBytes
 // file cannot be read.
 func Load(path string) (*Config, error) { return Reader{}.Reload(path, nil) }
 
-// Parse reads the text of a policies file. name is used in error messages. The error is [Errors]: at most 100 errors
-// or, if the text is not YAML, the first syntax error.
+// Parse reads the text of a policies file. Error messages name the file as name. The error is [Errors]: at most 100
+// errors or, if the text is not YAML, the first syntax error.
 func Parse(name string, data []byte) (*Config, error) { return Reader{}.Parse(name, data) }
 
 // Reader reads policies files without delaying requests. The zero Reader reads in the same way as [Load] and [Parse].
@@ -27,8 +27,8 @@ type Reader struct {
 	Pause func()
 }
 
-// Reload is [Load] for a file that may have been read before. If the file's text has not changed, it returns last.
-// last is nil if the file was not read before.
+// Reload acts like [Load] for a file that may have been read before. last is the previous configuration, or nil. If the
+// file's text has not changed, Reload returns last.
 func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r Reader) Reload(path string, last *Config) (*Config, error) {
 	return r.Parse(path, data)
 }
 
-// Parse does the same as the function [Parse].
+// Parse acts like the function [Parse], but calls r.Pause while it reads.
 func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	root, errs := readTree(name, data, r.Pause)
 	if root == nil {
@@ -63,7 +63,7 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	return config, nil
 }
 
-// readTree reads a file's single document. It returns nil if nothing in the file is readable, as after a syntax error.
+// readTree reads a file's single document. The node is nil if nothing in the file is readable, as after a syntax error.
 func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
 	documents, errs := yamlfile.Read(name, data, pause)
 	switch {
@@ -77,10 +77,10 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 	return nil, errs
 }
 
-// theirs is the error text for a field that belongs in another program's files.
+// theirs is the error message for a field that belongs in files for envoyproxy/ratelimit.
 const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
-// decoder returns a decoder that adds its errors to others.
+// decoder returns a decoder that appends its errors to errs.
 func decoder(name string, errs *Errors) *yamlfile.Decoder {
 	return &yamlfile.Decoder{
 		Report: func(at yamlfile.Place, message string) { errs.Add(yamlfile.ErrorAt(name, at, message)) },

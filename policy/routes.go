@@ -47,11 +47,11 @@ type routeReader struct {
 	builder   *builder
 	upstreams map[string]*route.Upstream
 	report    func(error)
-	badPath   bool    // match.path had an error, so its segments are unknown
+	badPath   bool    // match.path is invalid, so its segments are unknown
 	choosing  *Policy // the policy with choices that a charge uses
 }
 
-// try reports an error in a field. Errors from package route have the field but not its path.
+// try reports an error in a field. Errors from package route contain the field but not its path.
 func (r *routeReader) try(err error, path ...string) {
 	if err != nil {
 		r.report(atField(err, path...))

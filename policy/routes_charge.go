@@ -11,7 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// chargeReader builds one charge from its fields, which are in an entry of "charge" or in a route with one key.
+// chargeReader builds one charge from its fields, which are either an entry of "charge" or the fields of a route with
+// one key.
 type chargeReader struct {
 	*routeReader
 
@@ -97,7 +98,7 @@ func (r *chargeReader) read(path *route.Path) route.Charge {
 	}
 	for i := range r.key {
 		if key := &r.key[i]; key.broken || key.Path != nil && r.noPath {
-			continue // its own error, or an error in the path that contains its segment, was already reported
+			continue // the part's error, or the error in the path with its segment, was already reported
 		}
 		part, err := r.key[i].part(path)
 		r.try(err, "key", strconv.Itoa(i))
@@ -156,7 +157,8 @@ func (r *chargeReader) limits() (charges []Charge) {
 	return charges
 }
 
-// checkSums reports charges with the same policy and key that can never pass together, because they are added up.
+// checkSums reports charges with the same policy and key if their sum exceeds the policy's capacity, so that they can
+// never pass.
 func checkSums(readers []chargeReader, charges []route.Charge) {
 	for i := range readers {
 		sum, together := int64(0), 0
@@ -173,7 +175,7 @@ func checkSums(readers []chargeReader, charges []route.Charge) {
 	}
 }
 
-// units returns the cost of a request, or 1 if it comes from a header.
+// units returns the cost of a request, or 1 if the cost comes from a header.
 func (r *chargeReader) units() int64 {
 	switch {
 	case r.cost != nil && r.cost.number != nil:

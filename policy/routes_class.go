@@ -27,7 +27,7 @@ func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	return route.Class{Name: *c.name}, nil
 }
 
-// classes returns the classes of the route's policies, and the text with the accepted values for its class.
+// classes returns the classes of the route's policies, and the accepted values for its class as text.
 func (r *routeReader) classes() (known map[string]bool, accepted string) {
 	known = map[string]bool{}
 	for _, name := range r.policies() {

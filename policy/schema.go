@@ -19,8 +19,8 @@ type schema map[string]any
 // from the table [engine.Fields] and from the structs into which [Parse] decodes.
 //
 // Parse rejects everything that the schema rejects, with two exceptions: the schema does not accept a field without a
-// value, or a number or boolean instead of text (the key 5 must be written "5"). Parse also rejects more. For example,
-// a schema cannot check whether the policy of an override exists.
+// value, or a number or boolean instead of text (the key 5 must be written "5"). Parse also rejects files that the
+// schema accepts. For example, a schema cannot check whether an override's policy exists.
 func Schema() ([]byte, error) {
 	limit := object(reflect.TypeFor[LimitFields]())
 	delete(limit["properties"].(schema), "all") // only policies have these
@@ -56,7 +56,7 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// definitions are the types with a name in the schema.
+// definitions maps types to their names in the schema.
 var definitions = map[reflect.Type]string{
 	reflect.TypeFor[policyFields]():   "policy",
 	reflect.TypeFor[tlsFields]():      "tls",
@@ -205,8 +205,8 @@ func complete(s schema, replacements ...string) schema {
 	return s
 }
 
-// perAlgorithm returns a condition for each algorithm: if a limit names the algorithm, the schema returned by then
-// applies.
+// perAlgorithm returns a rule for each algorithm: to a limit that names the algorithm, the schema returned by the
+// function then applies.
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
 		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")
@@ -255,7 +255,7 @@ func fieldsRequired(a algo.Algorithm) schema {
 	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}
 }
 
-// units describes a number of units.
+// units describes a number of units, at least the given minimum.
 func units(least int) schema {
 	return schema{"type": "integer", "minimum": least, "maximum": algo.MaxUnits}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// set builds the policies and reports each error once. It begins with the settings of every policy. The limits follow,
-// because they can refer to later policies, and then the overrides.
+// set builds the policies and reports each error once. It begins with the settings of every policy, so that limits can
+// refer to later policies. The limits and then the overrides follow.
 func (f *file) set(pause yamlfile.Pauser, report func(error)) *builder {
 	b := &builder{
 		file: f, set: &Set{byName: map[string]*Policy{}, names: sortedKeys(f.Policies)},
@@ -75,7 +75,7 @@ func (b *builder) reportAll(all []error, path ...string) {
 	}
 }
 
-// rest reports all errors in a limit except the first, which it returns.
+// rest reports all errors in a limit except the first, and returns the first.
 func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 	if spec.Text == "" {
 		if all := spec.errors(false); len(all) > 1 {
@@ -160,8 +160,8 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members under "all" or "first": the members of named policies, and the policy's own limits.
-// Unnamed own limits are named 1, 2, … by position.
+// combine builds the members under "all" or "first": the members of the policies that it names, and the policy's own
+// limits. Own limits without a name are named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
 		return invalid(s.beside, "set", "no other limit with "+s.field)
@@ -231,7 +231,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 	return nil
 }
 
-// include adds the members of another policy, and those groups of members that overrides replace together.
+// include adds the members of another policy, and the groups of members that an override replaces together.
 func (p *Policy) include(other *Policy) error {
 	if err := p.chooseFrom(other); err != nil {
 		return err

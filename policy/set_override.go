@@ -18,7 +18,7 @@ func (b *builder) override(o *overrideFields) error {
 	}
 	p, m, err := b.target(*o.Policy)
 	if err != nil || b.broken[p.Name] {
-		return err // the error in a broken policy was already reported
+		return err // the policy's error was already reported
 	}
 	if o.Key == nil || *o.Key == "" || len(*o.Key) > engine.MaxKeyBytes {
 		return invalid("key", "not set or too long", "a key of 1 to 1024 bytes, or a pattern with *")
@@ -119,7 +119,8 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	return limit, sameVerb("set", m.limit, limit)
 }
 
-// build returns the override's limit, based on spec. Text without an algorithm uses the algorithm of spec.
+// build returns the override's limit, based on spec. If the override is text without an algorithm, the algorithm of
+// spec applies.
 func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	fields, err := spec.fields()
 	if err != nil {

@@ -87,7 +87,7 @@ func (p *Policy) setEstimateMax(most *string) error {
 	return nil
 }
 
-// setTerm reads the time limit for settling reservations, and their fate afterwards.
+// setTerm reads the time limit for settling reservations, and what happens to them afterwards.
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {
@@ -172,7 +172,7 @@ func (p *Policy) checkLease() error {
 	}
 }
 
-// checkCost returns an error for a cost above the capacity of any of the limits.
+// checkCost returns an error if the cost is above the capacity of one of the limits.
 func (p *Policy) checkCost(cost int64) error {
 	for _, m := range p.members {
 		n := m.limit.Numbers()

@@ -80,7 +80,7 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 }
 
 // limitNames are the names of the fields in JSON. UnmarshalJSON checks them itself, because a decoder that rejects
-// unknown fields needs 1 KiB per limit, and a client can send many limits.
+// unknown fields allocates 1 KiB per limit, and a client can send many limits.
 var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
 
 // jsonNames returns the names of the fields of a struct.

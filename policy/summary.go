@@ -46,8 +46,8 @@ func (p *Policy) Summary() Summary {
 	}
 }
 
-// Rule returns the key or pattern of the override that set the limit. ok is false if none did. key and names have the
-// same meaning as in [Policy.Charges]. Rule tries one pattern after another.
+// Rule returns the key or pattern of the override that set the limit. ok is false if no override did. The parameters
+// key and names are the same as in [Policy.Charges]. Rule tries one pattern after another.
 func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if !c.Override {
 		return "", false

@@ -8,7 +8,7 @@ import (
 )
 
 // fields returns the limit as fields, so that other fields can replace some of them. If the limit is text, fields
-// parses it. Fields that have their defaults in the text are not set.
+// parses it. Fields with default values stay unset.
 func (s *LimitSpec) fields() (f LimitFields, err error) {
 	if s.Text == "" {
 		return s.LimitFields, nil
@@ -53,7 +53,7 @@ func settingValue(s engine.Setting) any {
 	}
 }
 
-// setRates sets the fields for an algorithm's rates.
+// setRates sets the fields that describe the limit's rates.
 func (f *LimitFields) setRates(p engine.Parts) {
 	text := p.Rates[0].String()
 	switch {

@@ -14,7 +14,7 @@ const MaxUpstreams = 1000
 
 const upstreamsAccepted = "up to 1000 upstreams"
 
-// upstreams builds the file's upstreams and reports all errors. An upstream with an error stays in the map, because
+// upstreams builds the file's upstreams and reports all errors. An invalid upstream stays in the map, because the
 // routes that name it are valid.
 func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	all := make(map[string]*route.Upstream, len(f.Upstreams))

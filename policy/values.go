@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// errors returns an error for each invalid field, although build stops at the first one. To find the others, it gives
-// the invalid field a valid value and builds the limit again. partly is true if some fields could not be read. Errors
-// about missing fields are then omitted.
+// errors returns an error for each invalid field, although Build stops at the first one. To find the others, it gives
+// the invalid field a valid value and builds the limit again. If partly is true, some fields could not be read, and
+// errors about missing fields are omitted.
 func (f *LimitFields) errors(partly bool) (all []error) {
 	own, seen := *f, map[string]bool{}
 	for range len(fieldIndex) {
@@ -42,7 +42,7 @@ func firstField(err error) string {
 	return ""
 }
 
-// standIn has valid values for fields that a limit can require.
+// standIn contains valid values for fields that a limit can require.
 var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new("1d"), MaxWait: new("1h"), WarmUp: new("1h")}
 
 // replace puts a valid value into a field, or clears it if the algorithm does not require it. It does the same for
@@ -72,7 +72,7 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear replaces the fields that are set with the values in standIn, or clears them if standIn has none.
+// clear gives each named field that is set its value from standIn. It clears the field if standIn has none.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {
@@ -105,8 +105,8 @@ func (f *LimitFields) textErrors() (all []error) {
 	return all
 }
 
-// errors returns the errors in a policy's limits, which are reported in addition to an error in its settings or in a
-// field that could not be read.
+// errors returns the errors in a policy's limits. They are reported in addition to errors in its settings and in
+// unreadable fields.
 func (p *policyFields) errors() (all []error) {
 	switch {
 	case p.text != "":

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Answer returns the response to request i, made from its results.
+// Answer returns the response to request i, built from the results of its operations.
 func (b *Batch) Answer(i int) Response {
 	at := &b.plans[i]
 	kind, response := at.request.Kind, Response{Requested: at.policy, Cost: at.cost}
@@ -75,8 +75,8 @@ func (b *Batch) Answer(i int) Response {
 	return response
 }
 
-// unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. Answers
-// of the fallback layer do not reach unknown.
+// unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. The
+// fallback layer's answers count as known and never get here.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
 	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
 	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
@@ -86,7 +86,7 @@ func (b *Batch) unknown(at *plan, response *Response, err error) {
 	response.Err = err
 }
 
-// setLimits sets the answer of each limit, and the binding limit's policy.
+// setLimits sets each limit's answer and the policy of the binding limit.
 func (r *Response) setLimits(op *engine.Op, at *plan) {
 	d := &r.Decision
 	if at.items != nil {
@@ -120,7 +120,7 @@ func (r *Response) setLimits(op *engine.Op, at *plan) {
 	}
 }
 
-// named returns the name and the unit of a limit's owner, or "" for an inline limit.
+// named returns the name and the unit of a limit's owner. Both are "" for an inline limit.
 func named(owner *policy.Policy) (name, unit string) {
 	if owner == nil {
 		return "", ""
@@ -128,7 +128,7 @@ func named(owner *policy.Policy) (name, unit string) {
 	return owner.Name, owner.Unit
 }
 
-// toSettle returns the charges of a request, including shadows, or nil if nothing was charged.
+// toSettle returns a request's charges, including those on shadows. It is nil if nothing was charged.
 func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
 		return nil
@@ -145,9 +145,9 @@ func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 	return operate.ChargedBy(b.rules.Limiter, ops, results)
 }
 
-// shadowed answers a request whose limits are all shadows: it passes. Resets, gives and expiries return the shadows'
-// answers, including errors. The caller's mistakes, such as a key that is too long, are errors for every request. If
-// there is a live limit, a shadow's error is never the answer (known bug 59), because the live limit has decided and
+// shadowed answers a request whose limits are all shadows. The request passes. A reset, give or expiry returns the
+// shadows' answers, including errors. A caller's mistake, such as a key that is too long, is always an error. If there
+// is a live limit, a shadow's error is never the answer (regression: bug 59), because the live limit has decided and
 // may have charged.
 func (b *Batch) shadowed(at *plan, response *Response) {
 	kind := at.request.Kind
@@ -171,7 +171,7 @@ func (b *Batch) shadowed(at *plan, response *Response) {
 	if kind == engine.OpAllow {
 		response.Decision.Granted = at.cost
 	}
-	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // nothing was decided if the route's policies are no longer in the file
+	if at.shadowCount > 0 && b.Results[at.shadows].Err == nil { // no operation if the route's policies are no longer in the file
 		b.hold(response, kind, at.shadows)
 	}
 }

@@ -18,10 +18,11 @@ type Rules struct {
 	Limiter *headgate.Limiter
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
-	// HashKeys are the secrets for hashing keys before they reach the store, or nil if keys are not hashed. Overrides
-	// are matched by the unhashed key.
+	// HashKeys contains the secrets for hashing keys before they reach the store. It is nil if keys are not hashed.
+	// Overrides match the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure on this process ([pressure.Gate.Level]). nil means no pressure.
+	// Pressure returns the level of pressure on this process ([pressure.Gate.Level]). If it is nil, there is no
+	// pressure.
 	Pressure func() int
 }
 
@@ -33,16 +34,18 @@ func (r *Rules) Level() int {
 	return r.Pressure()
 }
 
-// Seal signs reservations that leave the process, so that a client cannot give back units that it was not charged.
+// Seal signs reservations before they are sent to a client, so that the client cannot give back units that it was not
+// charged.
 type Seal interface {
-	// Sign returns the signed text of a reservation, for the client.
+	// Sign returns the text of a reservation with a signature.
 	Sign(text string) string
-	// Open returns the reservation for a signed text from a client.
+	// Open checks the signature of a client's text and returns the reservation.
 	Open(signed string) (*engine.Reservation, error)
 }
 
-// Batch has requests that are decided together. Call Begin first, then Add or Refuse for each request, then Do, then
-// Answer for each request, and finally End. Batches are pooled, so callers must not keep the keys of a batch.
+// Batch is a set of requests that are decided together. Call Begin first, then Add or Refuse for each request, then Do,
+// then Answer for each request, and finally End. Batches are pooled, so callers must not keep strings from the batch
+// after End.
 type Batch struct {
 	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not call
 	// Do must decide Ops in the same way as [Do].
@@ -59,28 +62,28 @@ type Batch struct {
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
 	pressure    int  // the pressure level for all requests
-	lacking     bool // whether the store made a charge that too few replicas have
+	lacking     bool // whether a charge reached the store but too few of its replicas
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
-// Begin returns a batch for the given number of requests, using one version of the policies. seal can be nil if all
-// clients are in this process.
+// Begin returns a batch for the given number of requests, using one version of the policies. seal can be nil if
+// reservations do not leave this process.
 func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	b := batches.Get().(*Batch)
 	b.rules, b.policies, b.seal, b.pressure = r, policies, seal, r.Level()
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}
-	// Operations hold slices of the charges, so the charges must not move while later requests are added. A request
-	// with several limits allocates its own charges.
+	// Operations contain slices of b.charges, so its array must not move while later requests are added. A request with
+	// several limits allocates its own charges.
 	if cap(b.charges) < requests {
 		b.charges = make([]engine.Charge, 0, requests)
 	}
 	return b
 }
 
-// Refuse replaces Add for a request that is not decided. Its response is err.
+// Refuse replaces Add for a request that must not be decided. The request's response is err.
 func (b *Batch) Refuse(r *Request, err error) {
 	if b.keys.secrets != nil {
 		b.keys.of(r)
@@ -109,8 +112,8 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []ope
 	}
 }
 
-// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The
-// memory is reused.
+// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The slice
+// is valid until End.
 func (b *Batch) Counted() []string { return b.keys.counted }
 
 // End returns the batch to the pool.
@@ -132,12 +135,12 @@ func (b *Batch) End() {
 	batches.Put(b)
 }
 
-// Lacking reports whether the store made a charge that too few of its replicas have.
+// Lacking reports whether a charge reached the store but too few of its replicas.
 func (b *Batch) Lacking() bool { return b.lacking }
 
-// GiveUp releases permits that the store granted but that too few replicas have. The response is an error, so the
-// client never receives the holder id generated for it. Permits with a client's own holder id stay, because the client
-// may have held them before, and can retry or release them.
+// GiveUp releases the permits that the store granted but did not replicate to enough replicas. The response to such an
+// acquire is an error, so the client never receives the holder id generated for it. Permits with a client's own holder
+// id stay, because the client may have held them before, and can retry or release them.
 func (b *Batch) GiveUp(ctx context.Context) {
 	var ops []engine.Op
 	for i := range b.plans {
@@ -152,5 +155,5 @@ func (b *Batch) GiveUp(ctx context.Context) {
 			}
 		}
 	}
-	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if this fails, the units are free after the lease time
+	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if this fails, the permits expire after the lease time
 }

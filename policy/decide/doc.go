@@ -1,7 +1,7 @@
 // Package decide applies the policies and routes of a file: it turns requests into store operations, and their results
-// into responses. Programs use a [Limiter]. The server's front ends, Envoy's services, the gateway and replay put many
-// requests into a [Batch]. Overrides, shadows, candidates, failure modes and hashed keys are implemented once, in this
-// package.
+// into responses. Programs use a [Limiter]. The server's front ends, the services for Envoy, the gateway and replay put
+// many requests into a [Batch]. Only this package implements overrides, shadows, candidates, failure modes and hashed
+// keys.
 //
 //	request.go   requests and responses
 //	limiter.go   a limiter that uses a file, for programs

@@ -37,7 +37,7 @@ func ExampleLimiter_AllowRequest() {
 	// user "": false, 0 left, error httplimit: the request lacks a part of its key: header X-User
 }
 
-// A running program can reread its policies file. Keys keep the units that they have spent.
+// A running program can reread its policies file. The units that keys have spent stay spent.
 func ExampleLimiter_Replace() {
 	folder, err := os.MkdirTemp("", "policies")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFailureModesReachTheLayers checks two hints in the operations for a policy, a route, items and inline limits:
-// whether the process may answer from its share, and whether the store is trusted after it has lost data.
+// whether the process may answer from its share, and whether it trusts a store that has lost data.
 func TestFailureModesReachTheLayers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -14,7 +14,7 @@ type choices struct {
 }
 
 // add records the choice of a charge. It returns an error for a second set of choices, and for a choice whose counter
-// is also charged in another way.
+// the request also charges directly or under another choice.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
 		return &engine.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}

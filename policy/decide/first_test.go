@@ -85,8 +85,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstOnceInARequest checks that a request cannot have a second policy with "first", or a choice that is also
-// charged in another way.
+// TestFirstOnceInARequest checks that a request cannot have a second policy with "first", or a choice that it also
+// charges directly.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for name, items := range map[string][]decide.Item{

@@ -9,7 +9,7 @@ import (
 )
 
 // HeaderLimits returns the limits for the response's rate-limit headers, the binding one first. It omits limits that
-// allow everything, and returns nil if nothing was decided.
+// allow everything. It returns nil if nothing was decided.
 func (r *Response) HeaderLimits() []httplimit.Limit {
 	d := &r.Decision
 	if d.Unlimited {
@@ -45,8 +45,8 @@ func (r *Response) WriteHeaders(h http.Header) {
 	r.Style().Write(h, r.HeaderLimits()...)
 }
 
-// ReplaceHeaders is WriteHeaders for an allowed request whose response comes from another server. It removes that
-// server's own rate-limit headers in every style, unless the policy writes no headers.
+// ReplaceHeaders acts like WriteHeaders for an allowed request whose response comes from another server. It also
+// removes that server's own rate-limit headers in every style, unless the policy writes no headers.
 func (r *Response) ReplaceHeaders(h http.Header) {
 	if r.Decision.Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
 		return

@@ -17,7 +17,7 @@ import (
 )
 
 // TestHeadersAreThoseOfTheServer checks that middleware with a file writes the same headers as the server's front ends
-// (Response.WriteHeaders): all limits in the policy's style, each with the numbers of its own window.
+// (Response.WriteHeaders): all limits in the policy's style, each with its own window.
 func TestHeadersAreThoseOfTheServer(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// hold sets the operation fields that only reservations and permits have.
+// hold sets the operation fields that only reservations and permits need.
 func (r *Request) hold(op *engine.Op) {
 	switch {
 	case r.Kind == engine.OpReserve:
@@ -23,8 +23,8 @@ func (r *Request) hold(op *engine.Op) {
 	}
 }
 
-// estimate caps the costs of a reserve at the capacity of the limits, if the policy has estimate_max. The commit
-// charges the rest.
+// estimate caps the costs of a reserve at the limits' capacity if the policy sets estimate_max. The commit charges the
+// rest.
 func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	if r.Kind != engine.OpReserve || !p.EstimateMax {
 		return
@@ -35,7 +35,7 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 	}
 }
 
-// WatchTerms makes the limiter end overdue reservations if a policy has a term, including reservations made by
+// WatchTerms makes the limiter end overdue reservations if any policy has a term. They include the reservations of
 // processes that no longer exist.
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
@@ -83,8 +83,8 @@ func (at *plan) checkCeilings() error {
 	return nil
 }
 
-// setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge. An
-// error is always about a ceiling.
+// setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge. Any
+// error concerns a ceiling.
 func (at *plan) setTerm(op *engine.Op) error {
 	if err := at.checkCeilings(); err != nil || at.term == nil {
 		return err
@@ -100,8 +100,8 @@ func (at *plan) setTerm(op *engine.Op) error {
 	return nil
 }
 
-// reserveItems sets the fields for a reserve with several items. A permit is held under the reservation's id, which
-// clients cannot guess.
+// reserveItems sets the operation fields for a reserve with several items. A permit is held under the reservation's id,
+// which clients cannot guess.
 func reserveItems(op *engine.Op, items int) {
 	op.Listed = items
 	if slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
@@ -129,9 +129,9 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 // isHold reports whether an operation of this kind concerns a permit.
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
-// withoutPermits adjusts an operation whose limits have no permits because they deny or allow everything: the
-// operation then only peeks. If all limits of a reserve are shadows, it reserves from a limit that allows everything,
-// so that the client has a reservation to settle.
+// withoutPermits turns an operation on permits into a peek if its limits have no permits because they deny or allow
+// everything. If all limits of a reserve are shadows, it reserves from a limit that allows everything, so that the
+// client has a reservation to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
@@ -145,7 +145,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	}
 }
 
-// hold sets the response fields that only reservations and permits have.
+// hold sets the response fields that only reservations and permits need.
 func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	op, result := &b.Ops[at], &b.Results[at]
 	switch kind {
@@ -164,7 +164,7 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	}
 }
 
-// pending sets the units that open reservations can still charge, for each limit.
+// pending sets, for each limit, the units that open reservations can still charge.
 func (r *Response) pending(of []int64) {
 	for i, n := range of {
 		if i < len(r.Limits) {
@@ -176,8 +176,8 @@ func (r *Response) pending(of []int64) {
 	}
 }
 
-// leaseOf returns how long a permit lasts: the shortest lease time of its limits. If the renewal only restarts a term,
-// it is the term.
+// leaseOf returns how long a permit lasts: the shortest lease time of its limits. For a renewal that only restarts a
+// term, leaseOf returns the term.
 func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within

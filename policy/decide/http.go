@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// AllowRequest charges an HTTP request to all policies of its route, or to none. A request without a route is allowed,
-// and its decision is Unlimited. If a part of the key is missing, the error is an [*httplimit.NoKeyError], unless the
-// route skips such requests.
+// AllowRequest charges an HTTP request to all policies of its route, or to none. A request that matches no route is
+// allowed, with an Unlimited decision. If a part of the key is missing, the error is an [*httplimit.NoKeyError], unless
+// the route skips such requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err
@@ -25,14 +25,14 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 	return response.Decision, err
 }
 
-// ChargeRequest decides like AllowRequest, for the middleware in package httplimit. The cost in the answer is the cost
-// of the route's first policy or, with several charges, the highest cost, even if the request is denied. It is 0
-// without a route or a key.
+// ChargeRequest decides like AllowRequest, for the middleware in package httplimit. The answer reports the cost of the
+// route's first policy or, for several charges, the highest cost, even if the request is denied. The cost is 0 if the
+// request matches no route or lacks its key.
 //
-// Settle corrects the charge when the response is known. Each limit of the route, including shadows, is then charged
-// final units, 0 or more. Settle gives excess units back, and charges missing units even beyond the limit. It is nil
-// if the request has no limits, if it was not charged, or if settles is false and no limit delays the request. It
-// returns the same errors as [headgate.Policy].
+// The answer's Settle function corrects the charge on each limit of the route, including shadows, to a final number of
+// units, 0 or more, when the response is known. It gives excess units back, and charges missing units even beyond the
+// limit. Settle is nil if the request has no limits, if it was not charged, or if the settles argument is false and no
+// limit delays the request. It returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
 	response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
@@ -46,8 +46,8 @@ func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer
 	return a, err
 }
 
-// CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests without a route,
-// and for routes with one charge.
+// CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests that match no
+// route, and for routes with one charge.
 func (r *Request) CountedBy(answer *Response) string {
 	if r.Route == nil || answer.Limits == nil || r.Items == nil {
 		return ""

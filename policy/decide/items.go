@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// itemCharge is a limit of an item. Charge.Key is the item's key or its hash.
+// itemCharge is the charge on one limit of an item. Charge.Key is the item's key or its hash.
 type itemCharge struct {
 	policy.Charge
 
@@ -43,7 +43,7 @@ func (b *Batch) items(at *plan) {
 	if at.err = at.joinAll(&op, b.itemCharges); at.err != nil {
 		return
 	}
-	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, and the client needs a reservation to settle
+	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, but the client needs a reservation to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
 		if at.err = at.join(&op, &none); at.err != nil {
 			return
@@ -74,12 +74,12 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf collects the limits of an item. It finds none if the route's policy is no longer in the file. An inline
+// limitsOf collects the limits of an item. There are none if the route's policy is no longer in the file. An inline
 // limit has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)
 	switch {
-	case item.Key == "": // otherwise it would be counted under the first item's key
+	case item.Key == "": // an empty key would count under the first item's key
 		return &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case ok:
 		if at.policy == nil {
@@ -129,9 +129,9 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 	return nil
 }
 
-// join adds a charge to the deciding operation. If the counter already has a charge, join adds the cost to that
-// charge, under the smaller of the two limits, and the larger limit is peeked at separately. It returns an error for
-// two classes with guarantees, because neither of their limits is smaller.
+// join adds a charge to the deciding operation. If the operation already charges the counter, join adds the cost to
+// that charge, keeps the smaller of the two limits, and has the larger one peeked at separately. It returns an error
+// for two classes with guarantees, because neither of their limits is smaller.
 func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]

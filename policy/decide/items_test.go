@@ -51,8 +51,8 @@ func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
 	return responses[0]
 }
 
-// TestItems checks that several charges, each with its own key and cost, are charged all or nothing. Overrides apply
-// to each key, and the response names the limit that denied.
+// TestItems checks that several charges, each with its own key and cost, are charged all or nothing. Each key has its
+// own overrides, and the response names the limit that denied.
 func TestItems(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	both := func(address, plan string) decide.Request {
@@ -108,7 +108,7 @@ func TestItemsOfOneCounter(t *testing.T) {
 }
 
 // TestItemsOfTwoClasses checks that charges in two classes on one counter are an error, because they cannot be added
-// up.
+// together.
 func TestItemsOfTwoClasses(t *testing.T) {
 	item := func(rank int64) decide.Item {
 		limit := rule.GuaranteedRate(rule.PerSecond(10), "6,2", engine.Setting{Field: "rank", Units: rank})
@@ -142,7 +142,7 @@ func TestFailureOfItems(t *testing.T) {
 }
 
 // TestCount checks that hits, including denied ones, are counted if a single fixed window is charged. Other limits are
-// charged or, for 0 hits, peeked at for one unit.
+// charged the hits. For 0 hits, they are peeked at for one unit.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	count := func(q decide.Request, cost int64) decide.Response {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys has the hashes of the keys in one batch, in the batch's memory. Without secrets, keys are not hashed and it
-// is empty.
+// hashKeys holds the hashes of one batch's keys and their memory. It is empty if there are no secrets, because keys are
+// then not hashed.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte
@@ -17,8 +17,8 @@ type hashKeys struct {
 }
 
 // of returns the key or hash that a request is counted under, and the key for looking up overrides. Invalid keys are
-// not hashed, so that the store rejects them. A client's key in the form of a hash matches no override, because the
-// override with that hash is for another key.
+// not hashed, so that the store rejects them. If a client sends a key that looks like a hash, it must not match the
+// override for that hash, which is for another key.
 func (h *hashKeys) of(r *Request) (counted, named string) {
 	if r.Items != nil { // each item has its own key
 		h.counted = append(h.counted, "")
@@ -51,7 +51,7 @@ func (h *hashKeys) text(key, known string) (counted, named string) {
 	return counted, key
 }
 
-// hash returns the hash of a key. It shares the buffer's memory, which does not change until the batch ends, even if
+// hash returns the hash of a key. The string shares the buffer's memory and stays valid until the batch ends, even if
 // the buffer grows.
 func (h *hashKeys) hash(secret int, key string) string {
 	from := len(h.buffer)

@@ -13,8 +13,8 @@ import (
 
 // Limiter decides requests with the policies and routes of a file. It is safe for concurrent use.
 //
-// It gives the same answers as a server with the same file, including failure modes and shadows, and shares its
-// counters with servers and programs that use the same store.
+// It answers like a server with the same file, including failure modes and shadows, and shares counters with servers
+// and programs that use the same store.
 type Limiter struct {
 	rules  Rules
 	config atomic.Pointer[policy.Config]
@@ -23,8 +23,8 @@ type Limiter struct {
 // Option changes the limiter that [New] returns.
 type Option func(*Limiter)
 
-// WithHashKeys counts keys under their hashes, like a server with the same --hash-keys-file. Overrides are matched by
-// the unhashed key.
+// WithHashKeys counts keys under their hashes, like a server with the same --hash-keys-file. Overrides match the
+// unhashed key.
 func WithHashKeys(secrets *keyhash.File) Option {
 	return func(l *Limiter) { l.rules.HashKeys = secrets }
 }
@@ -39,8 +39,8 @@ func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.P
 
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
 //
-// The default failure mode, local, needs the fallback layer: set Fallback in the options of open.Store. Without it,
-// policies with local behave as with deny: they return errors while the store is away.
+// The default failure mode, local, needs the fallback layer: set Fallback in the options of open.Store. If there is no
+// fallback layer, local acts like deny: requests return errors while the store is away.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{rules: Rules{Limiter: limiter}}
 	for _, option := range options {
@@ -51,21 +51,21 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 }
 
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
-// continue: keys keep the units that they have spent on a limit with the same algorithm and name, as when a server
-// reloads its file. [policy.Reader.Reload] rereads a file.
+// continue: units that a key has spent on a limit stay spent on a limit with the same algorithm and name, as when a
+// server reloads its file. [policy.Reader.Reload] rereads a file.
 func (l *Limiter) Replace(config *policy.Config) {
 	l.config.Store(config)
 	l.rules.WatchTerms(config.Policies)
 }
 
-// Allow charges the key the policy's cost for one request: one unit, unless the file sets another cost. A denial is a
+// Allow charges the key one request at the policy's cost: one unit, unless the file sets another cost. A denial is a
 // Decision, not an error. Allow returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
 // policy. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
 }
 
-// AllowN charges the key n units of the policy, or none. n is 0 or more.
+// AllowN charges the key n units of the policy, or none. n must not be negative.
 func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
@@ -75,7 +75,7 @@ func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headga
 	return l.one(ctx, &Request{Kind: engine.OpPeek, Policy: policy, Key: key, Cost: n, HasCost: true})
 }
 
-// Give returns n units that were charged but not used, also to shadows.
+// Give returns n units that were charged but not used. It returns them to shadows too.
 func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpGive, Policy: policy, Key: key, Cost: n, HasCost: true})
 }

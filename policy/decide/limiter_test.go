@@ -197,7 +197,7 @@ routes:
 	}
 }
 
-// failing is a store whose server rejects every command, as with a wrong password.
+// failing is a store whose server rejects every command, as for a wrong password.
 type failing struct{ engine.Store }
 
 func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {

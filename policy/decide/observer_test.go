@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// headgateObserver appends the name space and the answer of each decided operation.
+// headgateObserver returns an observer that appends the namespace and the answer of each decided operation.
 func headgateObserver(to *[]string) func(context.Context, *engine.Op, *operate.Result) {
 	return func(_ context.Context, op *engine.Op, r *operate.Result) {
 		space, _ := op.Subject(0)

@@ -27,19 +27,20 @@ type plan struct {
 	owners []*policy.Policy
 	policy.Answers
 	cost int64
-	// items has, for each limit of the deciding operation, the indexes of its items. It is nil without items.
+	// items lists, for each limit of the deciding operation, the indexes of its items. It is nil if the request has no
+	// items.
 	items [][]int
-	// own lists those limits of items that share a counter with a smaller limit. Their cost is charged under the
-	// smaller limit, and they are only peeked at. peeks is the index of the first of these peeks.
+	// own lists the items' limits that share a counter with a smaller limit. Their cost is charged under the smaller
+	// limit, and they are only peeked at. The first of these peeks has the index peeks.
 	own   []itemCharge
 	peeks int
-	// term, estimates and ceilings are for a reserve: see setTerm.
+	// term, estimates and ceilings are set for a reserve: see setTerm.
 	term                *engine.Term
 	estimates, ceilings []int64
 	// reports is true if the operation before the deciding one restarts a reservation's term.
 	reports bool
 	choices choices
-	// denied is true for a request that lacks the key of its route. Such a request is not charged and never passes.
+	// denied is true if the request lacks a part of its route's key. Such a request is not charged and never passes.
 	denied bool
 }
 
@@ -118,7 +119,7 @@ func Routed(m *route.Match) Request {
 	return r
 }
 
-// routed appends the operations of a request whose route has one charge. named is the key for looking up overrides.
+// routed appends the operations of a request whose route has one charge. Overrides are looked up under the key named.
 func (b *Batch) routed(at *plan, key, named string) {
 	r := at.request
 	at.denied = r.Route.NoKey != nil
@@ -151,7 +152,7 @@ func paces(c policy.Charge) bool {
 	return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0
 }
 
-// op returns a request's operation, without its charges.
+// op returns a request's operation, with no charges yet.
 func (r *Request) op(key string) engine.Op {
 	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID, Atomic: r.Atomic}
 	if r.Kind >= engine.OpAcquire {
@@ -196,7 +197,7 @@ func mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
-// own returns the name space and the failure mode of an inline limit.
+// own returns the namespace and the failure mode of an inline limit.
 func (b *Batch) own(o *Own) Own {
 	if o == nil {
 		return Own{Space: Inline, Failure: b.rules.Failure}
@@ -204,7 +205,8 @@ func (b *Batch) own(o *Own) Own {
 	return *o
 }
 
-// countable replaces the kind of an OpCount whose limits cannot count hits. Only a single fixed window can.
+// countable replaces OpCount by a take or peek, unless the operation charges a single fixed window. Other limits cannot
+// count hits.
 func countable(op *engine.Op) {
 	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return
@@ -217,7 +219,7 @@ func countable(op *engine.Op) {
 	}
 }
 
-// charge returns a slice with one charge, allocated from the batch's memory if there is room.
+// charge returns a slice with one charge. It uses the batch's memory if there is room.
 func (b *Batch) charge(c engine.Charge) []engine.Charge {
 	if len(b.charges) == cap(b.charges) {
 		return []engine.Charge{c}
@@ -313,8 +315,8 @@ func (b *Batch) settle(at *plan) {
 	b.Ops = append(b.Ops, op)
 }
 
-// renew appends the operations that renew the permits of a reservation and restart its term. If the reservation has
-// neither permits nor a term, it counts as held.
+// renew appends the operations that renew the permits of a reservation and restart its term. A reservation with neither
+// permits nor a term counts as held.
 func (b *Batch) renew(at *plan) {
 	held, err := b.open(at.request.Reservation)
 	if err != nil {
@@ -347,7 +349,7 @@ func (b *Batch) open(text string) (*engine.Reservation, error) {
 	return engine.ParseReservation(text)
 }
 
-// textOf returns the text with which a reservation can be settled.
+// textOf returns the text that identifies a reservation when it is settled.
 func (b *Batch) textOf(held *headgate.Reservation) string {
 	if b.seal != nil {
 		return b.seal.Sign(held.String())

@@ -11,10 +11,10 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Inline is the name space of limits that come with a request. All front ends share it and its counters.
+// Inline is the namespace of limits that come with a request. All front ends share it and its counters.
 const Inline = "inline"
 
-// Request is one request for the limiter.
+// Request is one request to decide.
 type Request struct {
 	// Kind is OpAllow, OpPeek, OpGive, OpReset, OpExpiry, OpReserve, OpSettle, OpAcquire, OpRenew, OpRelease or
 	// OpCount. OpCount counts hits if a single fixed window is charged. Otherwise it acts like OpAllow, or like OpPeek
@@ -24,15 +24,15 @@ type Request struct {
 	Policy string
 	// Limit is an inline limit. If Policy is set too, it applies only if the policy is not in the file.
 	Limit engine.Limit
-	// Limits are several inline limits, all or nothing. It is nil if there is only Limit.
+	// Limits are several inline limits, charged all or nothing. It is nil if there is only Limit.
 	Limits []engine.Limit
-	// Own sets where and how an inline limit is charged. nil means the name space Inline and the failure mode
+	// Own sets where and how an inline limit is charged. If it is nil, the namespace is Inline and the failure mode is
 	// Rules.Failure.
 	Own *Own
 	// CountDenied makes an OpCount count hits on Limit if the policy denies everything.
 	CountDenied bool
-	// Items are several charges with their own keys and costs, all or nothing, from a client or a route. The policy,
-	// the limit, the key and the cost of the request are then ignored. Items are valid for OpAllow, OpPeek and
+	// Items are several charges with their own keys and costs, all or nothing, from a client or a route. If Items is
+	// set, the request's own policy, limit, key and cost are ignored. Items are valid for OpAllow, OpPeek and
 	// OpReserve. With OpReserve, a concurrency limit grants a permit until the reservation is settled.
 	Items []Item
 	// Shadowed requests [Response.Shadows].
@@ -40,11 +40,11 @@ type Request struct {
 	// Route is the route of an HTTP request: see [Routed].
 	Route *route.Match
 	// Settled requests [Response.Charged]. Undoable requests it only if the route refunds errors or the charge delays
-	// the request. Layers never decide such a request from their own units.
+	// the request. Layers never decide a request with either field from units that they hold.
 	Settled, Undoable bool
 	// Key is the key of the request. The request is counted under this key or its hash ([Rules.HashKeys]).
 	Key string
-	// Counted is the hash of Key under the second secret, or "" if the first applies.
+	// Counted is the hash of Key under the second secret. It is "" if the first secret applies.
 	Counted string
 	// Cost is the number of units. If HasCost is false, the request has no cost of its own, and costs the policy's own
 	// cost, or 1 for an inline limit.
@@ -63,15 +63,15 @@ type Request struct {
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
 	// is the client's choice, or "" for a generated id that other clients cannot guess.
 	ID string
-	// MaxDelay is the longest delay that the caller of OpReserve accepts. With 0, no future units are reserved,
+	// MaxDelay is the longest delay that the caller of OpReserve accepts. If it is 0, no future units are reserved,
 	// because a caller that does not set MaxDelay may check only Allowed and use the units too early.
 	MaxDelay time.Duration
 	// Reservation is for OpSettle: the text from the reserve. Cost is then the number of units used on each limit, or
-	// Used has the units for each item. Other fields are ignored. OpRenew with a reservation renews its permits, and
-	// also ignores other fields.
+	// Used lists the units for each item. An OpRenew with a reservation renews the reservation's permits. Both ignore
+	// the other fields.
 	Reservation string
 	Used        []int64
-	// Reports makes an OpSettle report the units used so far and keep the reservation open.
+	// Reports makes an OpSettle report the units used so far. The reservation stays open.
 	Reports bool
 }
 
@@ -90,7 +90,7 @@ type Item struct {
 
 // Own sets where and how a front end's own inline limits are charged.
 type Own struct {
-	// Space is the name space of the counters.
+	// Space is the namespace of the counters.
 	Space string
 	// Failure is the failure mode of the limits.
 	Failure policy.Failure
@@ -114,18 +114,19 @@ type Response struct {
 	Cost int64
 	// Decision is valid if Err is nil.
 	Decision headgate.Decision
-	// Limits are the answers of the limits in order, if several limits decided. If only one decided, Limits is empty,
-	// Decision is its answer, and Limit is that limit. Choices of a policy with "first" that were not charged are
-	// omitted.
+	// Limits are the limits' answers in order, if several limits decided. If only one decided, Limits is empty,
+	// Decision is the answer, and Limit is that limit. Limits omits the choices of a policy with "first" that were not
+	// charged.
 	Limits []LimitAnswer
 	Limit  engine.Limit
-	// Shadows are the answers of shadows, if the request set Shadowed.
+	// Shadows are the shadows' answers, if the request set Shadowed.
 	Shadows []ShadowAnswer
-	// Key is the key or hash of the binding limit, if the request has items. Its memory is reused.
+	// Key is the key or hash that the binding limit counted, if the request has items. Like all strings from the batch,
+	// it is valid until [Batch.End].
 	Key string
-	// Found and TTL are for OpReset and OpExpiry: whether the key has state, and for how long. For OpRelease, Found
-	// reports whether the holder had a permit. For OpSettle, it reports whether this request settled the reservation,
-	// and Dropped is the number of used units that could not be charged.
+	// Found and TTL are for OpReset and OpExpiry: whether the key has state, and how long the state is kept. For
+	// OpRelease, Found reports whether the holder had a permit. For OpSettle, it reports whether this request settled
+	// the reservation, and Dropped is the number of used units that could not be charged.
 	Found   bool
 	Dropped int64
 	TTL     time.Duration
@@ -135,8 +136,8 @@ type Response struct {
 	SettleWithin time.Duration
 	// Pending is the binding limit's [LimitAnswer].Pending.
 	Pending int64
-	// Charged is set if the request asked for it and was charged. It can correct the charges, including shadows, one
-	// time.
+	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
+	// shadows.
 	Charged *operate.Charged
 	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
 	// limits.
@@ -144,8 +145,8 @@ type Response struct {
 	// ID and Lease are for OpAcquire and OpRenew: the holder's id, and how long the permit lasts unless renewed.
 	ID    string
 	Lease time.Duration
-	// Err is the reason that the request was not decided: a [*NoPolicyError], the error passed to [Batch.Refuse], or
-	// an error of [headgate.Policy].
+	// Err is the reason why the request was not decided: a [*NoPolicyError], the error passed to [Batch.Refuse], or an
+	// error of [headgate.Policy].
 	Err error
 }
 
@@ -162,8 +163,8 @@ type LimitAnswer struct {
 	// Pending is the number of units that open reservations with ceilings can still charge, after a reserve with a
 	// ceiling. Otherwise it is 0.
 	Pending int64
-	// Items are the indexes of the items that were charged together, and Key is their key or hash, in reused memory.
-	// Both are empty if the request has no items.
+	// Items are the indexes of the items that were charged together, and Key is their key or hash, valid until
+	// [Batch.End]. Both are empty if the request has no items.
 	Items []int
 	Key   string
 }
@@ -184,7 +185,7 @@ type NoPolicyError struct {
 	policies *policy.Set
 }
 
-// Error also suggests the policy with the most similar name.
+// Error suggests the policy with the most similar name.
 func (e *NoPolicyError) Error() string { return e.policies.Unknown(e.Name).Error() }
 
 // Unwrap returns an [*engine.InputError] for the field policy.

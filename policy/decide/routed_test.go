@@ -63,7 +63,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 			for i, c := range []struct {
 				path, ip, key, cost string
 				status              int
-				want                string // RateLimit header, or a part of the body
+				want                string // the RateLimit header, or a part of the body
 			}{
 				{"/v1", "a", "acme", "4", 200, `"per-ip";r=2, "plan";r=6`},
 				{"/v1", "b", "acme", "4", 200, `"per-ip";r=2, "plan";r=2`},

@@ -38,16 +38,16 @@ routes:
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 
-// settling is middleware with routes and a final cost, on a stopped clock. Its handlers modify the header with the
-// key, because a handler owns its request.
+// settling is middleware with routes and a final cost, on a stopped clock. Its handlers may change the header that
+// contains the key, because a handler owns its request.
 type settling struct {
 	limiter *decide.Limiter
 	handler http.Handler
 	calls   int // number of decided operations
 }
 
-// newSettling returns a settling whose handler responds with the status and the number of bytes in the query, and
-// panics without a query.
+// newSettling returns a settling whose handler responds with the status and the number of bytes in the query. The
+// handler panics if there is no query.
 func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(settledPolicies))
@@ -94,7 +94,7 @@ func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 			t.Fatal(err)
 		}
 		units := d.Limit - d.Remaining
-		if name == "bytes" { // one unit a second, debt included
+		if name == "bytes" { // refills one unit a second; ResetAfter includes the debt
 			units = int64(d.ResetAfter / time.Second)
 		}
 		all = append(all, fmt.Sprint(name, " ", units))
@@ -180,8 +180,9 @@ func TestFinalCostOfShadows(t *testing.T) {
 	}
 }
 
-// A final cost below the charge does not give back units that have refilled since the charge. If attempts finally do
-// not count, no more than the burst passes (known bug 58: 20 failures passed at once with a burst of 10).
+// A final cost below the charge does not give back units that have refilled since the charge. If all attempts turn out
+// not to count, still no more than the burst passes (regression: bug 58: 20 failures passed at once with a burst of
+// 10).
 func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})

@@ -9,14 +9,14 @@ import (
 type Shadow struct {
 	// Owner is the policy that has the limit. Of is the policy with the shadow setting.
 	Owner, Of *policy.Policy
-	// Request is the index of the request, and Kind its verb.
+	// Request is the request's index in the batch, and Kind is its verb.
 	Request int
 	Kind    engine.Kind
-	// Denied is true if the limit would have denied the request. Err is set if this is not known.
+	// Denied is true if the limit would have denied the request. If that is not known, Err is set.
 	Denied bool
 	Err    error
-	// Compared is true if both answers are known: Live is whether the request was allowed, and InForce is whether it
-	// would have been allowed with the shadow in force. For a shadow with several limits, the last one has the
+	// Compared is true if both answers are known. Live reports whether the request was allowed, and InForce whether it
+	// would have been allowed with the shadow in force. For a shadow with several limits, the last one carries the
 	// combined result, and Last is false for the others.
 	Compared, Live, InForce, Last bool
 
@@ -24,8 +24,8 @@ type Shadow struct {
 	candidate bool
 }
 
-// Shadows returns the decisions of the shadows of all requests, in reused memory. responses contains the responses to
-// all requests.
+// Shadows returns the decisions of all requests' shadows. responses contains the responses to all requests. The result
+// is valid until End.
 func (b *Batch) Shadows(responses []Response) []Shadow {
 	request := 0
 	for i := range b.shadows {
@@ -63,8 +63,8 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether only the owner's limit denied the request. If a single limit decided, it is the
-// owner's.
+// onlyOwnerDenies reports whether no other limit than the owner's denied the request. A single deciding limit is always
+// the owner's.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
 	for i := range live.Limits {
 		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {

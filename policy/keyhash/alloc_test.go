@@ -4,7 +4,7 @@ package keyhash_test
 
 import "testing"
 
-// TestNoAllocation is not built with the race detector, which makes pools drop memory.
+// TestNoAllocation is not built with the race detector, because pools then drop objects at random.
 func TestNoAllocation(t *testing.T) {
 	f, err := open(t, one)
 	if err != nil {

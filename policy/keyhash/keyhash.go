@@ -42,14 +42,14 @@ func Is(text string) bool {
 	return len(text) == textBytes && strings.HasPrefix(text, Prefix) && strings.Trim(text[len(Prefix):], "0123456789abcdef") == ""
 }
 
-// File has the secrets from a file. It is safe for concurrent use. A nil *File has no secrets.
+// File holds the secrets from a file. It is safe for concurrent use. A nil *File contains no secrets.
 type File struct {
 	path    string
 	current atomic.Pointer[Secrets]
 }
 
 // Open reads a file with one or two secrets of 32 to 256 bytes, one per line. The first one hashes keys. The second is
-// the previous secret, with which operators can still find keys.
+// the previous secret, so that operators can still find keys.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	_, err := f.Reload()
@@ -111,7 +111,7 @@ type Secrets struct {
 	pools []*sync.Pool // pools of *hasher, one per secret
 }
 
-// hasher is a hash with its buffers. It is reused, so that hashing a key does not allocate.
+// hasher is a hash with its buffers. Hashers are reused, so that hashing a key does not allocate.
 type hasher struct {
 	hash.Hash
 
@@ -121,7 +121,7 @@ type hasher struct {
 // Count returns the number of secrets: 2 during a rotation.
 func (s *Secrets) Count() int { return len(s.pools) }
 
-// Append appends the text of a key's hash under the secret with this index. The first secret is 0.
+// Append appends the text of a key's hash under the secret with the given index, 0 or 1.
 func (s *Secrets) Append(to []byte, secret int, key string) []byte {
 	h := s.pools[secret].Get().(*hasher)
 	defer s.pools[secret].Put(h)

@@ -7,7 +7,7 @@ import "iter"
 type Charge struct {
 	// Policies are the names of the policies, in order.
 	Policies []string
-	// Key has the parts of the key, 1 to MaxParts.
+	// Key lists the parts of the key, 1 to MaxParts.
 	Key []Part
 	// Cost is the cost of a request. The zero value means each policy's own cost.
 	Cost Cost
@@ -25,7 +25,7 @@ type Item struct {
 	HasCost bool
 }
 
-// Policies yields the names of the policies in all charges, in order.
+// Policies yields the policy names in all charges, in order.
 func (r *Route) Policies() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range r.Charges {

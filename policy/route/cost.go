@@ -7,7 +7,7 @@ import (
 
 // Cost is the cost of a request. The zero value means each policy's own cost.
 type Cost struct {
-	// Set reports whether Units is the cost.
+	// Set is true if the cost is Units.
 	Set   bool
 	Units int64
 	// Header is the name of the header with the cost, or "".
@@ -16,9 +16,9 @@ type Cost struct {
 	Max int64
 }
 
-// of returns the cost of a request. If the header is missing, the policies' own costs apply. A number above Max counts
-// as Max. A value that is not a number also counts as Max, so that an invalid value is never cheaper than an honest
-// one. 0 counts as 1.
+// of returns the cost of a request. If the header is missing, given is false and the policies' own costs apply. A
+// number above Max counts as Max, and 0 counts as 1. A value that is not a number also counts as Max, so that an
+// invalid value is never cheaper than an honest one.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set

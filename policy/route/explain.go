@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// nothing is displayed for a value that the request does not have.
+// nothing is the text displayed for a value that the request lacks.
 const nothing = "nothing"
 
-// Explanation describes why a request has its route.
+// Explanation describes why a request matches its route.
 type Explanation struct {
 	// Host, Path and Client are from the request, in normal form.
 	Host, Path, Client string
-	// Match is the match with the request's route, or nil. Parts are the values of the key parts, for each of the
-	// route's charges.
+	// Match is the request's match, or nil if no route matches. For each of the route's charges, Parts lists the values
+	// of the key parts.
 	Match *Match
 	Parts [][]string
 	// Tried are the routes before Match, in order. More is the number of such routes that are not listed.
@@ -31,7 +31,7 @@ type Tried struct {
 	Wanted, Got string
 }
 
-// Explain tries one route after another. most is the maximum number of routes that did not match in the result.
+// Explain tries one route after another. The result lists at most most routes that did not match.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}

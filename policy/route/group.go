@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// group has the routes for one host and path. Routes that require an exact header, an exact query field or a client
-// are indexed by that value, so that a path with many routes, such as one per customer, costs as much as a path with
-// few. The lists contain indexes into the table, in order.
+// group holds the routes for one host and path. Routes that require an exact header, an exact query field or a client
+// are indexed by that value, so that matching a path with many routes, such as one per customer, takes no longer than
+// matching a path with few. The lists contain indexes into the table, in order.
 type group struct {
 	headers []named
 	queries []named
@@ -15,13 +15,14 @@ type group struct {
 	others  []int
 }
 
-// named has the routes with a condition on one header or field, indexed by value.
+// named holds the routes with a condition on one header or field, indexed by value.
 type named struct {
 	name   string
 	values map[string][]int
 }
 
-// sized has the routes with a condition on the client, indexed by network. All networks have the same prefix length.
+// sized holds the routes with a condition on the client, indexed by network. All its networks have the same prefix
+// length.
 type sized struct {
 	bits     int
 	v6       bool
@@ -45,7 +46,7 @@ func (g *group) add(r *Route, place int) {
 	}
 }
 
-// exact returns the first condition without a star.
+// exact returns the first condition without a star, or nil.
 func exact(values []Value) *Value {
 	for i := range values {
 		if values[i].pattern.Exact() {
@@ -98,7 +99,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 	return lists
 }
 
-// find appends the list for each value to lists. A repeated value is looked up only once (known bug 69).
+// find appends the list for each value to lists. A repeated value is looked up only once (regression: bug 69).
 func (n *named) find(lists [][]int, values []string) [][]int {
 	if len(values) > 1 {
 		values = slices.Compact(slices.Sorted(slices.Values(values)))

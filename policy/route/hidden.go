@@ -56,7 +56,7 @@ func (m *Conditions) coversMethods(other *Conditions) bool {
 	return len(m.Methods) == 0 || len(other.Methods) > 0 && !slices.ContainsFunc(other.Methods, func(method string) bool { return !m.allowsMethod(method) })
 }
 
-// covered reports whether all of conditions hold whenever all of others hold.
+// covered reports whether all conditions hold whenever all others hold.
 func covered(conditions, others []Value) bool {
 	return !slices.ContainsFunc(conditions, func(v Value) bool {
 		return !slices.ContainsFunc(others, func(o Value) bool {

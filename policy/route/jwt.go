@@ -9,9 +9,9 @@ import (
 // maxToken is the maximum length of a token.
 const maxToken = 8 << 10
 
-// claim returns a claim of a JSON Web Token: a string, a number, true or false. The text is "" if the header has no
-// token, or the token lacks the claim. readable is false if the token cannot be read. Upstreams may accept such a
-// token, so a client could otherwise use one to avoid its key.
+// claim returns a claim of a JSON Web Token: a string, a number, true or false. The text is "" if the header contains
+// no token, or the token lacks the claim. readable is false if the token cannot be read. Such a token must not count as
+// missing: an upstream may accept it, so a client could use one to avoid its key.
 //
 // The signature is not verified, so a client can put anything into a claim. A key from a claim only distinguishes
 // honest callers. The upstream must reject forged tokens; otherwise callers can get a fresh key by changing the claim.

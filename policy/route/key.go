@@ -37,7 +37,7 @@ type Part struct {
 	From Source
 	// Name is the name of the segment, header, cookie or field. For a const, it is the text.
 	Name string
-	// Claim is the claim to read from the token in the header Name.
+	// Claim is the claim to read from the token in the header called Name.
 	Claim string
 	// V6Prefix is the prefix length of the IPv6 networks that count as one client.
 	V6Prefix int
@@ -55,8 +55,9 @@ func (p *Part) String() string {
 	}
 }
 
-// value returns the part's value, or "" if the request has none. readable is false if the request has, or may have, a
-// value that cannot be read. If several headers, cookies or fields have the name, value uses the first.
+// value returns the part's value, or "" if the request has none. readable is false if the request contains, or may
+// contain, a value that cannot be read. If there are several headers, cookies or fields with the same name, value uses
+// the first.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
@@ -80,7 +81,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	}
 }
 
-// network returns the address itself for IPv4, or its network for IPv6.
+// network returns an IPv4 address itself, or the network of an IPv6 address.
 func (p *Part) network(address netip.Addr) string {
 	if !address.Is6() {
 		if address.IsValid() {
@@ -95,8 +96,8 @@ func (p *Part) network(address netip.Addr) string {
 	return network.String()
 }
 
-// items returns the charges of a request. lack is nil if the request has all parts of all keys. Otherwise it names a
-// missing part: an unreadable part if there is one, or else the first missing one.
+// items returns the charges of a request. If a part of a key is unreadable or missing, lack names it: an unreadable
+// part if there is one, or else the first missing one. Otherwise lack is nil.
 func (r *Route) items(v *view) (items []Item, lack *httplimit.NoKeyError) {
 	items = make([]Item, len(r.Charges))
 	for i := range r.Charges {
@@ -138,10 +139,10 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 // shortened is the prefix of the hashes that replace keys that are too long.
 const shortened = "sha256:"
 
-// join joins the parts into one key. Different parts make different keys.
+// join joins the parts into one key. Different parts result in different keys.
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
-// Shortened returns the key, or its SHA-256 if the key is longer than a store accepts.
+// Shortened returns the key, or its SHA-256 hash if the key is longer than a store accepts.
 func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes {
 		return key

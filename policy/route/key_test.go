@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLongKeysAreHashed checks that a key that is too long for a store is replaced by its hash, and that different
-// parts still produce different keys.
+// TestLongKeysAreHashed checks that a key that is too long for a store is replaced by its hash, and that keys with
+// different parts have different hashes.
 func TestLongKeysAreHashed(t *testing.T) {
 	long := strings.Repeat("x", engine.MaxKeyBytes)
 	if got := join([]string{long}); got != long {

@@ -53,7 +53,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	}
 }
 
-// The error names the first missing part and has the route's own status.
+// The error names the first missing part and contains the route's own status.
 func TestTheMissingPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
@@ -64,8 +64,7 @@ func TestTheMissingPartIsNamed(t *testing.T) {
 	}
 }
 
-// Check returns an error for text that is not a host or could be two hosts, and for queries that net/url does not
-// parse.
+// Check returns an error for text that is not a host or could be two hosts, and for queries that net/url rejects.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,

@@ -80,7 +80,7 @@ func decode(segment string) string {
 
 var encoder = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// encode encodes a decoded segment in such a way that different segments remain different.
+// encode encodes a decoded segment so that different segments remain different.
 func encode(segment string) string {
 	if !strings.ContainsAny(segment, "%/") {
 		return segment
@@ -88,7 +88,7 @@ func encode(segment string) string {
 	return encoder.Replace(segment)
 }
 
-// Path is the path pattern of a route, such as /v1/users/{id}/**. The zero value matches any path.
+// Path is a route's path pattern, such as /v1/users/{id}/**. The zero value matches any path.
 type Path struct {
 	text     string
 	segments []segment
@@ -97,7 +97,7 @@ type Path struct {
 
 // segment is one segment of a pattern.
 type segment struct {
-	literal string // in normal form; "" for any segment
+	literal string // in normal form; "" matches any segment
 	name    string // the name in {name}
 }
 
@@ -150,7 +150,7 @@ func parseSegment(part string) (s segment, ok bool) {
 // String returns the pattern as written, or "" for any path.
 func (p *Path) String() string { return p.text }
 
-// Has reports whether the pattern has a segment {name}.
+// Has reports whether the pattern contains a segment {name}.
 func (p *Path) Has(name string) bool { return name != "" && p.place(name) >= 0 }
 
 // Names returns the names of the named segments, in order.

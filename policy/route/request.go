@@ -12,14 +12,14 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Request has the properties of an HTTP request that routes match.
+// Request holds the properties of an HTTP request that routes match.
 type Request struct {
 	Method string
 	// Host is the host of the request, with or without a port.
 	Host string
 	// Path is the path as sent, percent-encoded. Query is the text after the question mark.
 	Path, Query string
-	// Header has the header fields under their canonical names, such as X-User.
+	// Header holds the header fields under their canonical names, such as X-User.
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
@@ -41,13 +41,13 @@ func FromHTTP(r *http.Request) (Request, error) {
 	return request, request.Check()
 }
 
-// maxFields is the maximum number of query fields. net/url reads no more than that.
+// maxFields is the maximum number of query fields, the same as in net/url.
 const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
-// upstream may find a different path in it than the routes do. OPTIONS * and the empty path of http://h are accepted.
-// Check also rejects a host that is neither a name nor an address with at most one port (known bug 67), and a query
-// with more than 10 000 fields.
+// upstream may read a different path from it than the routes do. OPTIONS * and the empty path of http://h are accepted.
+// Check also rejects a host that is neither a name nor an address with at most one port (regression: bug 67), and a
+// query with more than 10 000 fields.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -62,7 +62,7 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// view is a request in normal form. Properties that few routes use are computed on demand.
+// view is a request in normal form. Properties used by few routes are computed on demand.
 type view struct {
 	*Request
 	table  *Table
@@ -71,7 +71,7 @@ type view struct {
 	path   string
 
 	query     url.Values
-	malformed error // the error in the query
+	malformed error // the error from parsing the query
 	client    netip.Addr
 	queried   bool
 	located   bool
@@ -100,8 +100,8 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie with this name. readable is false if net/http cannot read a cookie with this name,
-// for example because it contains a quote or is one of 3001 cookies.
+// cookie returns the first cookie with the given name. readable is false if net/http cannot read such a cookie, for
+// example because it contains a quote or is one of 3001 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
 	if err == nil {
@@ -117,7 +117,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	return "", true
 }
 
-// upper returns the method in upper case. Nearly all methods already are.
+// upper returns the method in upper case, without allocating if it already is, as nearly always.
 func upper(method string) string {
 	for i := range len(method) {
 		if c := method[i]; 'a' <= c && c <= 'z' {

@@ -12,14 +12,14 @@ import (
 
 // Route maps matching requests to policies.
 type Route struct {
-	// Match has the conditions on a request. All must be met.
+	// Match holds the conditions on a request. All must be met.
 	Match Conditions
 	// Charges are the charges of each request, all or nothing.
 	Charges []Charge
-	// Skip makes the search continue with the next route if a part of a key is empty. By default such a request is
-	// denied.
+	// Skip makes the search continue with the next route if a part of a key is empty. By default, a request without a
+	// key is denied.
 	Skip bool
-	// EmptyKeyStatus is the response status for a request that lacks a part of a key. 0 means 400.
+	// EmptyKeyStatus is the response status for a request that lacks a part of a key. If it is 0, the status is 400.
 	EmptyKeyStatus int
 	// Upstream is the server that a gateway sends the requests to. If it is nil, the gateway uses its own upstream.
 	Upstream *Upstream
@@ -38,7 +38,7 @@ type Conditions struct {
 	Methods []string
 	// Headers and Query require that a header or query field has a matching value.
 	Headers, Query []Value
-	// Clients are networks. At least one must contain the client.
+	// Clients are networks. At least one of them must contain the client's address.
 	Clients []netip.Prefix
 	When    *When
 }
@@ -58,7 +58,7 @@ func HeaderValue(name, pattern string) (Value, error) {
 	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
 }
 
-// QueryValue returns the same kind of condition on a query field.
+// QueryValue returns the condition that a query field matches the pattern, as in [HeaderValue].
 func QueryValue(name, pattern string) Value { return Value{name: name, pattern: glob.New(pattern)} }
 
 func (v *Value) matches(values []string) bool { return slices.ContainsFunc(values, v.pattern.Match) }

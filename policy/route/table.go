@@ -9,8 +9,8 @@ import (
 // Table finds the first route that matches a request. It is immutable and safe for concurrent use.
 //
 // A search walks the host and the path of the request, and looks up its headers, query fields and client. Its cost
-// does not grow with the total number of routes, only with the number of routes that match the request's host and path
-// and an exact header, field or client.
+// grows only with the number of routes that match the request's host, path and an exact header, field or client, not
+// with the total number of routes.
 type Table struct {
 	routes  []Route
 	proxies Proxies
@@ -90,7 +90,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	}
 }
 
-// next removes the lowest index from the lists and returns it, or returns -1 if they are empty.
+// next removes the lowest index from the lists and returns it. It returns -1 if they are empty.
 func next(lists [][]int) int {
 	least := -1
 	for i := range lists {
@@ -106,8 +106,8 @@ func next(lists [][]int) int {
 	return place
 }
 
-// match returns the match with a route whose conditions are met. ok is false if the route is skipped. A route is not
-// skipped because of an unreadable part, because clients could use that to avoid the route.
+// match returns the match with a route whose conditions are met. ok is false if the route is skipped. An unreadable
+// part does not skip the route, because clients could send one to avoid it.
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// must returns value, or panics if a string in a test is invalid.
+// must returns value. It panics if err is not nil, which means that a string in a test is invalid.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -113,7 +113,7 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 	}
 }
 
-// A route is tried only once, however often the request repeats the indexed header or field (known bug 69).
+// A route is tried only once, however often the request repeats the indexed header or field (regression: bug 69).
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // every evaluation fails
 	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}
@@ -133,7 +133,7 @@ func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkFind shows that a search among ten thousand routes costs as much as among ten, whatever condition
+// BenchmarkFind shows that a search among ten thousand routes takes as long as a search among ten, whatever condition
 // distinguishes them.
 func BenchmarkFind(b *testing.B) {
 	forms := []struct {

@@ -2,7 +2,7 @@ package route
 
 import "strings"
 
-// hosts has the routes, indexed by host.
+// hosts holds the routes, indexed by host.
 type hosts struct {
 	exact map[string]*trie
 	below map[string]*trie // by parent domain
@@ -54,7 +54,7 @@ func (h *hosts) find(host string, visit func(*trie)) {
 	}
 }
 
-// trie has the routes of one host, indexed by path segment.
+// trie holds the routes of one host, indexed by path segment.
 type trie struct {
 	literal map[string]*trie
 	other   *trie  // any segment

@@ -13,18 +13,18 @@ import (
 type Upstream struct {
 	// Name is the upstream's name in the file.
 	Name string
-	// URL has a scheme (http or https), a host and optionally a path. Request paths are appended to that path.
+	// URL consists of a scheme (http or https), a host and optionally a path. Request paths are appended to that path.
 	URL *url.URL
-	// ClearHTTP2 uses HTTP/2 in clear text without an upgrade from HTTP/1.1. The scheme in the file is h2c://.
+	// ClearHTTP2 is true for HTTP/2 in clear text without an upgrade from HTTP/1.1. The scheme in the file is h2c://.
 	ClearHTTP2 bool
-	// InFlight bounds the gateway's concurrent requests to the upstream. nil means no bound.
+	// InFlight bounds the gateway's concurrent requests to the upstream. If it is nil, there is no bound.
 	InFlight *adaptive.Config
 }
 
 const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
-// ParseUpstream parses an upstream's URL. Its errors name the field url. A user and a password are rejected, because
-// they would not be sent.
+// ParseUpstream parses an upstream's URL. Its errors name the field url. It rejects a URL with a user and password,
+// because they would not be sent.
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {

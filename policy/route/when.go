@@ -53,9 +53,9 @@ var environment = func() func() (*cel.Env, error) {
 	return func() (*cel.Env, error) { return env, err }
 }()
 
-// CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a
-// request with 64 headers and strings of 4096 bytes. For a larger request, the evaluation can reach that bound. It
-// then ends with an error.
+// CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a request
+// with 64 headers and strings of 4096 bytes. For a larger request, the evaluation can reach that bound, which ends it
+// with an error.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {
@@ -92,7 +92,7 @@ func firstIssue(issues *cel.Issues) string {
 	return fmt.Sprintf("column %d: %s", first.Location.Column()+1, message)
 }
 
-// estimator estimates the size of the parts of a request.
+// estimator estimates the sizes of a request's parts.
 type estimator struct{}
 
 // EstimateSize returns the size of a string, or the number of fields of a map.
@@ -115,8 +115,8 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// Errors returns how many evaluations have failed, because of a missing header or too high a cost. A failed condition
-// counts as not met.
+// Errors returns how many evaluations have failed, because a header was missing or the cost was too high. A failed
+// condition counts as not met.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.
@@ -157,7 +157,7 @@ func (v *view) clientText() string {
 	return ""
 }
 
-// firsts returns the first value of each field.
+// firsts returns the first value of each header or query field.
 func firsts(from map[string][]string, lower bool) map[string]string {
 	fields := make(map[string]string, len(from))
 	for name, values := range from {

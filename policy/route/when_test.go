@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted checks that a condition with an error is not met and is counted. The errors are a missing
-// header and too high a cost.
+// TestWhenErrorsAreCounted checks that a condition counts as not met, and its error is counted, if a header is missing
+// or the cost is too high.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

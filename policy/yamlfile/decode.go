@@ -9,14 +9,14 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Decoder decodes the values of a file into structs by their yaml tags. It reports every unknown field, duplicate
-// field and value of the wrong type, and decodes the rest.
+// Decoder decodes a file's values into structs by their yaml tags. It reports every unknown field, duplicate field and
+// value of the wrong type, and decodes the rest.
 type Decoder struct {
 	// Report is called for each error. The message begins with the path of the field.
 	Report func(at Place, message string)
 	// Pause is called for each struct.
 	Pause Pauser
-	// Hints are added to the errors for unknown top-level fields, by name.
+	// Hints maps the names of unknown top-level fields to hints that are added to their errors.
 	Hints map[string]string
 }
 
@@ -42,7 +42,8 @@ const (
 	fieldsAccepted = "a group of fields"
 )
 
-// listLike describes a list of values of a type, with an example: the text of n in a list, or the first field.
+// listLike describes a list of values of type t, with an example: the text of n as an item, or an item with the first
+// field of t.
 func listLike(n *Node, t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -57,7 +58,7 @@ func listLike(n *Node, t reflect.Type) string {
 	}
 }
 
-// fieldsLike describes a group of fields, with the name of one as an example.
+// fieldsLike describes a group of fields, with one field as an example.
 func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
 
 // Mismatch reports a value of the wrong type.
@@ -87,8 +88,8 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode sets the value that to points to. It returns false if it reported an error. A field without a value stays
-// unset. A field of type *Node is set to the node itself.
+// Decode stores the node's value in the variable that to points to. It returns false if it reported an error. A field
+// without a value stays unset. A field of type *Node is set to the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
 }
@@ -180,7 +181,7 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	pairs, ok := d.once(n, path)
 	for _, p := range pairs {
 		if len(path) == 0 && strings.HasPrefix(p.Key.Text, "x-") {
-			continue // it only holds anchors
+			continue // the field only defines anchors
 		}
 		index, known := fields.index[p.Key.Text]
 		if !known {
@@ -196,7 +197,8 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// DidYouMeanField returns a hint if the node is text that is the name of a field, written without a value.
+// DidYouMeanField returns a hint if the node is text that equals the name of a field of t, as if the field were written
+// without a value.
 func DidYouMeanField(n *Node, t reflect.Type) string {
 	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
 		return ""

@@ -14,7 +14,7 @@ type Error struct {
 	Line, Column int
 	// Message describes the mistake and the accepted values.
 	Message string
-	// Excerpt shows the lines around the position, with a marker, or is "".
+	// Excerpt shows the lines around the position, with a marker. It can be "".
 	Excerpt string
 
 	placed bool // whether Line and Column are a position in the file
@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ErrorAt returns an error at a place, or at the first character if the place is unknown.
+// ErrorAt returns an error at a place. If the place is unknown, it is the first character.
 func ErrorAt(name string, at Place, message string) *Error {
 	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
 }
@@ -53,14 +53,14 @@ func (e Errors) Unwrap() []error {
 
 const maxErrors = 100
 
-// Add appends an error. It drops the error if there are already far more than will be shown.
+// Add appends an error. If there are already far more errors than will be shown, it drops the error.
 func (e *Errors) Add(err *Error) {
 	if len(*e) < 100*maxErrors {
 		*e = append(*e, err)
 	}
 }
 
-// Sorted returns the first errors by position, with excerpts of the file, or nil if there are no errors.
+// Sorted returns the first errors by position, with excerpts from the file. It returns nil if there are no errors.
 func (e Errors) Sorted(data []byte) error {
 	if len(e) == 0 {
 		return nil
@@ -84,8 +84,8 @@ const (
 	excerptWidth = 120
 )
 
-// excerpt shows the lines around a position, with a marker under it. A long line is cut to the part around the
-// position.
+// excerpt shows the lines around a position, with a marker under it. Only the part of a long line around the position
+// is shown.
 func excerpt(lines []string, line, column int) string {
 	var b strings.Builder
 	for n := max(line-excerptLines, 1); n <= min(line+excerptLines, len(lines)); n++ {

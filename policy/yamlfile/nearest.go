@@ -19,9 +19,9 @@ func DidYouMean(given string, names []string) string {
 
 // nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
 // two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
-// similar names, the alphabetically first is returned. A name does not count as similar if more than a third of its
-// letters, or more than two, would have to change, or if given has only one or two letters. If no name is similar, but
-// exactly one begins with given, nearest returns that name. Otherwise it returns "".
+// similar names, nearest returns the alphabetically first. A name does not count as similar if more than a third of its
+// letters, or more than two, would have to change, or if the given text has only one or two letters. If no name is
+// similar, but exactly one begins with the given text, nearest returns that name. Otherwise it returns "".
 func nearest(given string, names []string) string {
 	if len(given) < 3 || len(given) > maxGuess {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Node is a value of the file, with aliases and merge keys resolved. An alias shares the node of its anchor, so an
-// error in the value has the position where the value is written.
+// Node is a value of the file, with aliases and merge keys resolved. An alias shares its anchor's node, so an error in
+// the value is reported where the value is written.
 type Node struct {
 	Kind  Kind
 	At    Place
@@ -24,7 +24,7 @@ type Node struct {
 // Pair is a field of a mapping.
 type Pair struct{ Key, Value *Node }
 
-// Place is a line and a column, both from 1. The zero Place is unknown.
+// Place is a line and a column, both counted from 1. The zero Place means that the position is unknown.
 type Place struct{ Line, Column int }
 
 // Kind is the type of a value, as in YAML 1.2.
@@ -35,7 +35,7 @@ const (
 	Null Kind = iota
 	Text
 	Integer // decimal, 0x… or 0o…
-	Float   // any other number, and integers that 64 bits cannot hold
+	Float   // any other number, and integers that do not fit in 64 bits
 	Truth
 	Mapping
 	List
@@ -67,7 +67,7 @@ func (n *Node) Value(key string) *Node {
 	return nil
 }
 
-// Find follows a path of keys and indexes, and returns the last known place on it.
+// Find follows a path of keys and indexes as far as possible, and returns the place of the last node that it finds.
 func (n *Node) Find(path ...string) Place {
 	last := n.At
 	for _, step := range path {

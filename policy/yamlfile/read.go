@@ -1,5 +1,5 @@
-// Package yamlfile reads operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles
-// only YAML, and is independent of the field names. Each error has a line and a column.
+// Package yamlfile reads operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles only
+// YAML and does not know the files' fields. Each error has a line and a column.
 //
 //	read.go     a text → documents
 //	resolve.go  the library's tree → nodes, within bounds, with aliases and merge keys replaced
@@ -33,14 +33,14 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // Pauser is called every few values during long work, and may yield. It can be nil.
 type Pauser func()
 
-// Pause calls the function.
+// Pause calls the function if it is not nil.
 func (p Pauser) Pause() {
 	if p != nil {
 		p()
 	}
 }
 
-// Read reads the documents of a file. A document without a value is [Null]. name is used in error messages.
+// Read reads a file's documents. A document without a value is [Null]. Error messages name the file as name.
 func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Errors) {
 	// A panic in the YAML library must not end a server.
 	defer func() {
@@ -74,8 +74,8 @@ func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Error
 	return documents, r.errs
 }
 
-// checkText returns an error for a file that is too long, is not UTF-8, or ends a document before any begins, which
-// the library would ignore.
+// checkText returns an error for a file that is too long, is not UTF-8, or begins with the end of a document, which the
+// library would ignore.
 func checkText(name string, data []byte) *Error {
 	if len(data) > MaxBytes {
 		return ErrorAt(name, Place{}, "file is larger than 16 MiB")
@@ -98,7 +98,8 @@ func checkText(name string, data []byte) *Error {
 	return nil
 }
 
-// beginning returns the line of a "..." that comes first in the file, apart from comments, or 0.
+// beginning returns the line of a "..." that comes first in the file, apart from comments. It returns 0 if there is
+// none.
 func beginning(data []byte) (line int) {
 	for text := range bytes.Lines(data) {
 		line++

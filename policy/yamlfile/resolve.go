@@ -11,8 +11,8 @@ import (
 
 // Bounds on the number and the nesting of a file's values.
 const (
-	// maxNodes bounds the number of values in a file, including those repeated by aliases. Without it, ten aliases of
-	// ten aliases of ten … would exhaust the memory.
+	// maxNodes bounds the number of values in a file, including repetitions by aliases. Without this bound, ten aliases
+	// of ten aliases of ten … would exhaust the memory.
 	maxNodes = 4 << 20
 	// maxNesting is the maximum nesting depth, including aliases.
 	maxNesting = 100
@@ -126,7 +126,7 @@ func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	}
 }
 
-// contains adds a child's size and height to n.
+// contains adjusts the size and height of n for a child.
 func (n *Node) contains(value *Node) {
 	n.size += value.size
 	n.height = max(n.height, value.height+1)
@@ -188,7 +188,7 @@ func (r *resolver) sources(key Place, value *Node) []*Node {
 	return sources
 }
 
-// merge adds those fields of the sources that the mapping does not have.
+// merge adds the sources' fields that the mapping lacks.
 func (n *Node) merge(sources []*Node) {
 	if len(sources) == 0 {
 		return

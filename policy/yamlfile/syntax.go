@@ -41,7 +41,7 @@ func fromYAML(name string, data []byte, err error) *Error {
 	return ErrorAt(name, at, message)
 }
 
-// anchors returns the substrings that look like anchor names.
+// anchors returns the substrings of a file that look like anchor names.
 func anchors(data []byte) (names []string) {
 	for _, found := range anchorNames.FindAllSubmatch(data, maxErrors) {
 		names = append(names, string(found[1]))

@@ -19,7 +19,7 @@ func (p *Pattern) String() string { return p.text }
 // Exact reports whether the pattern has no star and so matches exactly one string.
 func (p *Pattern) Exact() bool { return len(p.parts) == 1 }
 
-// Match reports whether the text consists of the parts in order, with any bytes between them.
+// Match reports whether the text matches the pattern: it consists of the parts in order, with any bytes between them.
 func (p *Pattern) Match(text string) bool {
 	if p.Exact() {
 		return text == p.text
@@ -39,7 +39,8 @@ func (p *Pattern) Match(text string) bool {
 	return true
 }
 
-// ends returns the strings before the first star and after the last one. Without a star, first is the whole pattern.
+// ends returns the strings before the first star and after the last one. If there is no star, first is the whole
+// pattern.
 func (p *Pattern) ends() (first, last string) {
 	if p.Exact() {
 		return p.text, ""

@@ -8,8 +8,8 @@ import (
 // Set finds the longest pattern that matches a string. If two patterns have the same length, the one added first wins.
 // The zero value is an empty set. A set must not change after its first search.
 //
-// A search does not try each pattern. Patterns are indexed in a map by the strings at both ends and the longest string
-// between two stars. A search looks up the substrings of those lengths, so its cost grows with the number of different
+// A search does not try each pattern. A map indexes the patterns by the strings at both ends and the longest string
+// between two stars. A search looks up substrings of the same lengths, so its cost grows with the number of different
 // lengths, not with the number of patterns. Patterns with the same three strings are tried in turn.
 type Set[T any] struct {
 	entries []entry[T] // in the order of Add
