@@ -6,14 +6,15 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// apacheParts are the Apache directives without an argument that are parsed. Other directives are skipped.
+// apacheParts maps the Apache directives without an argument to the parts that they contain. Other directives are
+// skipped.
 var apacheParts = map[byte]part{
 	'h': partClient, 'a': partClient, 't': partTime, 'r': partRequest, 'm': partMethod,
 	'U': partPath, 'q': partQueryMark, 'v': partHost, 'V': partHost, 's': partStatus,
 }
 
-// parseApache parses an Apache LogFormat: text with %directives. Quotes are not escaped here; Apache's configuration
-// escapes them as \".
+// parseApache parses an Apache LogFormat: text with %directives. Quotes are not escaped here, although Apache's
+// configuration escapes them as \".
 func parseApache(format string) (*template, error) {
 	t := &template{}
 	for format != "" {
@@ -42,7 +43,7 @@ func parseApache(format string) (*template, error) {
 	return t, t.finish()
 }
 
-// apacheDirective parses the text after a percent sign: conditions and < or >, an argument in braces, and a letter.
+// apacheDirective parses the text after a percent sign: conditions, < or >, an argument in braces, and a letter.
 func apacheDirective(text string) (v variable, rest string, err error) {
 	wrong := format.Invalid("format", format.Quote("%"+text), "a directive such as %h, %>s or %{User-Agent}i")
 	rest = strings.TrimLeft(text, "!<>,0123456789")

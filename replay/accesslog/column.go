@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// column is a JSON field or a CSV column, with the part of the request that it contains.
+// column maps a JSON field or a CSV column to a part of the request.
 type column struct {
 	variable
 
@@ -20,14 +20,14 @@ type column struct {
 	place int    // index in CSV
 
 	named bool // set with --field
-	seen  bool // in JSON: whether any line had it
+	seen  bool // in JSON: whether any line contained it
 }
 
 // columnParts are the fields that --field accepts, in reading order: a request line is read before the separate parts.
 var columnParts = []struct {
 	name string
 	part part
-	// also has the names to look for if --field does not set the field.
+	// also lists the names to look for if --field does not set the field.
 	also []string
 }{
 	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
@@ -83,19 +83,19 @@ func parseFields(texts []string) (all []column, err error) {
 	return all, nil
 }
 
-// columns reads the columns in a line.
+// columns reads the columns of a line.
 type columns struct {
 	template // only for its setters
 
 	all []column
-	// any looks up a header that has no column, or is nil.
+	// any looks up a header that has no column. It can be nil.
 	any func(line, name string) string
-	// others are the headers to look up with the function any.
+	// others are the headers that the function any looks up.
 	others []string
 }
 
-// choose sets the columns. Fields set by --field are taken from there. For every other field, choose takes the first
-// known name that the log has. has reports whether the log has a name.
+// choose sets the columns. A field set by --field uses the name given there. For every other field, choose takes the
+// first known name that occurs in the log, as reported by the function has.
 func (c *columns) choose(named []column, has func(name string) bool) error {
 	c.all = slices.Clone(named)
 	for _, known := range columnParts {

@@ -15,7 +15,7 @@ type reader interface {
 	want(headers, cookies map[string]bool)
 }
 
-// The named format strings. Lines may have extra fields at the end.
+// formats are the named format strings. Lines may contain extra fields at the end.
 var formats = []struct{ name, about, text string }{
 	{traefikFormat, "Traefik's common log", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $count "$router" "$service" ${duration}ms`},
 	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
@@ -27,8 +27,8 @@ var formats = []struct{ name, about, text string }{
 	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
 }
 
-// haproxyLog is HAProxy's option httplog. Captured headers are read as part of the queues. The times have no time
-// zone.
+// haproxyLog is the format of HAProxy's option httplog. Captured headers are read as part of the queues. The times lack
+// a time zone.
 const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
 
 // The names of formats that consist of named fields.
@@ -68,7 +68,7 @@ type taken struct {
 
 	about string // human-readable
 	skip  int    // number of lines before the first request
-	empty bool   // the file has no lines and therefore no format
+	empty bool   // the file is empty, so its format is unknown
 }
 
 // choose returns the format of a file: the requested format, or the format that matches most of the first lines. In a
@@ -145,7 +145,7 @@ func jsonAbout(j *jsonLines) string {
 	}
 }
 
-// looksLikeCSV reports whether the first line contains the names of a time and a path.
+// looksLikeCSV reports whether the first line names a column for the time and one for the path.
 func looksLikeCSV(first []string) bool {
 	_, err := newCSV(nil, first[0])
 	return err == nil

@@ -1,4 +1,4 @@
-// Package accesslog reads access logs as requests in order of time.
+// Package accesslog reads access logs and returns their requests in order of time.
 //
 //	request.go   one line of a log as a request
 //	fields.go    the fields of a format, and the fields that a replay needs
@@ -16,5 +16,5 @@
 //	file.go      one file as requests
 //	log.go       several files as one log
 //
-// Lines that are not requests are counted, and the first few are kept for the report. They never stop the reader.
+// Lines that are not requests are counted, and the first few are kept for the report. They never end the reading.
 package accesslog

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Fields describes which fields the lines of a format have. They always have a time and a path.
+// Fields describes which fields the lines of a format contain. They always contain a time and a path.
 type Fields struct {
 	Client, Method, Host, Query, Size bool
-	// AnyHeader is true if each line has all headers of its request.
+	// AnyHeader is true if each line contains all headers of its request.
 	AnyHeader bool
 	// Headers and Cookies are the names of the headers and cookies that the format logs. Header names are canonical.
 	Headers, Cookies map[string]bool
@@ -48,7 +48,7 @@ func (n *Need) String() string {
 	return "the " + string(n.Kind) + " " + n.Name
 }
 
-// has reports whether the lines have a field.
+// has reports whether the lines contain a field.
 func (f *Fields) has(n *Need) bool {
 	switch n.Kind {
 	case Client:
@@ -73,7 +73,7 @@ type MissingError struct {
 	Need   Need
 	File   string
 	Format string
-	// How explains how to log the field, and how to name it in a replay.
+	// How explains how to log the field and how to name it in a replay.
 	How string
 }
 
@@ -112,5 +112,5 @@ func how(n *Need) string {
 	return text
 }
 
-// names returns the names in sorted order.
+// names returns the map's keys in sorted order.
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

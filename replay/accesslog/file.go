@@ -55,7 +55,7 @@ func (f *file) open(stdin io.Reader) error {
 		return err
 	}
 	f.lines.from = text
-	if empty { // like a log that has just been rotated
+	if empty { // such as a log that has just been rotated
 		f.format = taken{reader: new(template), about: "empty", empty: true}
 		return nil
 	}
@@ -91,7 +91,7 @@ func (f *file) run(ctx context.Context) error {
 	}
 }
 
-// readLine reads one line. A line that is not a request is counted as bad.
+// readLine reads one line. It counts a line that is not a request as bad.
 func (f *file) readLine() error {
 	line, tooLong, err := f.lines.next()
 	switch {

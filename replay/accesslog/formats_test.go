@@ -14,7 +14,7 @@ var at = time.Date(2026, time.November, 22, 14, 5, 9, 0, time.UTC).UnixMicro()
 
 var compareAddresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
-// read detects the format of the lines and reads the last one. The request has the headers in want.
+// read detects the format of the lines and reads the last one. It returns the headers in want with the request.
 func read(t *testing.T, o Options, want []Need, lines ...string) (Request, taken) {
 	t.Helper()
 	format, err := o.choose(lines)

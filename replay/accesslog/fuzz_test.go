@@ -74,7 +74,7 @@ func FuzzCombined(f *testing.F) {
 	})
 }
 
-// FuzzStamp checks that each format's times are parsed to the same result as by package time.
+// FuzzStamp checks that the times in each format are parsed to the same result as by package time.
 func FuzzStamp(f *testing.F) {
 	f.Add(int64(1795356309250001), 3600)
 	f.Add(int64(1795356309250001), -34200)
@@ -105,7 +105,7 @@ func FuzzStamp(f *testing.F) {
 	})
 }
 
-// FuzzNumberStamp checks that a number either is parsed as a time in its unit, or is an error.
+// FuzzNumberStamp checks that a number is either parsed as a time in its unit or rejected.
 func FuzzNumberStamp(f *testing.F) {
 	for _, seed := range []string{"1795356309", "1795356309.25", "1795356309250", "1795356309250001", "1795356309250001999", "17953563.", "-1.5"} {
 		f.Add(seed)
@@ -140,7 +140,7 @@ func FuzzCSV(f *testing.F) {
 		if err != nil || !slices.Equal(got, values) {
 			t.Errorf("%q was read as %q, %v", values, got, err)
 		}
-		// Unquoted text is split at its separators, without loss.
+		// Splitting unquoted text at its separators loses nothing.
 		if plain := strings.ReplaceAll(a, `"`, ""); true {
 			got, err := splitCSV(nil, plain, separator)
 			if err != nil || strings.Join(got, string(separator)) != plain {

@@ -44,8 +44,8 @@ func newJSON(named []column, first []string) (*jsonLines, error) {
 	return j, err
 }
 
-// checkNamed returns an error if --field names a time or path field that none of the first lines has, because then no
-// line would be a request. Other fields may first occur later.
+// checkNamed returns an error if --field names a time or path field that is in none of the first lines, because no line
+// would then be a request. Other fields may first occur later.
 func checkNamed(named []column, has func(name string) bool) error {
 	for i := range named {
 		switch c := &named[i]; c.part {
@@ -58,7 +58,7 @@ func checkNamed(named []column, has func(name string) bool) error {
 	return nil
 }
 
-// unseen returns the field that --field names for a need, if no line had it.
+// unseen returns the field that --field names for a need. none is true if the field was in no line.
 func (j *jsonLines) unseen(n *Need) (from string, none bool) {
 	for i := range j.all {
 		if c := &j.all[i]; c.named && c.serves(n) {
@@ -68,14 +68,14 @@ func (j *jsonLines) unseen(n *Need) (from string, none bool) {
 	return "", false
 }
 
-// serves reports whether the column has the field that a replay needs.
+// serves reports whether the column contains the field that a replay needs.
 func (c *column) serves(n *Need) bool {
 	t := template{variables: []variable{c.variable}}
 	f := t.fields()
 	return f.has(n)
 }
 
-// escaped returns a name in the path syntax of package gjson: as nested fields, and as one field.
+// escaped returns a name in the path syntax of package gjson, both as nested fields and as one field.
 func escaped(name string) (path, flat string) {
 	var b strings.Builder
 	for i := range len(name) {

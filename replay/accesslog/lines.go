@@ -47,8 +47,8 @@ func (u unpacker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// members reads a gzip file, which may consist of several members. Any other data after a member is an error of its
-// own, not a truncation.
+// members reads a gzip file, which may consist of several members. It reports any other data after a member as an
+// error, but not as a truncated file.
 type members struct {
 	from *bufio.Reader
 	part *gzip.Reader
@@ -95,7 +95,8 @@ func skipMark(text *bufio.Reader) {
 	}
 }
 
-// plain returns the text of a file. It decompresses the file if the first bytes show that it is compressed.
+// plain returns a reader for a file's text and a function that frees the reader. It decompresses the file if the first
+// bytes show that it is compressed.
 func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	buffered := bufio.NewReaderSize(r, block)
 	head, err := buffered.Peek(4)
@@ -120,8 +121,8 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 }
 
-// firstLines returns up to 100 lines from the start of a file without consuming them. empty reports whether the file
-// has no lines.
+// firstLines returns up to 100 lines from the start of a file without consuming them. empty reports whether the file is
+// empty.
 func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	head, err := r.Peek(MaxLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -175,8 +176,8 @@ func (l *lines) next() (line string, tooLong bool, err error) {
 	}
 }
 
-// fill reads a block, and keeps the unfinished line at its end for the next block. tooLong reports whether a line that
-// is too long has ended.
+// fill reads a block, and keeps the unfinished line at its end for the next block. tooLong is true if the block ends a
+// line that is too long.
 func (l *lines) fill() (tooLong bool, err error) {
 	if l.buffer == nil {
 		l.buffer = make([]byte, block)

@@ -16,10 +16,10 @@ import (
 const (
 	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
-	// batchSize is the number of requests passed on together.
+	// batchSize is the number of requests in one call of the function each.
 	batchSize = 4096
 	// mostReach and leastReach bound the number of lines that are read ahead in each file to find earlier requests.
-	// All files together keep about 2·mostReach requests in memory.
+	// Together, all files keep about 2·mostReach requests in memory.
 	mostReach  = 16 << 10
 	leastReach = 512
 )
@@ -32,7 +32,7 @@ type Options struct {
 	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string
-	// From and Until limit the requests to [From, Until), in µs since 1970. 0 means no limit.
+	// From and Until limit the requests to those in [From, Until), in µs since 1970. 0 means no limit.
 	From, Until int64
 	// KeepBad is the number of bad lines kept for the report.
 	KeepBad int
@@ -42,7 +42,7 @@ type Options struct {
 type BadLine struct {
 	File string `json:"file"`
 	Line int64  `json:"line"`
-	// Reason is why the line is not a request.
+	// Reason explains why the line is not a request.
 	Reason string `json:"reason"`
 }
 
@@ -57,11 +57,10 @@ type Stats struct {
 	// Bad is the number of lines that are not requests. FirstBad are the first such lines in each file.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
-	// Late is the number of requests that came too late in the file to be sorted. They get the time of the request
-	// before them.
+	// Late is the number of requests that came too late in the file to be sorted. Each gets the time of the request
+	// before it.
 	Late int64 `json:"late"`
-	// Spread is true if a file has times only in whole seconds, and its requests were therefore spread evenly over
-	// each second.
+	// Spread is true if a file's times are in whole seconds, so that its requests were spread evenly over each second.
 	Spread bool `json:"spread"`
 	// First and Last are the times of the first and last request, in µs since 1970.
 	First int64 `json:"first_us"`
@@ -121,7 +120,7 @@ func (l *Log) Formats() (texts []string) {
 // Name returns the name of the file with index place.
 func (l *Log) Name(place int) string { return l.files[place].name }
 
-// Want adds fields that a replay needs. It returns a [*MissingError] if a file does not have one of them.
+// Want adds fields that a replay needs. It returns a [*MissingError] if a file lacks one of them.
 func (l *Log) Want(needs []Need) error {
 	headers, cookies := map[string]bool{}, map[string]bool{}
 	l.needs = needs
@@ -139,7 +138,7 @@ func (l *Log) Want(needs []Need) error {
 		}
 		switch n.Kind {
 		case Client:
-			// With these headers, a log identifies the client of a trusted proxy in the same way as the server does.
+			// These headers identify the client of a trusted proxy, as in the server.
 			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
 		case Head:
 			headers[canonical(n.Name)] = true
@@ -161,9 +160,9 @@ func (l *Log) Progress() (read, size int64) { return l.read.Load(), max(l.size, 
 // Stats returns the counts. They are complete after Run.
 func (l *Log) Stats() Stats { return l.stats }
 
-// Run calls each with batches of requests in order of time. Requests with the same time are in the order of files and
-// lines. each may keep the slice. Run returns the first error returned by each, the error for a file that cannot be
-// read, or an error if the log has no requests.
+// Run passes batches of requests in order of time to the function each, which may keep them. Requests with the same
+// time are in the order of files and lines. Run returns the first error from the function, the error for a file that
+// cannot be read, or an error if the log contains no requests.
 func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -229,7 +228,7 @@ func (l *Log) unseenFor(n *Need) (field string) {
 	return field
 }
 
-// noRequest returns the error for a log without requests, which describes the lines that the log does have.
+// noRequest returns the error for a log without requests. The error describes the lines that were read.
 func (s *Stats) noRequest() error {
 	switch {
 	case s.Lines == 0:
@@ -259,7 +258,7 @@ func (s *Stats) add(f *Stats, keep int) {
 	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), keep)]
 }
 
-// merge passes on the requests of all files in order.
+// merge passes the requests from all files to the function each, in order of time.
 func (l *Log) merge(each func(batch []Request) error) error {
 	heads := make([][]Request, len(l.files))
 	for i, f := range l.files {
@@ -293,7 +292,8 @@ func (l *Log) merge(each func(batch []Request) error) error {
 	}
 }
 
-// earliest returns the file with the earliest request and the file with the next one, or -1.
+// earliest returns the indexes of the file with the earliest request and of the file with the next one. An index is -1
+// if there is no such file.
 func (*Log) earliest(heads [][]Request) (first, second int) {
 	first, second = -1, -1
 	for i := range heads {

@@ -44,7 +44,7 @@ func written(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// all returns the requests of a log in the order that Run passes them on.
+// all returns a log's requests in the order of Run.
 func all(t *testing.T, l *Log) (requests []Request) {
 	t.Helper()
 	err := l.Run(t.Context(), func(batch []Request) error {
@@ -357,7 +357,7 @@ func TestNamedFieldsThatNoLineHasAreErrors(t *testing.T) {
 		{"client=nope", user, []string{with}, "route 1 needs the header X-User, which"},
 		{"status=nope", client, []string{`{"ts":1795356309,"uri":"/","ip":"203.0.113.7"}`}, ""},
 		{"client=who", client, []string{without + "\n" + with}, ""},
-		{"client=who", client, []string{without, with, ""}, ""}, // another file has it
+		{"client=who", client, []string{without, with, ""}, ""}, // another file contains the field
 		{"header.X-User=user", user, []string{without + "\n" + with}, ""},
 	} {
 		var files []string

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// nginxParts are the nginx variables that are parsed. Other variables are skipped.
+// nginxParts maps nginx variables to the parts that they contain. Other variables are skipped.
 var nginxParts = map[string]part{
 	"remote_addr": partClient, "time_local": partTime, "time_iso8601": partTime, "msec": partTime,
 	"request": partRequest, "request_method": partMethod, "request_uri": partTarget,

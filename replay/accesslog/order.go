@@ -9,13 +9,13 @@ import (
 // the others are spread separately, starting at the time of the last spread line.
 const maxSecond = 1 << 18
 
-// order sorts the requests of one file by time. A server logs a request when its response ends, so lines that have the
-// request's start time are out of order.
+// order sorts one file's requests by time. A server logs a request when its response ends, so lines that contain the
+// start time are out of order.
 type order struct {
 	reach   int // number of lines to read ahead for earlier requests
 	pending []Request
 	reached int64 // all requests before this time were returned
-	// whole is true if the file has times only in whole seconds, judged by its first lines.
+	// whole is true if the file's times are in whole seconds, judging by its first lines.
 	whole, judged bool
 	late          int64
 }
@@ -32,7 +32,7 @@ func (o *order) add(q *Request) {
 // full reports whether take can return requests although the file has not ended.
 func (o *order) full() bool { return len(o.pending) >= 2*o.reach }
 
-// take appends, in order, the requests that no later line can precede. At the end of the file it appends all.
+// take appends, in order of time, the requests that no later line can precede. At the end of the file it appends all.
 func (o *order) take(out []Request, ended bool) []Request {
 	if !o.judged {
 		o.judged = true
@@ -41,7 +41,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	sortByTime(o.pending)
 	n := len(o.pending)
 	if !ended && n > 0 {
-		// The second at the cut may continue in further lines.
+		// Later lines may belong to the same second as the cut.
 		cut := o.pending[n/2].Time / second * second
 		n, _ = slices.BinarySearchFunc(o.pending, cut, func(q Request, at int64) int { return cmp.Compare(q.Time, at) })
 		if n == 0 { // all are in the same second
@@ -64,7 +64,7 @@ func (o *order) take(out []Request, ended bool) []Request {
 	return out
 }
 
-// spread spreads the requests with the same whole second evenly over it, in their order.
+// spread distributes the requests within each whole second evenly over that second, in their order.
 func spread(all []Request) {
 	for from := 0; from < len(all); {
 		at := all[from].Time

@@ -15,19 +15,19 @@ import (
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64
-	// Client is the peer recorded in the log, or the zero Addr.
+	// Client is the peer recorded in the log, or the zero Addr if there is none.
 	Client netip.Addr
 	Method string
-	// Host is "" if the log does not have the host. Path is the path as sent, and Query the part after the question
+	// Host is "" if the log does not contain it. Path is the path as sent, and Query is the text after the question
 	// mark.
 	Host, Path, Query string
 	// Agent is the header User-Agent.
 	Agent string
-	// Status is the response's status, or 0 if the log does not have it.
+	// Status is the response's status, or 0 if the log does not contain it.
 	Status int
-	// Size is the length of the request's body, or -1 if the log does not have it.
+	// Size is the length of the request's body in bytes, or -1 if the log does not contain it.
 	Size int64
-	// Headers are those headers in the line that were requested with [Log.Want].
+	// Headers are the line's headers that were requested with [Log.Want].
 	Headers []Header
 	// File is the index of the request's file, and Line the number of its line in that file, starting at 1.
 	File int
@@ -37,7 +37,7 @@ type Request struct {
 // Header is a header of a request, with its canonical name.
 type Header struct{ Name, Value string }
 
-// Route sets r to the request's properties that a route can match. It reuses r's header.
+// Route sets r to the properties of the request that a route can match. It reuses r's header map.
 func (q *Request) Route(r *route.Request) {
 	header := r.Header
 	if len(q.Headers) == 0 {
@@ -74,7 +74,7 @@ func (q *Request) setTarget(target string) error {
 	return nil
 }
 
-// setRequestLine parses a request line: method, target and protocol. HTTP/0.9 has no protocol.
+// setRequestLine parses a request line: method, target and protocol. In HTTP/0.9 there is no protocol.
 func (q *Request) setRequestLine(text string) error {
 	method, rest, ok := strings.Cut(text, " ")
 	if !ok || !route.IsToken(method) {

@@ -11,7 +11,7 @@ const second = int64(time.Second / time.Microsecond)
 
 const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
 
-// latest bounds the accepted times: 1970 to 2255, which fit into 64-bit nanoseconds.
+// latest is the latest accepted time, in the year 2255. Times from 1970 until then fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
 
 // stamper parses times. It caches the last one, because consecutive lines often have the same time.
@@ -149,7 +149,7 @@ func fraction(t string) (micro int64, ok bool) {
 	return micro, onlyDigits(t)
 }
 
-// offset parses a time zone and returns seconds: Z, +0100, +01:00, +01, or nothing.
+// offset parses a time zone (Z, +0100, +01:00, +01, or nothing) and returns its offset in seconds.
 func offset(t string) (seconds int64, ok bool) {
 	if t == "" || t == "Z" || t == "UTC" {
 		return 0, true
@@ -173,7 +173,7 @@ func offset(t string) (seconds int64, ok bool) {
 	return sign * (n/100*3600 + n%100*60), ok && len(t) == 4 && n <= 1500 && n%100 < 60
 }
 
-// instant returns the time with these parts. clock has the form 14:05:09. Days that are not in the calendar are an
+// instant returns the time for a date and a clock time such as 14:05:09. Days that are not in the calendar are an
 // error. A leap second counts as the second after it.
 func instant(year string, month int64, day, clock string, zone int64) (micro int64, ok bool) {
 	y, ok1 := digits(year)

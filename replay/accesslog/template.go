@@ -49,7 +49,7 @@ type template struct {
 	stamps stamper
 }
 
-// addVariable appends a variable and checks that the end of its value can be found.
+// addVariable appends a variable. It returns an error if the end of the previous variable's value could not be found.
 func (t *template) addVariable(v variable) error {
 	if n := len(t.variables); n > 0 && t.variables[n-1].until == "" {
 		return format.Invalid("format", format.Quote("two variables without a text between them"), "a text, such as a blank, between variables")
@@ -89,7 +89,7 @@ func (t *template) finish() error {
 	}
 }
 
-// fields returns the fields of a line.
+// fields returns the fields that a line contains.
 func (t *template) fields() Fields {
 	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
 	for i := range t.variables {
@@ -209,7 +209,7 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 	return err
 }
 
-// header adds a header or a cookie to the request. A dash means that the request had none.
+// header adds a header or a cookie to the request. If the value is a dash, the request did not contain it.
 func (v *variable) header(value string, q *Request) {
 	if value == "-" || value == "" {
 		return

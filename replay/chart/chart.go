@@ -1,4 +1,4 @@
-// Package chart draws bars and curves as SVG. It handles only numbers and text, regardless of what they represent.
+// Package chart draws bars and curves as SVG. It does not know what the numbers and texts represent.
 package chart
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bar is a bar, or a cell in a heat map. Denied is the part of Total that is drawn in another colour.
+// Bar is a bar, or a cell in a heat map. Denied is the portion of Total that is drawn in another colour.
 type Bar struct {
 	Total, Denied int64
 	// Title is the tooltip. Label is displayed below the bar.
@@ -82,7 +82,7 @@ func tick(most int64) int64 {
 	}
 }
 
-// scale draws the horizontal grid lines with their numbers, and returns the height of one unit.
+// scale draws the horizontal grid lines with their values, and returns the height of one unit.
 func (d *drawing) scale(most int64) float64 {
 	height := float64(d.height - top - bottom)
 	unit := height / float64(max(most, 1))
@@ -184,8 +184,8 @@ type Row struct {
 	Cells []Bar
 }
 
-// Heat draws rows of cells, which are darker the higher their total. The last row's labels are displayed below the
-// columns.
+// Heat draws rows of cells. The higher a cell's total, the darker the cell. The last row's labels are displayed below
+// the columns.
 func Heat(about string, rows []Row) string {
 	const row = 22.0
 	d := &drawing{height: top + len(rows)*int(row) + bottom}

@@ -40,7 +40,7 @@ func compare(t *testing.T, path, want string) {
 	}
 }
 
-// always returns a function that returns the same policy at any time.
+// always returns a function that returns the policy at any time.
 func always(p *headgate.Policy) func(time.Duration) *headgate.Policy {
 	return func(time.Duration) *headgate.Policy { return p }
 }

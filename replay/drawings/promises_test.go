@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/replay/chart"
 )
 
-// shared is a store that several processes share, and that can be away.
+// shared is a store that several processes share. It can be away.
 type shared struct {
 	*memstore.Store
 
@@ -42,8 +42,8 @@ func (s *shared) Get(ctx context.Context, name string) (text string, version int
 }
 
 // TestPromises sends 40 requests a second to four processes with a limit of 20 a second. The store is away from the
-// second minute to the third. Each process first calls the store at a random time after its return. So the test does
-// not compare the drawing, but counts the requests that pass while the store is away.
+// second minute to the third. Each process first calls the store at a random time after its return. For this reason,
+// the test does not compare the drawing, but counts the requests that pass while the store is away.
 func TestPromises(t *testing.T) {
 	var panels []chart.Panel
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestPromises(t *testing.T) {
 					pass++
 				}
 			}
-			if pass < c.pass-4 || pass > c.pass+4 { // each process may have a fraction of a unit
+			if pass < c.pass-4 || pass > c.pass+4 { // each process may hold a fraction of a unit
 				t.Errorf("%s: %d pass, want %d", c.mode, pass, c.pass)
 			}
 			panels = append(panels, r.panel("failure: "+c.mode, 2*time.Second, 3*time.Minute))

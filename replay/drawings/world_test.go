@@ -30,11 +30,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// result has the times, relative to the start, of the requests that passed and of those that were denied.
+// result lists the times of passed and denied requests, relative to the start.
 type result struct{ passed, denied []time.Duration }
 
-// decide sends one request at each time, in order. It calls before ahead of each request, and uses the policy that
-// before returns.
+// decide sends one request at each time, in order, under the policy that the function before returns for that time.
 func (w *world) decide(times []time.Duration, before func(at time.Duration) *headgate.Policy) (r result) {
 	w.t.Helper()
 	now := time.Duration(0)
@@ -55,7 +54,7 @@ func (w *world) decide(times []time.Duration, before func(at time.Duration) *hea
 	return r
 }
 
-// most returns the largest number of requests that passed in any span of this length.
+// most returns the largest number of requests that passed in any time span of the given length.
 func (r result) most(span time.Duration) (most int) {
 	from := 0
 	for to, at := range r.passed {
@@ -67,8 +66,8 @@ func (r result) most(span time.Duration) (most int) {
 	return most
 }
 
-// panel counts the requests up to end, in bars of the given width. A bar that starts at a full minute is labelled with
-// the time.
+// panel counts the requests before the end time, in bars of the given width. A bar that starts at a multiple of 30 s is
+// labelled with the time.
 func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	bars := make([]chart.Bar, end/width)
 	for i := range bars {
@@ -89,7 +88,7 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	return chart.Panel{Name: name, Bars: bars}
 }
 
-// steady appends requests from one second to another, at a rate per second.
+// steady appends the times of requests at a rate per second, from one second to another.
 func steady(times []time.Duration, from, to int, perSecond float64) []time.Duration {
 	step := time.Duration(float64(time.Second) / perSecond)
 	for at := time.Duration(from) * time.Second; at < time.Duration(to)*time.Second; at += step {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Attackers are clients that disguise themselves, so that the limits suggested for a log become useless.
+// Attackers configures clients that disguise themselves, so that the limits suggested for a log become useless.
 type Attackers struct {
 	// Rotations is the number of sign-ins from one address within RotationTime. Their User-Agent is drawn from
 	// RotationAgents values and changes every RotationRun requests. If RotationAgents is 0, every value is new.
@@ -21,8 +21,8 @@ type Attackers struct {
 	// Flood is the number of requests from one address within FloodTime.
 	Flood     int
 	FloodTime time.Duration
-	// Ramp is the number of clients in a ramp. In RampTime, the first sends RampFrom requests, and each of the others
-	// sends twice as many as the one before.
+	// Ramp is the number of clients in a ramp. Within RampTime, the first client sends RampFrom requests, and each
+	// further client sends twice as many as the one before.
 	Ramp, RampFrom int
 	RampTime       time.Duration
 }

@@ -1,5 +1,5 @@
-// Package replaytest generates access logs with known right limits. They contain people that read pages, and clients
-// that are each unusual in one way. The same seed generates the same log.
+// Package replaytest generates access logs for which the right limits are known. The logs contain requests from people
+// that read pages, and from clients that are each unusual in one way. The same seed generates the same log.
 package replaytest
 
 import (
@@ -20,7 +20,7 @@ const (
 	Scraper Actor = "scraper" // fetches one page after another for hours
 	Cron    Actor = "cron"    // sends some requests at midnight
 	Leak    Actor = "leak"    // a few requests a minute, forever
-	NAT     Actor = "nat"     // an office: many readers behind one address
+	NAT     Actor = "nat"     // an office: many readers that share one address
 )
 
 // Options configure a log. Actors whose fields are zero are omitted.

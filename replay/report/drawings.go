@@ -41,7 +41,7 @@ func layoutOf(length int64) string {
 	}
 }
 
-// Histogram draws how many keys sent how many requests.
+// Histogram draws the keys by their number of requests.
 func Histogram(counts []simulate.Bar) string {
 	bars := make([]chart.Bar, len(counts))
 	for i, b := range counts {
@@ -57,7 +57,7 @@ func Histogram(counts []simulate.Bar) string {
 	return chart.Logarithmic("Keys by their number of requests", bars)
 }
 
-// power formats a power of two compactly, as the lower bound of a bar: 512+, 4k+.
+// power formats a power of two as the lower bound of a bar, in a short form such as 512+ or 4k+.
 func power(n int64) string {
 	switch {
 	case n == 1:

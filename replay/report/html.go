@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// Page is a report on suggestions, on one policies file, or on the differences between two files.
+// Page is a report about suggestions, about one policies file, or about the differences between two files.
 type Page struct {
 	Title      string
 	Log        *Log
@@ -49,12 +49,12 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 // drawn marks a drawing as markup. Its text is already escaped.
 func drawn(svg string) template.HTML { return template.HTML(svg) } //nolint:gosec // see above
 
-// bar returns a bar whose width represents a share.
+// bar returns an HTML bar whose width represents a share.
 func bar(share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="bar" style="width:%.0fpx"></span>`, share*90)) //nolint:gosec // a number
 }
 
-// location returns the time zone with this name, or UTC if it is unknown.
+// location returns the time zone with the given name, or UTC if the name is unknown.
 func location(name string) *time.Location {
 	if zone, err := time.LoadLocation(name); err == nil {
 		return zone

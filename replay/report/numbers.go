@@ -69,7 +69,7 @@ func size(bytes int64) string {
 	}
 }
 
-// printable returns text from a log without the characters that control a terminal.
+// printable returns text from a log without terminal control characters.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -38,7 +38,7 @@ func heat() simulate.Heat {
 	return h
 }
 
-// pages are reports of each kind. All text from the log in them is hostile.
+// pages returns a report of each kind. All text from the log in them is hostile.
 func pages() map[string]*Page {
 	log := &Log{
 		Formats: []string{hostile},

@@ -24,8 +24,8 @@ type Log struct {
 	accesslog.Stats
 }
 
-// lines writes rows with a name and a text, aligned in columns. Reasons and routes contain text from the log, so bytes
-// that control a terminal are removed from every line.
+// lines writes rows of a name and text, aligned in columns. It removes terminal control characters from every line,
+// because reasons and routes contain text from the log.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
@@ -69,7 +69,7 @@ func Notes(s *Log) (notes []string) {
 	return notes
 }
 
-// are returns "is" or "are" for a number of things.
+// are returns "is" for 1 and "are" for any other number.
 func are(n int64) string {
 	if n == 1 {
 		return " is"
@@ -162,7 +162,7 @@ func keysText(l lines, top []simulate.KeyReport) {
 	}
 }
 
-// by lists the policies that denied requests.
+// by formats the names of the policies that denied requests.
 func by(counts []simulate.PolicyCount) string {
 	var names []string
 	for _, c := range counts {

@@ -20,7 +20,8 @@ func Denied(limit engine.Limit, times []int64) (denied int64) {
 	return denied
 }
 
-// Free returns the number of units that a limit always allows, however they are spaced. This is its capacity.
+// Free returns the number of units that a limit always allows, however they are spaced: its capacity, or 0 if it has
+// several windows.
 func Free(limit engine.Limit) int64 {
 	if len(limit.Rates()) > 1 {
 		return 0 // with several windows, another window may allow less
@@ -28,14 +29,14 @@ func Free(limit engine.Limit) int64 {
 	return limit.Capacity()
 }
 
-// Decider is one limit for one key.
+// Decider decides one key's requests under one limit.
 type Decider struct {
 	steps   [1]algo.Step
 	stored  algo.State
 	numbers *algo.Limit
 }
 
-// NewDecider returns a limit at full capacity.
+// NewDecider returns a Decider for an unused limit.
 func NewDecider(limit engine.Limit) *Decider { return &Decider{numbers: limit.Numbers()} }
 
 // Allow charges the cost at a time, and reports whether it is allowed.

@@ -1,7 +1,7 @@
 // Package series records the times of requests by key, and returns the times for each key in order.
 package series
 
-// Max is the maximum number of requests that a recorder can hold. They use about 600 MB while they are being grouped.
+// Max is the maximum number of requests that a recorder can hold. Grouping that many requests takes about 600 MB.
 const Max = 20_000_000
 
 const chunk = 1 << 16
@@ -21,8 +21,8 @@ type Recorder struct {
 	tagged bool
 }
 
-// Add adds a request for a key. Times must not decrease. Add returns false if the recorder is full. The tag is for the
-// caller's own use.
+// Add adds a request for a key. Times must not decrease. The tag is for the caller's own use. Add returns false if the
+// recorder already holds Max requests.
 func (r *Recorder) Add(key int32, time int64, tag, cost uint16) bool {
 	if r.count >= Max {
 		return false
@@ -44,7 +44,7 @@ func (r *Recorder) Len() int { return r.count }
 type Groups struct {
 	ends  []int // per key
 	times []int64
-	tags  []uint32 // nil if every request has tag 0 and cost 1
+	tags  []uint32 // nil if every tag is 0 and every cost is 1
 }
 
 // Group groups the requests by key and empties the recorder. The keys are 0 to keys-1.
@@ -98,7 +98,7 @@ func (g *Groups) Times(key int) []int64 {
 	return g.times[from:to:to]
 }
 
-// Of returns the tag and the cost of a key's request with index place.
+// Of returns the tag and the cost of the key's request with index place.
 func (g *Groups) Of(key, place int) (tag, cost uint16) {
 	if g.tags == nil {
 		return 0, 1

@@ -24,7 +24,7 @@ func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
 			if tagged {
 				q.tag, q.cost = uint16(r.IntN(5)), uint16(r.IntN(1<<16))
 			}
-			key := int32(r.IntN(keys - 1)) // the last key has none
+			key := int32(r.IntN(keys - 1)) // the last key has no requests
 			want[key] = append(want[key], q)
 			if !recorder.Add(key, q.time, q.tag, q.cost) {
 				t.Fatal("full")

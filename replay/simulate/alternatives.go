@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// Alternative describes the requests that a policy's limit would have denied on its own, with its own algorithm or
-// with another algorithm and the same numbers.
+// Alternative describes the requests that a policy's limit would have denied on its own, with its own algorithm or with
+// another algorithm and the same parameters.
 type Alternative struct {
 	// Limit is the policy's limit. Algorithm is the algorithm that was tried.
 	Limit     string `json:"limit"`
@@ -27,15 +27,15 @@ type Alternative struct {
 	Requests int64 `json:"requests"`
 }
 
-// How a request's cost is recorded: ownCost means the cost set by its policies. Other values are costs that the route
-// read from the request, plus givenCost. Costs above 65 533 are recorded as 65 533.
+// These constants define how a request's cost is recorded: ownCost represents the cost set by its policies. Any other
+// value is givenCost plus a cost that the route read from the request. Costs above 65 533 are recorded as 65 533.
 const (
 	ownCost   = 1
 	givenCost = 2
 )
 
-// variants returns the limits to compare with a limit, which is the first of them. It returns nil if no other
-// algorithm has the same numbers.
+// variants returns the given limit, followed by limits with other algorithms and the same parameters. It returns nil if
+// there are none.
 func variants(limit engine.Limit) (all []engine.Limit) {
 	rates := limit.Rates()
 	if len(rates) != 1 || rates[0].Months != 0 {
@@ -57,7 +57,7 @@ func variants(limit engine.Limit) (all []engine.Limit) {
 	return all
 }
 
-// counter is one of a policy's limits, with one key's requests that were charged to it.
+// counter is one of a policy's limits for one key, with the requests that were charged to it.
 type counter struct {
 	limit    engine.Limit
 	text     string // the limit as text
@@ -84,7 +84,7 @@ func alternatives(c *policy.Config, t *tally) {
 	}
 }
 
-// addAlternatives adds the counts for some of the keys.
+// addAlternatives adds the policy's counts for some of the keys.
 func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	if all == nil {
 		return
@@ -169,7 +169,7 @@ func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	return &(*all)[i]
 }
 
-// sortAlternatives sorts by the limits' texts, with the policy's own algorithm first.
+// sortAlternatives sorts alternatives by their limit as text. For each limit, the policy's own algorithm comes first.
 func sortAlternatives(all []Alternative) {
 	slices.SortStableFunc(all, func(a, b Alternative) int {
 		switch {
@@ -187,7 +187,7 @@ func sortAlternatives(all []Alternative) {
 	})
 }
 
-// recordedCost returns how the cost of a charge is recorded.
+// recordedCost returns the recorded form of a charge's cost.
 func recordedCost(item *route.Item) uint16 {
 	if !item.HasCost {
 		return ownCost

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// BenchmarkReplay replays logs with lines of 200 bytes, using one policy by address.
+// BenchmarkReplay replays logs with lines of 200 bytes under one policy, keyed by address.
 func BenchmarkReplay(b *testing.B) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {p: {algorithm: token-bucket, rate: 1/s, burst: 20}}\nroutes: [{key: [{client_ip: {}}], policies: [p]}]"))
 	if err != nil {

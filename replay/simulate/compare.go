@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Change is a request that gets different answers from two files.
+// Change is a request whose answer differs between two files.
 type Change struct {
 	File   string `json:"file"`
 	Line   int64  `json:"line"`
@@ -18,7 +18,7 @@ type Change struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Key    string `json:"key"`
-	// OldKey is the key that the old file counts the request under. It is omitted if it is the same.
+	// OldKey is the key that the old file counts the request under. It is omitted if both files use the same key.
 	OldKey string `json:"old_key,omitempty"`
 	// Old and New are the files' answers: passed, or denied by the named policy.
 	Old string `json:"old"`
@@ -49,11 +49,11 @@ type Comparison struct {
 	Won       int64  `json:"newly_passed"`
 	// Failed is the number of requests without a decision under one of the files.
 	Failed int64 `json:"failed,omitempty"`
-	// Rekeyed is the number of requests that have a different key under the old file. They are counted under their key
-	// in the new file.
+	// Rekeyed is the number of requests whose keys differ between the files. They are counted under their keys in the
+	// new file.
 	Rekeyed int64 `json:"rekeyed,omitempty"`
-	// Losers and Winners are the keys that lost or won the most requests. LosingKeys is the number of keys that lost
-	// more than they won. WinningKeys is the number that won more than they lost.
+	// Losers and Winners are the keys that lost or won the most requests. LosingKeys counts the keys that lost more
+	// requests than they won, and WinningKeys those that won more than they lost.
 	LosingKeys  int64       `json:"losing_keys"`
 	WinningKeys int64       `json:"winning_keys"`
 	Losers      []KeyChange `json:"losers"`
@@ -97,7 +97,7 @@ func Compare(ctx context.Context, log *accesslog.Log, before, after Config) (*Co
 	return p.end(after.Top), nil
 }
 
-// pair runs the two files on one log.
+// pair decides the requests in one log under both files.
 type pair struct {
 	log           *accesslog.Log
 	before, after *Simulation
@@ -157,12 +157,12 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a path cut to a length for lists.
+// shortened returns a path, cut to the maximum length for lists.
 func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }
 
-// twoWords describes an answer.
+// twoWords describes an answer in a few words.
 func (a *Answer) twoWords() string {
 	switch {
 	case a.Allowed && a.Route < 0:

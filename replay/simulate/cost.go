@@ -8,14 +8,14 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Cost is the load that the limits cause for a server and its store.
+// Cost is the load that the limits put on a server and its store.
 type Cost struct {
-	// Calls is the number of store calls, which is one per request with a route. BusiestSecond is the maximum number
-	// in one second.
+	// Calls is the number of store calls: one for each request that matches a route. BusiestSecond is the maximum
+	// number of calls in one second.
 	Calls         int64 `json:"store_calls"`
 	BusiestSecond int64 `json:"store_calls_busiest_second"`
-	// PeakStates is the maximum number of states in the store at any time. A limit has one state per key, except that
-	// a limit that divides its units among keys has a single state.
+	// PeakStates is the maximum number of states in the store at any time. A limit has one state per key, or a single
+	// state if it divides its units among keys.
 	PeakStates int64 `json:"peak_states"`
 	// Memory and Redis are the approximate sizes of these states in the memory store and in Redis, in bytes. They are
 	// based on the table in docs/reference/running.md.
@@ -45,8 +45,7 @@ func bytesOf(n *algo.Limit) (memory, redis int64) {
 	}
 }
 
-// cost computes the cost of the limits. It assumes that the mix of limits at the peak is the same as over the whole
-// log.
+// cost computes the cost of the limits. It assumes the same mix of limits at the peak as over the whole log.
 func (t *tally) cost(c *policy.Config) Cost {
 	cost := Cost{Calls: t.requests - t.unmatched, BusiestSecond: t.second.most}
 	var sum, of states
@@ -71,11 +70,11 @@ func (t *tally) cost(c *policy.Config) Cost {
 	return cost
 }
 
-// states has the number and size of a key's states.
+// states holds the number of a key's states and their sizes.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states for a key with some of the charges. It counts either only limits that divide their units
-// among keys, or only the others.
+// statesOf returns the states of a key that has used the charges in the bit set bits. It counts only limits that divide
+// their units among keys or, if divided is false, only the others.
 func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bool) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {
@@ -100,15 +99,15 @@ func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bo
 	return s
 }
 
-// live counts the keys with a state, minute by minute.
+// live counts the keys that have a state, minute by minute.
 type live struct {
 	first  int64   // in minutes
-	change []int64 // change of the count from one minute to the next
+	change []int64 // change in the count from one minute to the next
 }
 
 const minute = 60 * micros
 
-// maxMinutes is the maximum number of minutes that are counted: 19 years.
+// maxMinutes is the maximum number of minutes that are counted: about 19 years.
 const maxMinutes = 10_000_000
 
 // add counts a state that exists between two times. before is the end of the key's previous state, or 0.
@@ -117,7 +116,7 @@ func (l *live) add(from, to, before int64) {
 		l.first = from / minute
 	}
 	if from/minute <= before/minute {
-		l.at(before/minute+1, +1) // the previous state does not end then
+		l.at(before/minute+1, +1) // cancel the end of the previous state
 	} else {
 		l.at(from/minute, +1)
 	}

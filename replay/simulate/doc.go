@@ -1,8 +1,8 @@
 // Package simulate decides the requests in an access log in the same way as a server would have done, at the times in
 // the log.
 //
-// The requests use a server's routes and service, with a memory store whose clock follows the log. So the answers are
-// the same as a server's, and the arithmetic of limits is not duplicated here.
+// It uses a server's routes and its decision code, with a memory store whose clock follows the log. The answers are
+// therefore the same as a server's, and this package does not duplicate the limits' arithmetic.
 //
 //	needs.go         the fields of a log that a file's routes need
 //	simulate.go      Simulation: one request → its answer

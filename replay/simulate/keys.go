@@ -11,7 +11,7 @@ import (
 
 // Limits on the data that is kept per key.
 const (
-	// maxDetailed is the maximum number of denied keys with patterns and stretches.
+	// maxDetailed is the maximum number of denied keys for which patterns and stretches are recorded.
 	maxDetailed = 50_000
 	maxCharges  = 64 // further charges share one bit in the costs
 )
@@ -36,7 +36,7 @@ type PolicyCount struct {
 	Count  int64  `json:"count"`
 }
 
-// KeyReport has the results for one key.
+// KeyReport holds the results for one key.
 type KeyReport struct {
 	Key      string `json:"key"`
 	Requests int64  `json:"requests"`
@@ -51,16 +51,16 @@ type KeyReport struct {
 	Agent    string        `json:"agent,omitempty"`
 }
 
-// key has the data that is kept for every key.
+// key holds the data that is kept for every key.
 type key struct {
 	text             string
 	requests, denied int64
 	charges          uint64 // one bit for each charge that the key has used
-	ends             int64  // when the key's limits are back at full capacity, in µs since 1970
+	ends             int64  // when all units of the key's limits are available again, in µs since 1970
 	detail           *detail
 }
 
-// detail has the data that is kept for a key that was denied.
+// detail holds the data that is kept for a denied key.
 type detail struct {
 	first, last      int64
 	current, longest Stretch
@@ -69,7 +69,7 @@ type detail struct {
 	agent            string
 }
 
-// keys counts by key.
+// keys counts requests and denials by key.
 type keys struct {
 	places   map[string]int32
 	all      []key
@@ -84,8 +84,8 @@ func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
-// add counts an answer under the key of its charge with index i. It returns the index of the key, or -1 if there are
-// already too many keys. A denial is counted under the key of the limit that denied.
+// add counts an answer under the key of its charge with index i. It counts a denial only for the key of the limit that
+// denied. add returns the index of the key, or -1 if there are already too many keys.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	name := a.items[i].Key
 	place, ok := k.places[name]
@@ -124,7 +124,7 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	return place
 }
 
-// add counts a denial.
+// add records a denial.
 func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	d.last = q.Time
 	d.by[a.Policy]++
@@ -151,7 +151,7 @@ func (k *keys) report(at *key) KeyReport {
 	return r
 }
 
-// deniedMost returns up to n keys with the most denials, and the number of keys that were denied at all.
+// deniedMost returns up to n keys with the most denials, and the number of keys with any denials.
 func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
 	var top []*key
 	for i := range k.all {
@@ -167,7 +167,7 @@ func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
 	return list, denied
 }
 
-// counts returns the counts in descending order.
+// counts returns the policies' counts in descending order.
 func counts(of map[string]int64) (list []PolicyCount) {
 	for name, n := range of {
 		list = append(list, PolicyCount{name, n})
@@ -178,7 +178,7 @@ func counts(of map[string]int64) (list []PolicyCount) {
 	return list
 }
 
-// Bar is a bar of a histogram: the number of keys with From to To requests.
+// Bar is a bar of a histogram. It counts the keys whose number of requests is between From and To.
 type Bar struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`

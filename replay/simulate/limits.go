@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// charged is a route's charge for a limit, with the cost set by the policy.
+// charged is a route's charge that includes a limit, with the cost set by the policy.
 type charged struct {
 	charge uint16 // its index
 	cost   int64
@@ -60,7 +60,8 @@ func limitsOf(c *policy.Config, charges []*route.Charge, at *key) map[string]map
 		if at.charges&(1<<min(place, maxCharges-1)) == 0 {
 			continue
 		}
-		// These costs are set by the policies. A cost read from the request is recorded with the request.
+		// An empty item yields the costs set by the policies. A cost read from the request is recorded with the
+		// request.
 		all, _ := c.Policies.ForRoute(nil, of, &route.Item{}, at.text)
 		for j := range all {
 			charge := &all[j]

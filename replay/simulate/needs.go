@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Needs returns the fields that a log must have for a policies file's routes. name is the file's name, for errors.
+// Needs returns the fields that a log must contain for a policies file's routes. Errors name the file as name.
 func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 	routes := c.Routes.Routes()
 	for i := range routes {

@@ -13,14 +13,14 @@ const (
 	maxPatternText = 120
 )
 
-// Patterns assigns numbers to strings, such as the patterns of requests. A pattern is a method and a path, with
+// Patterns numbers strings, such as the patterns of requests. A request's pattern is its method and its path, with
 // placeholders instead of ids.
 type Patterns struct {
 	numbers map[string]int32
 	names   []string
 }
 
-// otherPattern is the number of all patterns beyond maxPatterns.
+// otherPattern is the number shared by all patterns beyond maxPatterns.
 const otherPattern = 0
 
 // NewPatterns returns an empty numbering.
@@ -67,8 +67,8 @@ func pattern(method, path string) string {
 	return b.String()
 }
 
-// looksLikeID reports whether a segment contains a digit and also either has no letters other than hexadecimal digits,
-// or has more digits than letters.
+// looksLikeID reports whether a segment contains more decimal digits than characters that are neither hexadecimal
+// digits nor hyphens.
 func looksLikeID(segment string) bool {
 	numbers, others := 0, 0
 	for i := range len(segment) {
@@ -106,13 +106,13 @@ func (m *Frequent) Add(number int32) {
 	m[least].count++
 }
 
-// Pattern is a pattern in a key's requests. If the key has more than 6 patterns, the counts are upper bounds.
+// Pattern is a pattern in a key's requests. If there are more than 6 patterns, the counts are upper bounds.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	Count   int64  `json:"count"`
 }
 
-// List returns the strings of the numbers, most frequent first.
+// List returns the strings with these numbers, the most frequent first.
 func (m *Frequent) List(p *Patterns) (list []Pattern) {
 	for i := range m {
 		if m[i].count > 0 {

@@ -13,16 +13,16 @@ type Config struct {
 	// Policies are the policies to replay. File is the name of their file.
 	Policies *policy.Config
 	File     string
-	// MaxKeys limits the number of states in the store, and the number of keys that are counted separately. 0 means
+	// MaxKeys is the maximum number of states in the store and of keys that are counted separately. 0 means
 	// DefaultMaxKeys.
 	MaxKeys int
-	// Top is the number of listed keys. The keys with the most denials are listed.
+	// Top is the number of keys to list: those with the most denials.
 	Top int
-	// Zone is the time zone for hours and weekdays. nil means UTC.
+	// Zone is the time zone for hours and weekdays. The default is UTC.
 	Zone *time.Location
 }
 
-// open sets the defaults, and returns a simulation and an empty tally.
+// open sets the defaults and returns a new simulation.
 func (c *Config) open() (*Simulation, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -41,11 +41,11 @@ type Result struct {
 	// Failed is the number of requests without a decision. FirstError is the error for the first of them.
 	Failed     int64  `json:"failed,omitempty"`
 	FirstError string `json:"first_error,omitempty"`
-	// AlreadyDenied is the number of requests that have status 429 in the log.
+	// AlreadyDenied is the number of requests with status 429 in the log.
 	AlreadyDenied int64 `json:"already_429,omitempty"`
 
 	Keys int64 `json:"keys"`
-	// OtherKeys is the number of requests with keys beyond MaxKeys. These are decided, but not counted by key.
+	// OtherKeys is the number of requests with keys beyond MaxKeys. They are decided, but not counted by key.
 	OtherKeys  int64          `json:"requests_of_other_keys,omitempty"`
 	DeniedKeys int64          `json:"denied_keys"`
 	Routes     []RouteReport  `json:"routes"`
@@ -86,7 +86,7 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	return t.result(&c, s), nil
 }
 
-// result returns the result for the counts.
+// result builds the result from the counts.
 func (t *tally) result(c *Config, s *Simulation) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,

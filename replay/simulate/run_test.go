@@ -41,7 +41,7 @@ func logOf(t *testing.T, entries []entry) *accesslog.Log {
 	return logOfLines(t, b.String())
 }
 
-// logOfLines returns a log with the lines of a text.
+// logOfLines returns a log with the lines in text.
 func logOfLines(t *testing.T, text string) *accesslog.Log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
@@ -126,7 +126,7 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	}
 }
 
-// TestCostOfASharedCounter checks that all keys under a fair share have one state.
+// TestCostOfASharedCounter checks that all keys under a fair share use one state.
 func TestCostOfASharedCounter(t *testing.T) {
 	text := "policies:\n  fair: {algorithm: fair-share, rate: 10/s}\n  each: 5/s\n" +
 		"routes: [{match: {path: /a}, key: [client_ip], policies: [fair]}, {key: [client_ip], policies: [fair, each]}]\n"
@@ -347,7 +347,7 @@ policies: {few: {algorithm: fixed-window, limit: 2, window: 10s}, day: {algorith
 routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: day, key: [{query: q}], cost: 2}]}]
 `, []entry{
 		{0, "10.0.0.1", "/b?q=x"}, {1, "10.0.0.1", "/b?q=x"}, {2, "10.0.0.1", "/b?q=x"}, // the third is denied by few
-		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the fifth is denied by day
+		{3, "10.0.0.2", "/b?q=x"}, {4, "10.0.0.2", "/b?q=x"}, // the last is denied by day
 	})
 	if r.Requests != 5 || r.Denied != 2 || r.Keys != 3 || r.DeniedKeys != 2 {
 		t.Errorf("%+v", r)
@@ -390,7 +390,7 @@ func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
 	}
 }
 
-// A rate that adapts falls with the failures in the log, and rises while they are few and the rate is used.
+// An adaptive rate falls with the failures in the log. It rises while failures are few and the rate is used.
 func TestStatusesInTheLogMoveAnAdaptingRate(t *testing.T) {
 	c := configOf(t, `
 policies:

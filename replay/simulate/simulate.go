@@ -22,22 +22,22 @@ const DefaultMaxKeys = 4_000_000
 type Answer struct {
 	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is the key that the request is counted under. With several charges, it is the key of the binding limit. It
-	// is "" if there is no route or no key.
+	// Key is the key that the request is counted under. If there are several charges, it is the key of the binding
+	// limit. It is "" if there is no route or no key.
 	Key string
 	// Allowed reports whether the request passes.
 	Allowed bool
 	// Policy is the policy that denied the request. It is "" if the request passed, or was denied because a part of
 	// its key was empty.
 	Policy string
-	// Delay is the delay that a pacer would give the request.
+	// Delay is how long a pacer would have delayed the request.
 	Delay time.Duration
 	// Err is set if there was no decision, for example because the store is full.
 	Err error
 
 	items  []route.Item  // the charges, or nil if there is no route or no key
 	charge int           // the index of the first charge
-	reset  time.Duration // time until all limits are back at full capacity
+	reset  time.Duration // time until all units of all limits are available again
 }
 
 // Simulation is a server that runs in the log's time. It is not safe for concurrent use.
@@ -55,7 +55,7 @@ type Simulation struct {
 	rates     rates
 }
 
-// shadows counts the requests that the policies' shadows decided, and those that the shadows would have denied.
+// shadows counts, by policy, the requests that its shadow decided and the requests that it would have denied.
 type shadows struct {
 	asked, denied map[string]int64
 }
@@ -70,14 +70,14 @@ func (s *shadows) add(decided []decide.Shadow) {
 	}
 }
 
-// Rates is the range of an adapting rate, over all keys.
+// Rates is the range of an adaptive rate, over all keys.
 type Rates struct {
 	// Lowest and Highest are in whole units per window.
 	Lowest  int64 `json:"lowest"`
 	Highest int64 `json:"highest"`
 }
 
-// rates has the range of each policy whose rate has changed.
+// rates maps each policy whose rate has changed to the rate's range.
 type rates map[string]*Rates
 
 func (all rates) add(r *decide.Response) {
@@ -100,7 +100,7 @@ func (all rates) note(policy string, rate int64) {
 	of.Lowest, of.Highest = min(of.Lowest, rate), max(of.Highest, rate)
 }
 
-// New returns a simulation of a server with a policies file. maxKeys bounds its store.
+// New returns a simulation of a server with a policies file. Its store holds at most maxKeys keys.
 func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}, rates: rates{}}
 	clock := func() time.Time { return time.UnixMicro(s.now) }
@@ -141,7 +141,7 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	return decide.Routed(&m), true
 }
 
-// answer decides a request, given its route. The status in the log is the outcome of an allowed request.
+// answer decides a request, given its route. For an allowed request, it reports the status in the log as the outcome.
 func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *decide.Request, ok bool) (a Answer) {
 	if !ok {
 		return Answer{Route: -1, Allowed: true}

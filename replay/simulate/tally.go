@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// RouteReport has the results for one route.
+// RouteReport holds the results for one route.
 type RouteReport struct {
 	Index    int                  `json:"index"`
 	Match    string               `json:"match"`
@@ -26,7 +26,7 @@ type RouteReport struct {
 	Delayed int64 `json:"delayed,omitempty"`
 }
 
-// PolicyReport has the results for one policy.
+// PolicyReport holds the results for one policy.
 type PolicyReport struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
@@ -37,12 +37,13 @@ type PolicyReport struct {
 	// FirstDenied and LastDenied are in µs since 1970.
 	FirstDenied int64 `json:"first_denied_us,omitempty"`
 	LastDenied  int64 `json:"last_denied_us,omitempty"`
-	// ShadowDenied is the number of requests, out of ShadowAsked, that the policy's shadow would have denied.
+	// ShadowAsked is the number of requests that the policy's shadow decided, and ShadowDenied is the number that it
+	// would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
-	// Rates is the range of a rate that adapts to the statuses in the log. It is nil if the rate did not change.
+	// Rates is the range of an adaptive rate, given the statuses in the log. It is nil if the rate did not change.
 	Rates *Rates `json:"rates,omitempty"`
-	// Alternatives are other algorithms with the same numbers.
+	// Alternatives are other algorithms with the same parameters.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 

@@ -44,7 +44,7 @@ func (t *Traffic) at(now int64) *Slot {
 	return &t.Slots[i]
 }
 
-// widen merges slots to get the next width.
+// widen merges slots so that they have the next larger width.
 func (t *Traffic) widen() {
 	next := t.Width * 2
 	for _, w := range widths {
@@ -121,8 +121,8 @@ func (h *Heat) Add(now int64, denied bool) {
 	}
 }
 
-// Covered reports which hours of the week are between the first and the last request. For the others the log has no
-// data.
+// Covered reports which hours of the week are between the first and the last request. The log contains no data for the
+// others.
 func (h *Heat) Covered() (covered [7][24]bool) {
 	zone := h.zone
 	if zone == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/replay/series"
 )
 
-// The rules for counting a key's User-Agents as different people. Clients choose their own User-Agent, so the number
-// of values proves nothing: one client can send a new value with every request. docs/reference/replay.md describes the
-// rules.
+// These constants define when a key's User-Agents count as different people. Clients choose their own User-Agent, so
+// the number of values proves nothing: one client can send a new value with every request. docs/reference/replay.md
+// describes the rules.
 const (
 	// sharedFrom is the minimum number of people that use a shared address.
 	sharedFrom = 5
@@ -17,8 +17,8 @@ const (
 	// that contain any of them.
 	personRequests = 3
 	personMinutes  = 2
-	// sessions is how much closer together a person's requests must be than if the User-Agents were assigned at
-	// random. 0 means no closer, and 1 means always close.
+	// sessions is a threshold for how much closer together a person's requests must be than if the User-Agents were
+	// assigned at random. 0 means no closer, and 1 means always close.
 	sessions = 0.4
 	// peopleShare is the minimum share of a key's requests that must be from people.
 	peopleShare = 0.5
@@ -31,7 +31,7 @@ type agentUse struct {
 	near        int64
 	minutes     int64
 	lastMinute  int64
-	nearIfGuess float64 // the expected share of near requests if the User-Agents were assigned at random
+	nearIfGuess float64 // the share of near requests expected if the User-Agents were assigned at random
 	reach       int     // the maximum distance of near requests, in requests of the key
 }
 

@@ -81,7 +81,7 @@ func limitsOf(r *Result) (words string, minute, hour int64) {
 }
 
 // TestAttackersDoNotSetTheLimits checks that the suggestions do not affect people, stop the attackers, and admit about
-// as much as they would without the attackers. docs/reference/replay.md has the results for seed 0.
+// as much as they would without the attackers. docs/reference/replay.md lists the results for seed 0.
 func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/replay.md")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestWhatKeysDidIsSaid(t *testing.T) {
 }
 
 // TestNotesNameTheKeyThatSetsTheLimit covers a --deny share of less than one key, and a group of keys that send far
-// more than the others but are too many to be outliers.
+// more than the others but are too numerous to be outliers.
 func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
@@ -204,7 +204,7 @@ func TestGapsAmongLightUsers(t *testing.T) {
 }
 
 // TestFewKeysThatSetTheLimitAreNamed covers attackers that are not outliers: a burst, and a ramp in small steps. The
-// note states the limit without them.
+// note states the limit that would suffice without them.
 func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	options := Options{Key: "client_ip", Deny: 0.001}
 	for name, attack := range map[string]replaytest.Attackers{

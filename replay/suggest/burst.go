@@ -30,7 +30,8 @@ func neededBurst(times []int64, rate engine.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the smallest burst at this rate that is enough for all keys, except for a share of them.
+// neededBursts returns the smallest burst at the given rate that is enough for all keys, except for the given share of
+// them.
 func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {

@@ -11,16 +11,16 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// stopped is the minimum share of a key's requests that a limit must deny so that the key counts as stopped.
+// stopped is the minimum share of a key's requests that a limit must deny for the key to count as stopped.
 const stopped = 0.5
 
-// allowed returns the number of well-behaved keys that a limit may deny at all.
+// allowed returns the number of well-behaved keys that a limit may affect.
 func (f *finder) allowed() int64 {
 	return int64(math.Floor(f.options.Deny * float64(len(f.behaved))))
 }
 
-// choose marks the best limit: the one that denies the outliers the most, among those that affect few enough
-// well-behaved keys. An earlier limit wins if it denies nearly as much.
+// choose marks the best limit: among the limits that affect few enough well-behaved keys, it is the limit that denies
+// the most requests from outliers. An earlier limit wins if it denies nearly as many.
 func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 	for _, limit := range limits {
 		if limit.Err() == nil {
@@ -43,7 +43,7 @@ func (f *finder) choose(limits []engine.Limit) (all []Compared, chosen int) {
 }
 
 // split divides the keys into groups for computing the limits. A shared address that needs more than twice as much as
-// the others gets its own limits.
+// the other keys gets its own limits.
 func (f *finder) split() {
 	var sharedKeys []int
 	var needed [len(Windows)]int64
@@ -61,7 +61,7 @@ func (f *finder) split() {
 		}
 	}
 	var large []int
-	alone := len(f.behaved) == 0 // there are no single-person keys to compare with
+	alone := len(f.behaved) == 0 // there are no keys of single persons to compare with
 	for _, i := range sharedKeys {
 		if !alone && f.all[i].exceeds(&needed) && exemptible(f.texts[i]) {
 			large = append(large, i)
@@ -109,7 +109,7 @@ func (f *finder) suggestions() []Suggestion {
 	return all
 }
 
-// suggestion returns the suggestion for the best of the limits.
+// suggestion returns a suggestion of the best of the limits.
 func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	compared, chosen := f.choose(limits)
 	s := Suggestion{Policy: policy, Compared: compared}
@@ -127,7 +127,7 @@ func within(a, b engine.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }
 
-// set sets the limit and its numbers.
+// set sets the limit and its parameters.
 func (s *Suggestion) set(limit engine.Limit) {
 	rate := limit.Rate(0)
 	s.limit, s.Limit, s.Algorithm = limit, limit.String(), limit.Algorithm().String()
@@ -169,8 +169,8 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that denies the slow keys the most. ok is false if no limit
-// denies a tenth of their requests.
+// longSuggestion returns the limit over an hour or a day that denies the most requests from the slow keys. ok is false
+// if no limit denies a tenth of them.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

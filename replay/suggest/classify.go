@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The rules for classifying keys. docs/reference/replay.md describes them.
+// These constants define how keys are classified: see docs/reference/replay.md.
 const (
 	// fewestKeys is the minimum number of keys for finding outliers. With fewer keys, none is an outlier.
 	fewestKeys = 10
@@ -18,16 +18,16 @@ const (
 	atLeastMinutes = 3
 	atLeastSeconds = 30
 	hugeGap        = 30
-	// outlierShare is the maximum share of keys that can be outliers, and outlierCount keys always can. If more keys
-	// behave in the same way, this counts as normal. The share can be up to wideShare if these keys send wideGap times
+	// outlierShare is the maximum share of keys that can be outliers, but outlierCount keys always can. If more keys
+	// behave in the same way, they count as normal. The share can be up to wideShare if these keys send wideGap times
 	// as much as the next key.
 	outlierShare = 0.01
 	outlierCount = 3
 	wideShare    = 0.05
 	wideGap      = 10
-	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A
-	// key beyond the tail is an outlier even without a gap. This bounds how much can be hidden by a series of keys
-	// that each send twice as much as the one before.
+	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A key
+	// beyond the tail is an outlier even without a gap. Without this rule, a series of keys that each send twice as
+	// much as the one before could hide any amount of traffic.
 	tailShare = 0.1
 	tailLeast = 3
 )

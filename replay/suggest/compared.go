@@ -17,27 +17,28 @@ type finder struct {
 	policy  string // the name of the suggested policy
 	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
-	// set is a sentence about a group of keys that determines the limit, or "".
+	// set is a sentence about the group of keys that determines the limit. It can be "".
 	set string
 }
 
 // maxRefill is the maximum time that a suggested limit's bucket takes to refill.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket with this rate that affects few enough of the keys, with headroom for busier days.
+// bucketAt returns the bucket with the given rate whose burst affects few enough of the keys, with headroom for busier
+// days.
 func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Deny)))
 	return rule.TokenBucket(rate, rule.Burst(burst))
 }
 
-// refill returns how long a bucket takes to refill.
+// refill returns how long an empty bucket takes to refill.
 func refill(l engine.Limit) time.Duration {
 	return time.Duration(float64(l.Capacity()) / perSecond(l.Rate(0)) * float64(time.Second))
 }
 
 // mostOften is the maximum ratio between the requests that the chosen bucket and the bucket with the lowest rate admit
-// in a minute or an hour. The lowest rate depends only on the keys that behave, so this bounds how far outliers can
-// raise the limit.
+// in a minute or an hour. It bounds how far outliers can raise the limit, because the lowest rate depends only on
+// well-behaved keys.
 const mostOften = 2
 
 // admits returns how many requests from one key a limit admits within a duration, starting from idle.
@@ -61,8 +62,8 @@ func (f *finder) lowest(keys []int) (limit engine.Limit, place int) {
 	return limit, place
 }
 
-// bucket returns the token bucket that denies the outliers the most without affecting the other keys. Among buckets
-// that deny nearly as much, the one with the highest rate wins or, without outliers, the one with the lowest.
+// bucket returns the token bucket that denies the most requests from outliers without affecting the other keys. Among
+// buckets that deny nearly as many, the highest rate wins. If there are no outliers, the lowest rate wins.
 func (f *finder) bucket(keys []int) engine.Limit {
 	lowest, place := f.lowest(keys)
 	var chosen []Compared
@@ -88,7 +89,8 @@ func (f *finder) bucket(keys []int) engine.Limit {
 	return chosen[last].limit
 }
 
-// likeLowest reports whether a limit admits at most mostOften times as much as the bucket with the lowest rate.
+// likeLowest reports whether a limit admits at most mostOften times as many requests as the bucket with the lowest
+// rate.
 func likeLowest(l, lowest engine.Limit) bool {
 	for _, w := range []int{inMinute, inHour} {
 		if admits(l, Windows[w].Length) > mostOften*admits(lowest, Windows[w].Length) {
@@ -131,12 +133,12 @@ func (f *finder) long(w int) []engine.Limit {
 	return limits
 }
 
-// rate returns the limit over a window that well-behaved keys need, with headroom for busier days.
+// rate returns the rate over a window that well-behaved keys need, with headroom for busier days.
 func (f *finder) rate(w int) engine.Rate {
 	return rule.Per(roundUp(headroom(f.mostUpTo(w, f.options.Deny))), Windows[w].Length)
 }
 
-// mostUpTo returns the number of requests in a window that is exceeded by at most a share of the well-behaved keys.
+// mostUpTo returns the smallest number of requests in a window that at most a share of the well-behaved keys exceed.
 func (f *finder) mostUpTo(w int, share float64) int64 {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {
@@ -145,7 +147,7 @@ func (f *finder) mostUpTo(w int, share float64) int64 {
 	return upTo(values, share)
 }
 
-// evaluate computes the effect that a limit would have had on its own.
+// evaluate computes the effect that a limit alone would have had.
 func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.deniedShare(limit)
@@ -184,7 +186,7 @@ func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 	}
 }
 
-// admit appends the times of a key's requests that a limit admits.
+// admit decides a key's requests, and appends the times of those that the limit admits.
 func admit(limit engine.Limit, times, admitted []int64) []int64 {
 	d := series.NewDecider(limit)
 	for _, now := range times {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// joint has one key's limits, which are charged all or nothing.
+// joint holds one key's limits, which are charged all or nothing.
 type joint struct {
 	steps  []algo.Step
 	stored []algo.State
@@ -51,10 +51,10 @@ func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	return limits
 }
 
-// decided has the times of all requests, in order of time.
+// decided holds the times of all passed and denied requests, in order.
 type decided struct{ passed, denied []int64 }
 
-// decide decides a key's requests and appends their times.
+// decide decides a key's requests, appends their times, and returns the number of denials.
 func (d *decided) decide(limits []engine.Limit, times []int64) (denied int64) {
 	free := int64(len(times))
 	for _, limit := range limits {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. from names the log on which
-// they are based.
+// PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. The from argument names the
+// log on which they are based.
 func (r *Result) PoliciesFile(o *Options, from string) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
@@ -74,7 +74,7 @@ func yamlText(text string) string {
 	return b.String()
 }
 
-// fields formats a limit's fields. The algorithm is included if whole is true, which is for a policy.
+// fields formats a limit's fields. It includes the algorithm if whole is true, as needed for a policy.
 func fields(limit engine.Limit, whole bool) string {
 	rate := limit.Rate(0)
 	n := limit.Numbers()

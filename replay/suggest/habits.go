@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the number of the request that starts the recording of a key's habits. Keys with fewer requests are
-// never outliers.
+// habitsFrom is the number of the key's request at which the recording of its habits starts. Keys with fewer requests
+// are never outliers.
 const habitsFrom = atLeast / 2
 
-// maxHabits is the maximum number of keys with habits, which need about 300 bytes each.
+// maxHabits is the maximum number of keys whose habits are recorded. Each needs about 300 bytes.
 const maxHabits = 200_000
 
 // habits are a key's most frequent paths, statuses and User-Agents.

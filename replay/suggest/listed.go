@@ -2,7 +2,7 @@ package suggest
 
 import "fmt"
 
-// every returns the indices of the keys that satisfy the function of.
+// every returns the indices of the keys for which the given function returns true.
 func (f *finder) every(of func(p *profile) bool) (places []int) {
 	for i := range f.all {
 		if of(&f.all[i]) {
@@ -34,7 +34,7 @@ func (f *finder) list(places []int) (list []KeyProfile) {
 	return list
 }
 
-// why explains why a key is an outlier, or is considered to be many people.
+// why explains why a key is an outlier, or why it is considered to be many people.
 func (p *profile) why() string {
 	if p.class == shared {
 		return fmt.Sprintf("its requests come in the sessions of about %d values of User-Agent: looks like many people behind one address", p.people())

@@ -65,14 +65,14 @@ func (f *finder) tooMany() string {
 	return ""
 }
 
-// fewShare is the share of keys, but at least fewKeys of them, whose effect on the limit is stated if it is more than
-// mostOften.
+// fewShare is the share of the keys, and fewKeys the minimum number of keys, for a note that so few keys raise the
+// limit by more than the factor mostOften.
 const (
 	fewShare = 0.05
 	fewKeys  = 3
 )
 
-// setBy returns a note if a few keys determine the limit, and a much lower one would do without them.
+// setBy returns a note if a few keys determine the limit, and a much lower limit would suffice for the others.
 func (f *finder) setBy() string {
 	if len(f.behaved) < fewestKeys {
 		return ""

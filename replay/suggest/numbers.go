@@ -55,7 +55,7 @@ var rates = func() (all []engine.Rate) {
 // perSecond returns a rate in units per second.
 func perSecond(r engine.Rate) float64 { return float64(r.Count) / r.Period.Seconds() }
 
-// windowText formats the length of a window: 1m, 1d.
+// windowText formats the length of a window, as in 1m or 1d.
 func windowText(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// parallel calls do concurrently for ranges of n indices, one range per core. If the caller combines the results in
-// the order of the ranges, sums, maxima and lists do not depend on the number of cores.
+// parallel divides n indices into one range per core, and calls the function do concurrently for all ranges. If the
+// caller combines the results in the order of the ranges, sums, maxima and lists do not depend on the number of cores.
 func parallel(n int, do func(part, from, to int)) {
 	var running sync.WaitGroup
 	workers := cores()

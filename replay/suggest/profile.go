@@ -18,8 +18,8 @@ type profile struct {
 	seconds  int64  // the number of clock seconds with requests
 	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
 	persons  int64  // the number of User-Agents that look like people; 0 if there are too few
-	rotates  bool   // has many User-Agents that do not look like people
-	// busiest has the maximum numbers of requests from a single person. If the key is one person, it equals most.
+	rotates  bool   // sends many User-Agents that do not look like people
+	// busiest holds the maximum numbers of requests from a single person. If the key is one person, it equals most.
 	busiest [len(Windows)]int64
 	denied  int64
 	class   class
@@ -58,7 +58,7 @@ func clockSpans(times []int64, length time.Duration) (n int64) {
 	return n
 }
 
-// mostIn returns the maximum number of times in any window of this length.
+// mostIn returns the largest number of the given times that are in any window of the given length.
 func mostIn(times []int64, length time.Duration) (most int64) {
 	from, span := 0, length.Microseconds()
 	for to, t := range times {
@@ -100,7 +100,8 @@ func profiles(g *series.Groups, agents []uint64) []profile {
 	return all
 }
 
-// percentiles describes the keys for each window. total has the maximum numbers of requests from all keys together.
+// percentiles describes the keys for each window. The total parameter holds the maximum numbers of requests from all
+// keys together.
 func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	list := make([]Percentiles, len(Windows))
 	values := make([]int64, len(all))

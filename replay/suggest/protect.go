@@ -62,7 +62,7 @@ func perMinuteMost(limit engine.Limit) int64 {
 const mostDenied = 0.25
 
 // protectTotal lowers the first limit until the total in every second is within the requested bound. It returns a
-// sentence that reports whether this succeeded.
+// sentence that says whether it succeeded.
 func (f *finder) protectTotal(all []Suggestion) string {
 	bound := f.options.Total
 	if peak := f.peakAfter(all); peak <= bound {
@@ -117,8 +117,8 @@ func narrower(limit engine.Limit) (all []engine.Limit) {
 	}
 }
 
-// protectOne returns the limit for a single key, such as a const, that keeps the requests in every second within the
-// bound, with the fewest denials.
+// protectOne compares limits for a single key, such as a const. It suggests the limit with the fewest denials that
+// keeps the requests in every second within the bound.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
 	limits := []engine.Limit{

@@ -60,7 +60,7 @@ func whyAlgorithm(s *Suggestion) string {
 	}
 }
 
-// mostOf returns a key's maximum number of requests in a window of this length.
+// mostOf returns a key's maximum number of requests in a window of the given length.
 func (f *finder) mostOf(key int, length time.Duration) int64 {
 	for w := range Windows {
 		if Windows[w].Length == length {
@@ -70,7 +70,7 @@ func (f *finder) mostOf(key int, length time.Duration) int64 {
 	return mostIn(f.groups.Times(key), length)
 }
 
-// busiest returns the maximum number of requests from a well-behaved key in a window of this length.
+// busiest returns the maximum number of requests from a well-behaved key in a window of the given length.
 func (f *finder) busiest(length time.Duration) (most int64) {
 	for _, key := range f.behaved {
 		most = max(most, f.mostOf(key, length))
@@ -78,7 +78,7 @@ func (f *finder) busiest(length time.Duration) (most int64) {
 	return most
 }
 
-// rateWords formats a rate: 30 a minute.
+// rateWords formats a rate, as in "30 a minute".
 func rateWords(count int64, period time.Duration) string {
 	if period == 10*time.Second {
 		return fmt.Sprintf("%d in 10 seconds", count)
@@ -88,7 +88,7 @@ func rateWords(count int64, period time.Duration) string {
 	}[period])
 }
 
-// spanWords formats a duration: a minute, 40 seconds.
+// spanWords formats a duration, as in "a minute" or "40 seconds".
 func spanWords(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

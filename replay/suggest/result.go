@@ -27,13 +27,13 @@ const (
 	inDay
 )
 
-// longer are the windows where gaps between keys count.
+// longer are the windows in which a gap between keys counts.
 var longer = []int{inMinute, inHour, inDay}
 
-// Percentiles describes how the maximum number of requests in any window of one length is distributed over the keys.
+// Percentiles describes how the keys' maximum numbers of requests in windows of one length are distributed.
 type Percentiles struct {
 	Window string `json:"window"`
-	// P50 is the value that half of the keys do not exceed. P90 and P99 are similar.
+	// P50 is the value that half of the keys do not exceed. P90 and P99 are the values for 90 % and 99 % of them.
 	P50  int64 `json:"p50"`
 	P90  int64 `json:"p90"`
 	P99  int64 `json:"p99"`
@@ -69,7 +69,7 @@ type KeyProfile struct {
 // MostInMinute returns the maximum number of requests in any minute.
 func (k *KeyProfile) MostInMinute() int64 { return k.Most[inMinute] }
 
-// Did is a key's most frequent path, status and User-Agent, without its first 9 requests. In the path, {} replaces
+// Did holds a key's most frequent path, status and User-Agent, ignoring its first 9 requests. In the path, {} replaces
 // ids.
 type Did struct {
 	Path   string `json:"path,omitempty"`
@@ -77,7 +77,7 @@ type Did struct {
 	Agent  string `json:"agent,omitempty"`
 }
 
-// Compared is a limit that was considered.
+// Compared is a limit that was considered, with its effect.
 type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
@@ -111,7 +111,7 @@ type Override struct {
 type Suggestion struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
-	// Algorithm, Rate and Burst are the limit's parameters. For a window, Burst is the count.
+	// Algorithm, Rate and Burst are the limit's parameters. For an algorithm with windows, Burst is the count.
 	Algorithm string `json:"algorithm"`
 	Rate      string `json:"rate"`
 	Window    string `json:"window"`
@@ -124,12 +124,12 @@ type Suggestion struct {
 	limit engine.Limit
 }
 
-// Effect describes the effect that all suggestions together would have had on the log.
+// Effect describes the effect that all suggestions together would have had on the log's requests.
 type Effect struct {
 	Requests int64 `json:"requests"`
 	Denied   int64 `json:"denied"`
-	// Outliers is the number of outliers. OutlierRequests and OutlierDenied are the numbers of their requests and of
-	// those denied.
+	// Outliers is the number of outliers. OutlierRequests is the number of their requests, and OutlierDenied is how
+	// many of these are denied.
 	Outliers        int64 `json:"outliers"`
 	OutlierRequests int64 `json:"outlier_requests"`
 	OutlierDenied   int64 `json:"outlier_denied"`
@@ -144,7 +144,7 @@ type Effect struct {
 	PeakAfter  int64 `json:"most_in_a_second_after"`
 }
 
-// Result has the suggestions for a log.
+// Result holds the suggestions for a log.
 type Result struct {
 	Key      []string `json:"key"`
 	Requests int64    `json:"requests"`

@@ -24,7 +24,7 @@ type Options struct {
 	Key, Path string
 	// Deny is the share of the well-behaved keys that the limits may affect, 0 to 1.
 	Deny float64
-	// Total is the maximum number of requests in any second from all keys together. 0 means unlimited.
+	// Total is the maximum number of requests from all keys together in any second. 0 means unlimited.
 	Total int64
 	// Capacity is the load that the service can handle, and Share is the fraction that a single key may use, 0 to 1.
 	// The zero Rate means unlimited.
@@ -34,11 +34,11 @@ type Options struct {
 	MaxKeys int
 	// Listed is the number of keys in each list.
 	Listed int
-	// Zone is the time zone for hours and weekdays. nil means UTC.
+	// Zone is the time zone for hours and weekdays. The default is UTC.
 	Zone *time.Location
 }
 
-// config returns a policies file with a route for the key, and a policy that never denies.
+// config returns the configuration for a policies file with a route for the key and a policy that never denies.
 func (o *Options) config() (*policy.Config, error) {
 	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText([]string{"client"})))
 	if err != nil {
@@ -237,7 +237,7 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// denyText compares the number of well-behaved keys that are denied with the requested share.
+// denyText compares the number of denied well-behaved keys with the requested share.
 func (f *finder) denyText(e *Effect) string {
 	asked := shareText(f.options.Deny)
 	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {

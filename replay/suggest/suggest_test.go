@@ -59,7 +59,7 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 	return r
 }
 
-// replayed decides the lines with a suggested policies file, in the same way as a server. It returns the numbers of
+// replayed decides the lines under a suggested policies file, in the same way as a server. It returns the numbers of
 // requests and denials by client.
 func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, denied map[string]int64) {
 	t.Helper()
@@ -89,7 +89,7 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, den
 	return requests, denied
 }
 
-// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides them with the suggestions. The
+// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides their requests under the suggestions. The
 // suggestions must stop the clients that should be stopped, and affect at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}

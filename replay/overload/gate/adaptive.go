@@ -2,7 +2,7 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Controller adjusts a limit of attempts in flight.
+// Controller adjusts a limit on the number of attempts in flight.
 type Controller interface {
 	Limit() float64
 	// Observe is called at the end of each admitted attempt.

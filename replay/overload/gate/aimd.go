@@ -14,7 +14,7 @@ type AIMD struct {
 	Timeout int64
 }
 
-// NewAIMD returns an AIMD with its defaults, except for the latency bound. That bound's default is 5 s.
+// NewAIMD returns an AIMD with default settings, except for the latency bound, whose default is 5 s.
 func NewAIMD(timeout int64) *AIMD {
 	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
 }

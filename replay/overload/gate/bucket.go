@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Bucket is Headgate's token bucket for all attempts, with an optional second bucket per tenant. Each attempt charges
-// both in one step, or neither.
+// Bucket is Headgate's token bucket for all attempts, with an optional second bucket for each tenant. Each attempt is
+// charged to both buckets in one step, or to neither.
 type Bucket struct {
 	steps   []algo.Step
 	pool    algo.State

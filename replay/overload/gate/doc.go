@@ -1,5 +1,5 @@
 // Package gate implements gates for package model: Headgate's own steps, and other projects' limiters, rewritten from
-// their documentation and source code. Comments name each limiter's source and known faults.
+// their documentation and source code. Each limiter's comment names its source and its known faults.
 //
 // Time is passed as an argument in µs. No gate reads a clock.
 //

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Failsafe is modelled on failsafe-go's adaptive limiter. It applies the queue estimate of Vegas to the p90 of
-// windows, with a smoothed baseline. Guards compare how in-flight attempts, throughput and latency move together. The
-// original's prioritized queue of callers is omitted: if the limit is full, Failsafe denies a call.
+// Failsafe is modelled on failsafe-go's adaptive limiter. It applies the queue estimate of Vegas to the p90 of windows,
+// with a smoothed baseline. Guards compare how in-flight attempts, throughput and latency move together. The original's
+// prioritized queue of callers is omitted: if no permits are left, Failsafe denies a call.
 // https://failsafe-go.dev/adaptive-limiter/
 //
 // Known fault: in a long incident the baseline adapts to the degraded latency (failsafe-go/failsafe-go#127).
@@ -34,7 +34,7 @@ const (
 	minSpan    = 1_000_000
 )
 
-// NewFailsafe returns a limiter with its defaults.
+// NewFailsafe returns a limiter with default settings.
 func NewFailsafe() *Failsafe {
 	return &Failsafe{limit: 20, Min: 1, Max: 200, recent: average{age: 5, warm: 1}, base: average{age: 10, warm: 1}, span: minSpan}
 }
@@ -42,8 +42,8 @@ func NewFailsafe() *Failsafe {
 // Limit returns the limit.
 func (f *Failsafe) Limit() float64 { return f.limit }
 
-// Observe adds a sample, and adjusts the limit at the end of each window. A window has at least 50 samples and lasts
-// at least 1 s, or as long as twice the fastest attempt of the previous window, whichever is longer.
+// Observe adds a sample, and adjusts the limit at the end of each window. A window contains at least 50 samples. It
+// lasts at least 1 s, or twice as long as the fastest attempt of the previous window, whichever is longer.
 func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.add(now, s)
 	if !f.window.full(now, f.span, minSamples) {
@@ -70,7 +70,8 @@ func (f *Failsafe) Observe(now int64, s model.Sample) {
 	f.window.clear(now)
 }
 
-// direction returns -1, 0 or 1. The first condition that is met decides.
+// direction returns whether to lower the limit (-1), keep it (0) or raise it (1). The first condition that is met
+// decides.
 func (f *Failsafe) direction(queue, step float64) float64 {
 	throughput := correlation(f.inflights, f.throughputs)
 	rtt := correlation(f.inflights, f.rtts)
@@ -87,7 +88,7 @@ func (f *Failsafe) direction(queue, step float64) float64 {
 	}
 }
 
-// pushed appends a value to a list of at most n values.
+// pushed appends a value to a list, and drops the oldest one if the list would exceed n values.
 func pushed(list []float64, v float64, n int) []float64 {
 	if len(list) == n {
 		copy(list, list[1:])

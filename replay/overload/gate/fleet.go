@@ -2,12 +2,13 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Fleet has several gates in front of one server. Each gate receives only the attempts of its own tenants, like
+// Fleet consists of several gates in front of one server. Each gate receives only the attempts of its own tenants, like
 // limiters in several proxies.
 type Fleet struct {
 	gates    []model.Gate
 	inflight []int
-	// entered has, for each slot, the number of attempts in flight at the gate when the slot's attempt was admitted.
+	// entered holds, for each slot, the number of attempts that were in flight at the gate when the slot's attempt was
+	// admitted.
 	entered []int
 }
 

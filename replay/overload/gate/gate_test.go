@@ -13,7 +13,8 @@ const (
 	second = 1_000_000
 )
 
-// traffic sends random attempts to a gate, with durations from rtt, and returns the maximum number in flight.
+// traffic sends random attempts to a gate, with durations from the function rtt, and returns the maximum number in
+// flight.
 func traffic(g model.Gate, attempts int, rtt func(i int) int64) (most int) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var open []model.Sample
@@ -69,8 +70,8 @@ func TestFixedBoundsAttempts(t *testing.T) {
 	}
 }
 
-// TestBucketKeepsItsPromise checks that the burst passes immediately, followed by the rate, and that a denied attempt
-// passes exactly after its wait.
+// TestBucketKeepsItsPromise checks that the burst passes immediately, that further attempts pass at the rate, and that
+// a denied attempt passes exactly after its wait.
 func TestBucketKeepsItsPromise(t *testing.T) {
 	b, err := NewBucket("100/s burst 20", "", 1)
 	if err != nil {

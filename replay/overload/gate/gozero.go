@@ -3,8 +3,8 @@ package gate
 import "github.com/headgate/headgate/replay/overload/model"
 
 // GoZero is the adaptive load shedder of zeromicro/go-zero. While the smoothed CPU use is at least 90 %, or within a
-// second of a denial, it denies an attempt if both the number in flight and its mean exceed a bound. The bound is
-// highest rate × lowest mean latency over 5 s, scaled down to a tenth as the CPU use approaches 100 %.
+// second of a denial, it denies an attempt if both the number in flight and the mean of that number exceed a bound. The
+// bound is highest rate × lowest mean latency over 5 s, scaled down to a tenth as the CPU use approaches 100 %.
 // https://go-zero.dev/docs/components/resilience/load-shedding
 //
 // Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed. At full CPU, the factor cuts
@@ -13,8 +13,8 @@ type GoZero struct {
 	cpu    float64
 	flying float64
 	passed ring
-	// dropped is true if an attempt was denied since the CPU use was last below the threshold. busy is when it was
-	// last above.
+	// dropped is true if an attempt was denied since the CPU use was last below the threshold. busy is the time when
+	// the CPU use was last above it.
 	dropped bool
 	busy    int64
 	now     int64
@@ -28,7 +28,7 @@ const (
 	parts    = 50
 )
 
-// NewGoZero returns a shedder with its defaults.
+// NewGoZero returns a shedder with default settings.
 func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
 
 // Tick smooths the CPU use of the server's process group.
@@ -44,12 +44,12 @@ func (g *GoZero) bound(now int64) float64 {
 	return max(1, most*1e6/shedPart*least/1e6) * factor
 }
 
-// sheds reports whether the CPU is busy or was so recently.
+// sheds reports whether the gate sheds load: the CPU is busy, or it was busy recently and attempts were denied.
 func (g *GoZero) sheds(now int64) bool {
 	return g.cpu >= shedCPU || g.dropped && now-g.busy < coolOff
 }
 
-// Limit returns the bound while the gate sheds load, and otherwise 0 for no limit.
+// Limit returns the bound while the gate sheds load. At other times it returns 0 for no limit.
 func (g *GoZero) Limit() float64 {
 	if !g.sheds(g.now) {
 		return 0

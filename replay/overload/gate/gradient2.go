@@ -15,7 +15,7 @@ type Gradient2 struct {
 	window          window
 }
 
-// NewGradient2 returns a Gradient2 with its defaults.
+// NewGradient2 returns a Gradient2 with default settings.
 func NewGradient2() *Gradient2 {
 	return &Gradient2{limit: 20, Min: 20, Max: 200, long: average{age: 600, warm: 10}}
 }
@@ -33,7 +33,7 @@ func (g *Gradient2) Observe(now int64, s model.Sample) {
 	short, inflight := g.window.mean(), g.window.inflight
 	g.window.clear(now)
 	long := g.long.add(short)
-	// A long-term mean far above the current latency is a remnant of an incident, so it decays faster.
+	// If the long-term mean is far above the current latency, an incident has just ended, so the mean decays faster.
 	if long > 2*short {
 		g.long.value *= 0.95
 	}

@@ -10,7 +10,8 @@ type bucket struct {
 	least  float64
 }
 
-// ring counts the attempts that ended in a sliding window. The window consists of parts, each part µs long.
+// ring counts the attempts that ended in a sliding window. The window is divided into equal parts. The field part is
+// their length in µs.
 type ring struct {
 	part    int64
 	buckets []bucket
@@ -29,7 +30,8 @@ func (r *ring) add(now, rtt int64) {
 	b.least = min(b.least, float64(rtt))
 }
 
-// each calls f with the parts of the window that have counts. It includes the current part only if current is set.
+// each calls f with the parts of the window that contain counts. It includes the part that has not ended only if
+// current is set.
 func (r *ring) each(now int64, current bool, f func(*bucket)) {
 	index := now / r.part
 	for i := range r.buckets {

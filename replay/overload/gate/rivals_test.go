@@ -36,8 +36,8 @@ func TestAIMDMoves(t *testing.T) {
 	}
 }
 
-// TestVegasMoves uses a limit of 100, where the step is 2. A queue up to 2 adds 12 to the limit, one below 6 adds 2,
-// and one above 12 subtracts 2.
+// TestVegasMoves uses a limit of 100, where the step is 2. A queue of up to 2 adds 12 to the limit, a queue below 6
+// adds 2, and a queue above 12 subtracts 2.
 func TestVegasMoves(t *testing.T) {
 	for _, c := range []struct {
 		rtt      int64
@@ -69,8 +69,8 @@ func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	t.Errorf("the minimum is still %v µs", v.base)
 }
 
-// TestGradient2Moves checks that a steady latency adds the smoothed queue, and that twice the latency applies a
-// quarter of the ratio's cut.
+// TestGradient2Moves checks that a steady latency raises the limit by the smoothed queue, and that twice the latency
+// cuts it by a quarter of what the ratio alone would.
 func TestGradient2Moves(t *testing.T) {
 	g := NewGradient2()
 	now := int64(1)
@@ -182,7 +182,7 @@ func TestSentinelRules(t *testing.T) {
 	for i := range 50 {
 		g.Done(now, sample(int64(200+i)*ms, 1))
 	}
-	// 50 attempts in half a second are 100 a second. Times 200 ms, that is 20 in flight.
+	// 50 attempts in half a second are 100 a second. At 200 ms each, 20 are in flight.
 	if !allow(now, 21) || allow(now, 22) {
 		t.Error("the capacity is not 20")
 	}
@@ -205,8 +205,8 @@ func TestGoZeroRules(t *testing.T) {
 	for range 100 {
 		g.Tick(now, model.Load{Own: 0.95})
 	}
-	// 10 attempts in 100 ms are 100 a second. Times 100 ms, that is 10 in flight, and (1 − 0.944)/0.1 of those at this
-	// CPU use.
+	// 10 attempts in 100 ms are 100 a second. At 100 ms each, 10 are in flight. At a CPU use of 0.944, the bound is (1
+	// − 0.944)/0.1 times as high.
 	if want := 10 * (1 - g.cpu) / 0.1; !near(g.bound(now), want) || want > 6 {
 		t.Errorf("bound %v, want %v", g.bound(now), want)
 	}

@@ -2,15 +2,15 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it denies an attempt if
-// more attempts are in flight than the highest rate × the lowest latency of the last second. While the CPU use is
-// above a bound, it denies everything. https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
+// Sentinel is the system rule of alibaba/Sentinel. While the load average is above a bound, it denies an attempt if the
+// number in flight exceeds highest rate × lowest latency over the last second. While the CPU use is above a bound, it
+// denies everything. https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
 // Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its
 // length (the minimum latches up). The CPU use is the maximum of the process's and the host's, so other processes on
 // the host can trip the rule.
 type Sentinel struct {
-	// MaxLoad bounds the load average, and MaxCPU the CPU use, which is 0 to 1. 0 means no bound.
+	// MaxLoad bounds the load average. MaxCPU, between 0 and 1, bounds the CPU use. 0 means no bound.
 	MaxLoad, MaxCPU float64
 
 	load1, cpu float64
@@ -18,7 +18,7 @@ type Sentinel struct {
 	next       int64
 }
 
-// NewSentinel returns a rule. Sentinel's wiki recommends a load of 2.5 per core.
+// NewSentinel returns a rule with these bounds. Sentinel's wiki recommends a load of 2.5 per core.
 func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
 	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
 }
@@ -41,7 +41,7 @@ func (g *Sentinel) Tick(now int64, l model.Load) {
 	}
 }
 
-// Limit returns rate × latency while the load average is above its bound, and otherwise 0 for no limit.
+// Limit returns rate × latency while the load average is above its bound. At other times it returns 0 for no limit.
 func (g *Sentinel) Limit() float64 {
 	if g.MaxLoad == 0 || g.load1 <= g.MaxLoad {
 		return 0

@@ -23,14 +23,14 @@ type Vegas struct {
 	random *rand.Rand
 }
 
-// NewVegas returns a Vegas with its defaults.
+// NewVegas returns a Vegas with default settings.
 func NewVegas(seed uint64) *Vegas {
 	v := &Vegas{limit: 20, Max: 1000, random: rand.New(rand.NewPCG(seed, 1))}
 	v.draw()
 	return v
 }
 
-// draw sets when to measure the minimum again: after half to all of the interval.
+// draw sets when to measure the minimum again: after a random time between half the interval and the whole interval.
 func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 
 // Limit returns the limit.
@@ -57,7 +57,7 @@ func (v *Vegas) Observe(_ int64, s model.Sample) {
 	v.limit = min(max(v.limit, 1), v.Max)
 }
 
-// move returns the change of the limit for an estimated queue.
+// move returns how much an estimated queue changes the limit.
 func (v *Vegas) move(queue, step float64) float64 {
 	alpha, beta := 3*step, 6*step
 	switch {

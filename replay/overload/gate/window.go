@@ -6,11 +6,11 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// window collects samples until it covers a minimum span of time and has a minimum number of samples.
+// window collects samples until it covers a minimum time span and contains a minimum number of samples.
 type window struct {
 	opened int64
 	rtts   []float64
-	// inflight is the maximum number of attempts in flight when one of the samples started.
+	// inflight is the largest number of attempts that were in flight when one of the samples started.
 	inflight int
 	failed   bool
 }

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 
 const second = 1_000_000
 
-// config returns ten workers that take 40 ms per request, which is 250 requests a second, and clients that wait for
-// 800 ms.
+// config returns a configuration with ten workers that take 40 ms per request (250 requests a second) and clients that
+// wait for 800 ms.
 func config(seconds int64, rate float64) model.Config {
 	return model.Config{
 		Seed: 1, Length: seconds * second,
@@ -76,8 +76,9 @@ func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
 }
 
 // TestGoodputAsSimulated checks that the goodput is within 10 % of the simulated goodput: for a fixed limit under
-// overload, for an adaptive limit while a dependency is slow, and for another adaptive limit under bursts. Without a
-// limit, no comparison is possible: the goodput of a growing queue depends on the last percent of the capacity.
+// overload, for an adaptive limit while a dependency is slow, and for another adaptive limit under bursts. A run
+// without a limit cannot be compared, because the goodput of a growing queue depends on the last percent of the
+// capacity.
 func TestGoodputAsSimulated(t *testing.T) {
 	if !*real {
 		t.Skip("needs a quiet machine: make simulate-real")

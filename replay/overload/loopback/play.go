@@ -18,7 +18,7 @@ const (
 	maxInflight = 2000
 )
 
-// Count has the number of calls by outcome. The sum is the number of calls.
+// Count holds the number of calls by outcome.
 type Count struct {
 	// Good calls were answered within the deadline, Denied calls were denied by the gate, and Late calls were not
 	// answered in time. Unsent calls were not sent because too many were in progress.
@@ -32,8 +32,8 @@ func (c Count) Sum() int { return c.Good + c.Denied + c.Late + c.Unsent }
 func (c Count) Goodput() float64 { return float64(c.Good) / float64(max(c.Sum(), 1)) }
 
 // Play sends the requests of the configuration's first client, which must be open and not retry, and returns when the
-// last request has ended. The rate and the slowdown change as configured. The number of workers keeps its initial
-// value. CPU, contention, pauses and neighbours are ignored.
+// last request has ended. The rate and the slowdown change as configured, but the number of workers stays at its
+// initial value. CPU, contention, pauses and neighbours are ignored.
 func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
 	length := time.Duration(c.Length) * time.Microsecond
 	switch {

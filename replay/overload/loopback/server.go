@@ -22,7 +22,7 @@ type server struct {
 	inflight int
 	slots    []int32 // unused slots
 	used     int32
-	late     time.Duration // how much too long the sleeps were
+	late     time.Duration // by how much the sleeps were too long in total
 }
 
 func newServer(c *model.Config, g model.Gate) *server {
@@ -48,7 +48,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// enter asks the gate for admission.
+// enter requests admission from the gate.
 func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *server) enter() (a model.Attempt, start int64, ok bool) {
 }
 
 // serve sleeps for as long as the request takes. Timers fire late, by a millisecond on a busy machine. To keep the
-// workers' throughput equal to the model's, the next request sleeps for less by that amount.
+// workers' throughput equal to the model's, the next request sleeps for that much less.
 func (s *server) serve() {
 	work := s.work()
 	began := time.Now()

@@ -8,12 +8,12 @@ type call struct {
 	tries  int32
 }
 
-// attempt is an admitted attempt. It exists until the server has finished it and the gate has been told of its end.
+// attempt is an admitted attempt. It exists until the server has finished it and its end has been reported to the gate.
 type attempt struct {
 	Attempt
 
 	start int64
-	// call is abandoned once the client has given up.
+	// call is the attempt's call, or the constant abandoned once the client has given up.
 	call int32
 	// uses distinguishes the successive attempts in a slot, so that the expiry of an earlier attempt is ignored.
 	uses uint32
@@ -85,7 +85,7 @@ func (r *run) finished(slot int32) {
 	r.startWaiting()
 }
 
-// end ends an attempt at the server. A gate at the client has already been told of a timeout.
+// end ends an attempt at the server. A timeout has already been reported to a gate at the client.
 func (r *run) end(slot int32) {
 	a := &r.attempts[slot]
 	if a.call >= 0 || !r.AtClient {

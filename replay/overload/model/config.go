@@ -11,10 +11,10 @@ type Server struct {
 	// Workers is the number of requests served at the same time.
 	Workers Course
 	Service Service
-	// Slowdown multiplies service times. An empty course means 1.
+	// Slowdown is a factor for service times. An empty course means 1.
 	Slowdown Course
-	// Contention is the fraction that every other request in the server adds to a service time, so that throughput
-	// falls when the server has too many requests (Gunther's universal scalability law).
+	// Contention is the fraction by which each other request in the server lengthens a service time, so that throughput
+	// falls when the server handles too many requests (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
 	// Drops makes workers skip waiting attempts whose client has given up.
@@ -31,18 +31,18 @@ type Server struct {
 // Config configures a run.
 type Config struct {
 	Seed uint64
-	// Length is how long new requests are sent, in µs.
+	// Length is the time for which clients send new requests, in µs.
 	Length  int64
 	Server  Server
 	Clients []Client
-	// AtClient places the gate at the client. For such a gate, an attempt without a response in time ends as a
-	// timeout. For a gate at the server, it ends when the server finishes it.
+	// AtClient places the gate at the client. For a gate at the client, an attempt without a timely response ends as a
+	// timeout. For a gate at the server, the attempt ends when the server finishes it.
 	AtClient bool
 	// Phases are the times when phases begin, starting with 0. Counts are kept by phase.
 	Phases []int64
 	// Tenants is the number of tenants. 0 means 1.
 	Tenants int
-	// Attempts limits the number of attempts. A run that needs more fails. 0 means MaxAttempts.
+	// Attempts is the maximum number of attempts. A run that needs more returns an error. 0 means MaxAttempts.
 	Attempts int
 }
 

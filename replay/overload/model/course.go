@@ -6,8 +6,8 @@ type Point struct {
 	Value float64
 }
 
-// Course is a value that changes over time. With steps, each value applies until the next point. A ramp is linear
-// between points. Before the first point, a course has that point's value. An empty course is 0.
+// Course is a value that changes over time. In a course of steps, each value applies until the next point. A ramp is
+// linear between points. The first point's value also applies before it. An empty course is always 0.
 type Course struct {
 	points []Point
 	linear bool

@@ -13,7 +13,7 @@ func (t *Tally) Sum() (sum Count) {
 	return sum
 }
 
-// Limits returns the mean limit in each part of the run. A part without ticks has the limit of the previous part.
+// Limits returns the mean limit in each part of the run. If a part contains no tick, its limit is the previous part's.
 func (t *Tally) Limits() []float64 {
 	limits := make([]float64, len(t.Moments))
 	last := 0.0

@@ -27,14 +27,14 @@ type Sample struct {
 	Start, RTT int64
 	// Left is the number of attempts still in flight.
 	Left int
-	// Failed reports a timeout or a server error.
+	// Failed is true after a timeout or a server error.
 	Failed bool
 }
 
 // Load is the load of a machine as reported by its operating system: averages since the last tick.
 type Load struct {
-	// Own is the CPU use of the server's process group, and Host the CPU use of the machine, both as fractions of all
-	// the machine's CPUs: 0 to 1.
+	// Own is the CPU use of the server's process group, and Host is the machine's. Both are fractions of all CPUs, from
+	// 0 to 1.
 	Own, Host float64
 	// Runnable is the number of threads that run or wait for a CPU, assuming one thread per request.
 	Runnable float64

@@ -2,14 +2,14 @@ package model
 
 import "math/bits"
 
-// steps is the number of buckets per power of two. Values are therefore accurate to 1/32.
+// stepBits and steps set the number of buckets per power of two, so that values are accurate to 1/32.
 const (
 	stepBits = 5
 	steps    = 1 << stepBits
 	buckets  = (64 - stepBits) * steps
 )
 
-// Histogram counts durations in µs with a relative error below 1/32. Histograms of several runs can be merged.
+// Histogram counts durations in µs with a relative error below 1/32. Histograms from several runs can be merged.
 type Histogram struct {
 	counts [buckets]int64
 	total  int64

@@ -5,7 +5,7 @@ type event struct {
 	at      int64
 	order   uint32 // limited by MaxAttempts
 	subject int32
-	// use identifies the attempt that uses the slot, for an expiry.
+	// use identifies the attempt in the slot. It is only for an expiry.
 	use  uint32
 	kind kind
 }

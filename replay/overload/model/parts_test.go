@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEventsHappenInOrder checks that events are ordered by time, and events with the same time by when they were
-// added.
+// TestEventsHappenInOrder checks that events happen in order of time, and that events with the same time happen in the
+// order of being added.
 func TestEventsHappenInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var l loop
@@ -38,7 +38,7 @@ func TestEventsHappenInOrder(t *testing.T) {
 	}
 }
 
-// TestPauseStopsWork compares the result with a clock that counts the microseconds outside pauses.
+// TestPauseStopsWork compares Pause.finish with a clock that counts the microseconds outside pauses.
 func TestPauseStopsWork(t *testing.T) {
 	p := Pause{Every: 10, For: 3}
 	for now := range int64(25) {
@@ -88,7 +88,7 @@ func TestCourses(t *testing.T) {
 	}
 }
 
-// TestQuantiles checks that quantiles are within 1/32 of the sorted list's, even after a merge.
+// TestQuantiles checks that quantiles are within 1/32 of a sorted list's quantiles, even after a merge.
 func TestQuantiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var a, b Histogram
@@ -118,8 +118,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestMaxMin checks that no share exceeds its demand, that the whole amount is used if there is demand for it, and
-// that demands that are not fully met have the largest share.
+// TestMaxMin checks that no share exceeds its demand, that the whole amount is used if there is demand for it, and that
+// demands that are not fully met get the largest share.
 func TestMaxMin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 1000 {

@@ -134,8 +134,8 @@ func (r *run) observe() {
 	}
 	r.startWaiting() // workers may have been added
 	r.tally.observed(r.now, r.gate.Limit(), r.inflight)
-	// Waiting requests may need workers that are only added later. The wait for them is bounded, because a server may
-	// have no workers left.
+	// Waiting requests may need workers that are only added later. The wait for these workers is bounded, because there
+	// may never be any.
 	if r.now+TickEvery <= r.Length || r.inServer() > 0 && r.now < r.Length+longestWait {
 		r.add(r.now+TickEvery, tick, 0)
 	}

@@ -11,7 +11,7 @@ import (
 
 const second = 1_000_000
 
-// open is a gate that admits everything and checks that each attempt that ends has started.
+// open is a gate that admits everything. It checks that only attempts that have started end.
 type open struct {
 	t        *testing.T
 	flying   map[int32]int64
@@ -100,7 +100,7 @@ func TestQueueAsInTheory(t *testing.T) {
 	}
 }
 
-// TestServiceTimesHaveTheirMean checks that each distribution has the configured mean.
+// TestServiceTimesHaveTheirMean checks that the mean of each distribution is the configured one.
 func TestServiceTimesHaveTheirMean(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, s := range []Service{
@@ -167,7 +167,7 @@ func TestEveryAttemptEndsOnce(t *testing.T) {
 	}
 }
 
-// randomConfig returns a random short run. Each feature is used now and then.
+// randomConfig returns the configuration of a random short run. Each feature is used now and then.
 func randomConfig(r *rand.Rand) Config {
 	c := Config{
 		Seed: r.Uint64(), Length: 20 * second, Tenants: 2, AtClient: r.IntN(2) == 0, Phases: []int64{0, 5 * second},
@@ -241,8 +241,8 @@ func (r denying) Allow(now int64, _ Attempt) (bool, int64) {
 	return false, 0
 }
 
-// TestRatesOfPhases checks that a Poisson process with a changing rate has the expected count in each phase. For a
-// ramp, that is the count for its mean rate.
+// TestRatesOfPhases checks that a Poisson process with a changing rate produces the expected count in each phase. For a
+// ramp, the expected count is the mean rate's.
 func TestRatesOfPhases(t *testing.T) {
 	c := plain(1, 100, Service{Shape: Exact, Mean: 1000})
 	c.Length, c.Phases = 300*second, []int64{0, 100 * second, 200 * second}

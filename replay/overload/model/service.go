@@ -9,13 +9,13 @@ import (
 type Shape uint8
 
 const (
-	// Exact gives each request the mean service time.
+	// Exact makes every service time equal to the mean.
 	Exact Shape = iota
-	// Exponential has a coefficient of variation of 1.
+	// Exponential is the exponential distribution, whose coefficient of variation is 1.
 	Exponential
-	// Lognormal has Service.Spread as its sigma.
+	// Lognormal is the log-normal distribution with the sigma Service.Spread.
 	Lognormal
-	// Bimodal makes Share of the requests take Spread times as long as the others.
+	// Bimodal makes a fraction Service.Share of the requests take Service.Spread times as long as the others.
 	Bimodal
 )
 
@@ -47,11 +47,11 @@ func (s *Service) Draw(r *rand.Rand) float64 {
 	return max(1, t)
 }
 
-// Pause stops all workers for For µs at the start of every period of Every µs, like a garbage collector. The zero
-// Pause means no pauses.
+// Pause stops all workers at the start of every period, like a garbage collector. Every is the length of the period,
+// and For is the length of the pause, both in µs. The zero Pause means no pauses.
 type Pause struct{ Every, For int64 }
 
-// finish returns when work ends that starts at now and needs work µs outside pauses.
+// finish returns the time when a piece of work ends if it starts now and takes the given number of µs outside pauses.
 func (p Pause) finish(now, work int64) int64 {
 	if p.For <= 0 || p.Every <= p.For {
 		return now + work

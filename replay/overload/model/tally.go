@@ -13,7 +13,7 @@ type Count struct {
 // Share counts the calls of one tenant.
 type Share struct{ Offered, Good int64 }
 
-// Moment is a part of the run. Its fields are sums over the ticks in it.
+// Moment is a part of the run. Its fields are sums over the part's ticks.
 type Moment struct {
 	// Squares is the sum of the squared limits.
 	Limit, Squares, Inflight float64
@@ -21,13 +21,13 @@ type Moment struct {
 	Good, Offered            int64
 }
 
-// Tally has the counts of a run.
+// Tally holds the counts of a run.
 type Tally struct {
 	Phases  []Count
 	Tenants []Share
 	// Latency is the latency of admitted attempts as measured by the client. A timeout counts as the deadline.
 	Latency *Histogram
-	// Moments are equal parts of the run, each Every µs long.
+	// Moments are equal parts of the run. Every is the length of a part in µs.
 	Moments []Moment
 	Every   int64
 	Length  int64

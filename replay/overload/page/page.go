@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// Report has the results of a run.
+// Report holds the results of a comparison.
 type Report struct {
 	Seeds   int
 	Results []*scenario.Result

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/scenario"
 )
 
-// results runs a short scenario with a name that needs escaping.
+// results returns the results of a short scenario with a name that needs escaping.
 func results(t *testing.T) []*scenario.Result {
 	t.Helper()
 	s, _ := scenario.Named("steady")

@@ -1,4 +1,4 @@
-// Package scenario runs gates in typical situations of a server, and compares each gate with the best fixed limit
+// Package scenario runs gates in typical situations for a server, and compares each gate with the best fixed limit
 // found for the same situation.
 //
 // The files:

@@ -8,8 +8,8 @@ type Fault struct {
 	// Figure measures the fault. Unit is the unit of the result.
 	Figure func(*Row) float64
 	Unit   string
-	// At is the threshold of the figure. The fault is demonstrated by a figure of at least At or, if Most is set, at
-	// most At.
+	// At is the threshold of the figure. A figure of at least this value demonstrates the fault or, if Most is set, a
+	// figure of at most this value.
 	At   float64
 	Most bool
 }

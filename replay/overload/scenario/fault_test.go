@@ -33,8 +33,8 @@ func (r *runner) row(scenario, gate string) *Row {
 	return row
 }
 
-// TestKnownFaults checks that each limiter has its fault, and that a fixed limit does not have it in the same
-// scenario. If the fault is one of the fixed limit itself, AIMD must not have it.
+// TestKnownFaults checks that each limiter shows its fault, and that a fixed limit does not show it in the same
+// scenario. If the fault is the fixed limit's own, AIMD must not show it.
 func TestKnownFaults(t *testing.T) {
 	r := runner{t, map[[2]string]*Row{}}
 	gates := map[string]bool{}

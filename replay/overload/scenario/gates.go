@@ -23,12 +23,12 @@ const (
 	aimdTimeout     = 5 * mean
 	adaptiveLatency = 350 * time.Millisecond
 	poolLimit       = "95/s burst 20"
-	// loadBound is 2.5 for each of the ten workers. Sentinel's wiki recommends 2.5 per core.
+	// loadBound is 2.5 per worker, because Sentinel's wiki recommends 2.5 per core.
 	loadBound = 25
 	cpuBound  = 0.9
 )
 
-// Gates returns the gates that every scenario has.
+// Gates returns the gates that are compared in every scenario.
 func Gates() []Gate {
 	return []Gate{
 		{Name: "none", About: "no limit", New: func(uint64, int) (model.Gate, error) { return gate.None{}, nil }},
@@ -59,7 +59,7 @@ func controlled(controller func(seed uint64) gate.Controller) func(uint64, int) 
 	return func(seed uint64, _ int) (model.Gate, error) { return gate.NewAdaptive(controller(seed)), nil }
 }
 
-// gateNamed returns the scenario's gate with this name, and whether it exists.
+// gateNamed returns the scenario's gate with the given name. The second result reports whether it exists.
 func (s *Scenario) gateNamed(name string) (Gate, bool) {
 	all := s.gates()
 	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })

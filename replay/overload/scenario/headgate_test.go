@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where it misses the
-// general target, the test expects the figure in docs/adaptive.md.
+// TestHeadgate compares package adaptive with the best fixed limit found in each situation. Where the package misses
+// the general target, the test expects the figure in docs/adaptive.md.
 func TestHeadgate(t *testing.T) {
 	asked := func(name string) (goodput, latency float64) {
 		switch name {
 		case "contention": // more calls would complete with fewer in flight, but the controller does not search for that
 			return 0.85, 3
-		case "proxies": // the limits of eight processes add up
+		case "proxies": // each of the eight processes has its own limit
 			return 0.97, 3
 		default:
 			return 0.97, 2

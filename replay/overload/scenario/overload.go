@@ -34,7 +34,7 @@ func overload() []Scenario {
 	}
 }
 
-// proxies returns a run with eight tenants, so that each tenant has its own gate.
+// proxies returns the configuration of a run with eight tenants, one for each gate.
 func proxies(seed uint64) model.Config {
 	s := server()
 	s.CPU, s.Service = 1, model.Service{Shape: model.Exact, Mean: mean}

@@ -2,7 +2,7 @@ package scenario
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// Result has the results of all gates in one scenario.
+// Result holds the results of all gates in one scenario.
 type Result struct {
 	Name, About string
 	// Phases are the start times of the phases, in µs.
@@ -11,14 +11,14 @@ type Result struct {
 	Rows   []*Row
 }
 
-// Row has the figures of one gate in one scenario, as means over the seeds.
+// Row holds the figures of one gate in one scenario, as means over the seeds.
 type Row struct {
 	Gate, About string
 	Ours        bool
-	// Goodput is the share of calls with an attempt that succeeded in time. Least is the lowest goodput of any seed.
+	// Goodput is the share of calls with an attempt that succeeded in time. Least is the lowest goodput for any seed.
 	Goodput, Least float64
-	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio of any
-	// phase, where each phase is compared with its own best limit. Both are 0 before the comparison.
+	// OfBest is the goodput divided by the best fixed limit's goodput. WorstPhase is the lowest such ratio in any
+	// phase, where each phase is compared with its own best limit. Both fields are 0 before the comparison.
 	OfBest, WorstPhase float64
 	// Denied is the number of denied attempts per call. Wrong is the number of attempts denied while a worker was
 	// idle, per call.
@@ -35,7 +35,7 @@ type Row struct {
 	Sample *model.Tally
 }
 
-// Phase has the figures of a phase.
+// Phase holds the figures of a phase.
 type Phase struct {
 	Goodput, Denied float64
 	// Limit is the mean limit in the last fifth of the phase.
@@ -86,7 +86,7 @@ func (r *Row) addLimits(t *model.Tally, n float64) {
 // hopeless is the goodput below which a phase is not compared, because no limit helps.
 const hopeless = 0.01
 
-// compare divides the figures by the figures of the best fixed limits.
+// compare sets the ratios between the row's goodput and the goodput of the best fixed limits.
 func (r *Row) compare(best *Best) {
 	if best.Row.Goodput > 0 {
 		r.OfBest = r.Goodput / best.Row.Goodput

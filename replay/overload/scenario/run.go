@@ -11,22 +11,22 @@ import (
 type Options struct {
 	// Seeds is the number of runs of each gate in each scenario, 1 to MaxSeeds.
 	Seeds int
-	// Limits are the fixed limits to try. nil means Coarse. Refine also tries limits between the best limit and its
-	// neighbours.
+	// Limits are the fixed limits to try. The default is Coarse. If Refine is set, the search also tries limits between
+	// the best limit and its neighbours.
 	Limits []int64
 	Refine bool
-	// Each calls f for 0 to n−1, in any order and possibly concurrently. nil calls f sequentially. The order does not
-	// affect the results.
+	// Each calls f for 0 to n−1, in any order and possibly concurrently. The order does not affect the results. If Each
+	// is nil, f is called sequentially.
 	Each func(n int, f func(i int))
 }
 
 // MaxSeeds is the maximum value of Options.Seeds.
 const MaxSeeds = 1000
 
-// Coarse has the fixed limits that are tried by default.
+// Coarse lists the fixed limits that are tried by default.
 var Coarse = []int64{5, 10, 14, 20, 40, 80, 160}
 
-// Fine has the limits for a full search, before refining.
+// Fine lists the limits for a full search, before refining.
 var Fine = []int64{2, 4, 6, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 57, 80, 113, 160, 320}
 
 func (o *Options) check() error {

@@ -9,11 +9,11 @@ import (
 // Scenario is a situation of a server and its clients.
 type Scenario struct {
 	Name, About string
-	// Build returns the configuration of the run with a seed.
+	// Build returns the configuration for a seed.
 	Build func(seed uint64) model.Config
-	// Proxies is the number of gates. Each serves some of the tenants. 0 means one gate for all tenants.
+	// Proxies is the number of gates. Each gate serves some of the tenants. 0 means one gate for all tenants.
 	Proxies int
-	// Extra has gates in addition to those that every scenario has.
+	// Extra lists the scenario's gates in addition to [Gates].
 	Extra []Gate
 }
 
@@ -40,13 +40,13 @@ func server() model.Server {
 	}
 }
 
-// open returns clients that send at a rate and do not retry.
+// open returns an open client that sends at the given rate and does not retry.
 func open(rate model.Course) []model.Client { return []model.Client{{Rate: rate, Deadline: deadline}} }
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario { return slices.Concat(steady(), overload(), sick(), clients()) }
 
-// Named returns the scenario with this name, and whether it exists.
+// Named returns the scenario with the given name. The second result reports whether it exists.
 func Named(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })

@@ -24,7 +24,7 @@ func sick() []Scenario {
 	}
 }
 
-// stalled returns a run where a dependency responds only after the clients' deadline.
+// stalled returns the configuration of a run where a dependency responds only after the clients' deadline.
 func stalled(seed uint64) model.Config {
 	s := server()
 	s.CPU, s.Drops = 0.1, true

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// run simulates according to the arguments, and writes the tables to out.
+// run runs the simulations that the arguments select, and writes the tables to out.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("overload", flag.ContinueOnError)
 	full := flags.Bool("full", false, "20 seeds, and a finer search for the best fixed limit")
@@ -82,7 +82,7 @@ func write(name string, report *page.Report) error {
 	return f.Close()
 }
 
-// parallel calls f for 0 to n−1 on all CPUs. The calls share no state.
+// parallel calls f for 0 to n−1 on all CPUs. The calls must not share state.
 func parallel(n int, f func(int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

@@ -30,7 +30,7 @@ func TestCommandWithWrongArguments(t *testing.T) {
 	}
 }
 
-// TestEachPlaceOnce checks that each index is called once.
+// TestEachPlaceOnce checks that the function is called once for each index.
 func TestEachPlaceOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 100} {
 		counts := make([]atomic.Int32, n)
