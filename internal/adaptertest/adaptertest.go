@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the
-// end of the test. The routes are
+// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the end
+// of the test. The routes are:
 //
 //	/hello           responds with hello
 //	/users/{id}      responds with the id
@@ -94,8 +94,8 @@ func outcomes(t *testing.T, start Server) {
 	}
 }
 
-// denial checks that an admitted request gets the rate-limit headers, and that a denied request also gets a problem
-// body and does not reach the handler.
+// denial checks that the response to an admitted request contains the rate-limit headers, and that a denied request
+// also gets a problem body and does not reach the handler.
 func denial(t *testing.T, start Server) {
 	url := start(t, operate.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
@@ -139,8 +139,8 @@ type Late int
 
 func (Late) Error() string { return "for the test" }
 
-// responses checks that the rule receives the status and the number of bytes that the client got, also for errors of
-// the framework, errors of outer handlers, and panics.
+// responses checks that the rule receives the status and the number of bytes that the client got, including for the
+// framework's errors, outer handlers' errors and panics.
 func responses(t *testing.T, start Server) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
@@ -195,13 +195,13 @@ func storeAway(t *testing.T, start Server) {
 	}
 }
 
-// ErrRefused is the decider's error for all requests after the first.
+// ErrRefused is the error for all requests to a Decider after the first.
 var ErrRefused = errors.New("unknown")
 
-// Decider admits its first request, and returns ErrRefused for all others.
+// Decider decides requests for a test of middleware: see AllowRequest.
 type Decider struct{ asked int }
 
-// AllowRequest decides a request.
+// AllowRequest allows the first request, and returns ErrRefused for all others.
 func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	if d.asked++; d.asked > 1 {
 		return headgate.Decision{}, ErrRefused
@@ -209,7 +209,7 @@ func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	return headgate.Decision{Allowed: true, Unlimited: true}, nil
 }
 
-// RunBy runs the test of a server whose middleware has a [Decider].
+// RunBy tests a server whose middleware uses a [Decider].
 func RunBy(t *testing.T, url string) {
 	t.Helper()
 	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {

@@ -1,4 +1,4 @@
-// Package files reads and replaces files named by an operator. Each file has a maximum size, so that a wrong name
+// Package files reads and replaces files named by an operator. It limits the size of each file, so that a wrong name
 // cannot exhaust the memory.
 package files
 
@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Read returns the content of a file. most is the maximum size in bytes. The error for a larger file contains its name
-// and the bound.
+// Read returns the content of a file. The most argument is the maximum size in bytes. The error for a larger file
+// contains the file's name and the bound.
 func Read(path string, most int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func Read(path string, most int) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens a regular file. Anything else is an error. For example, opening a named pipe would block until there is a
-// writer, unless O_NONBLOCK is set.
+// Open opens a regular file. It returns an error for anything else. It sets O_NONBLOCK, because opening a named pipe
+// would otherwise block until there is a writer.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if err != nil {

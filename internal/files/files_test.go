@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A named pipe is not accepted as a file. Opening it would wait for a writer forever.
+// A named pipe is rejected, because opening it would wait for a writer forever.
 func TestNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "policies.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Ceil returns d in units, rounded up, so that a caller that waits for this long is not too early. A negative d is
-// rounded toward zero.
+// Ceil returns d in the given unit, rounded up, so that a caller that waits for this long is not too early. A negative
+// d is rounded toward zero.
 func Ceil(d, unit time.Duration) int64 {
 	whole := int64(d / unit)
 	if d%unit > 0 {
@@ -41,7 +41,7 @@ func Invalid(field, value, accepted string) error {
 	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
 }
 
-// Counted formats a number with its noun: 1 key, 2 keys.
+// Counted formats a number with its noun, as in "1 key" or "2 keys".
 func Counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -49,7 +49,7 @@ func Counted(n int64, noun string) string {
 	return Grouped(n) + " " + noun + "s"
 }
 
-// Grouped formats a number with spaces between groups of three digits: 1 234 567.
+// Grouped formats a number with spaces between groups of three digits, as in 1 234 567.
 func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	sign := ""

@@ -1,21 +1,21 @@
-// Package inside gives package operate access to package headgate, whose exported names are for programs only. Package
-// headgate sets the variables in this package to functions that use headgate's types. Package operate restores these
-// types.
+// Package inside gives package operate access to functions that package headgate does not export, because they are not
+// for programs. Package headgate stores the functions in this package's variables, and package operate converts them
+// back to their types.
 package inside
 
 import "time"
 
-// Result is the result of one operation. D is package headgate's Decision, and R its *Reservation.
+// Result is the result of one operation. D is headgate.Decision, and R is *headgate.Reservation.
 type Result[D, R any] struct {
 	// Decision is valid if Err is nil.
 	Decision D
-	// Found is for a reset, an expiry, a release and a settle. It reports whether there was anything to find or
-	// settle.
+	// Found is for a reset, an expiry, a release and a settle. It is true if there was anything to reset, look up,
+	// release or settle.
 	Found bool
-	// Dropped is for a settle: the number of used units that could not be charged, on the limit with the most such
-	// units.
+	// Dropped is for a settle: the number of used units that could not be charged. If there are several limits, it is
+	// the highest such number.
 	Dropped int64
-	// TTL is for an expiry: the time until the counter is full again.
+	// TTL is for an expiry: the remaining lifetime of the key's state.
 	TTL time.Duration
 	// Reservation is set after an allowed reserve, and after an allowed allow with Settled.
 	Reservation R
@@ -23,7 +23,7 @@ type Result[D, R any] struct {
 	Err error
 }
 
-// The functions of package operate, in the order of its documentation.
+// These variables hold the functions of package operate, in the order of its documentation.
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any

@@ -16,21 +16,21 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Error is an error in a JSON text.
+// Error is an error in JSON text.
 type Error struct {
 	// Field is the path of the invalid field, such as limit.rate. It can be "".
 	Field string
-	// Detail is the error message. It begins with the field's name, if there is one.
+	// Detail is the error message. If there is a field, it begins with the field's name.
 	Detail string
-	// Unknown is true if the value has no such field.
+	// Unknown is true if there is no such field.
 	Unknown bool
 }
 
 func (e *Error) Error() string { return e.Detail }
 
 // Decode decodes the single value in data, which a [Scanner] has accepted, into v. It returns an error for input that
-// encoding/json would misread or drop: invalid UTF-8, unknown fields, and text after the value. name is the value's
-// name in messages, such as body. The error is an [*Error].
+// encoding/json would misread or drop: invalid UTF-8, unknown fields, and text after the value. Messages refer to the
+// value by name, for example as body. The error is an [*Error].
 func Decode(name string, data []byte, v any) error {
 	if err := Check(data); err != nil {
 		return &Error{Detail: name + ": " + err.Error()}
@@ -46,10 +46,10 @@ func Decode(name string, data []byte, v any) error {
 	return nil
 }
 
-// unknownField is the start of encoding/json's error for an unknown field. The quoted name follows.
+// unknownField is the start of encoding/json's error for an unknown field. The field's quoted name follows.
 const unknownField = "json: unknown field "
 
-// ErrorOf rewords an encoding/json error for an API. The new error has the field as the client wrote it, and the
+// ErrorOf rewords an encoding/json error for an API. The new error names the field as the client wrote it, and the
 // accepted values.
 func ErrorOf(name string, err error) *Error {
 	var syntax *json.SyntaxError
@@ -76,14 +76,14 @@ func ErrorOf(name string, err error) *Error {
 	return &Error{Detail: strings.TrimPrefix(err.Error(), "json: ")}
 }
 
-// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. They contain capital
-// letters, and names in the APIs do not.
+// withoutTypes removes the names of embedded Go types, which encoding/json puts into paths. Unlike names in the APIs,
+// they contain capital letters.
 func withoutTypes(path string) string {
 	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return strings.ContainsFunc(name, unicode.IsUpper) })
 	return strings.Join(names, ".")
 }
 
-// accepted returns the JSON name of a field's type.
+// accepted returns the name of the JSON type that a field accepts.
 func accepted(mismatch *json.UnmarshalTypeError) string {
 	switch mismatch.Type.Kind() {
 	case reflect.String:

@@ -20,8 +20,7 @@ type outer struct {
 
 var bounds = jsontext.Bounds{Depth: 4, Elements: []int{9}, Names: 9, Text: 99, Name: 99, Number: 99}
 
-// TestDecodeIsStrict checks that everything that encoding/json would misread or drop is an error with the field's
-// name.
+// TestDecodeIsStrict checks that everything that encoding/json would misread or drop is an error that names the field.
 func TestDecodeIsStrict(t *testing.T) {
 	for text, want := range map[string]jsontext.Error{
 		`{"n":1,"list":[{"name":"a"}],"name":"b"} `: {},

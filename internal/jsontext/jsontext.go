@@ -1,5 +1,5 @@
-// Package jsontext rejects JSON that encoding/json would silently change: invalid text, because two different keys
-// from clients must not become the same, and duplicate names.
+// Package jsontext rejects JSON that encoding/json would silently change: invalid text, which could turn two different
+// keys from clients into one, and duplicate names.
 package jsontext
 
 import (
@@ -53,7 +53,7 @@ func halfPair(data []byte) int {
 	}
 }
 
-// escaped decodes an escape such as ✓ at the start of data.
+// escaped decodes a \u escape at the start of data.
 func escaped(data []byte) (code rune, ok bool) {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0, false

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds are the bounds on a client's JSON text. They are checked while the text arrives, before memory is allocated
-// for its values, because a megabyte can contain half a million values.
+// Bounds limits a client's JSON text. The bounds are checked while the text arrives, before memory is allocated for its
+// values, because a megabyte can contain half a million values.
 type Bounds struct {
 	// Depth is the maximum nesting of arrays and objects, at most 16.
 	Depth int
@@ -19,8 +19,8 @@ type Bounds struct {
 	Elements []int
 	// Names bounds the number of names in one object.
 	Names int
-	// Text bounds the number of bytes between a text's quotes. Name bounds the bytes in a name, and Number the bytes
-	// in a number or word.
+	// Text bounds the number of bytes between the quotes of a string. Name bounds the bytes in a name, and Number
+	// bounds the bytes in a number or word.
 	Text, Name, Number int
 	// Field is called with each name and the depth of its object. If it returns an error, the scan ends. The name is
 	// valid only during the call. Field can be nil.
@@ -30,7 +30,7 @@ type Bounds struct {
 // maxDepth is the maximum value of Bounds.Depth.
 const maxDepth = 16
 
-// BoundError is the error for a text that exceeds a bound.
+// BoundError is the error for text that exceeds a bound.
 type BoundError struct {
 	// Array is the name of the array with too many elements, or "" for other bounds.
 	Array string
@@ -45,19 +45,19 @@ func beyond(format string, values ...any) error {
 	return &BoundError{text: fmt.Sprintf(format, values...)}
 }
 
-// Scanner checks the bounds on a text that arrives in pieces, and rejects duplicate names in an object. encoding/json
-// would use the last of two values, but another reader, such as a proxy that checks the body, may use the first. A
-// Scanner checks nothing else, so a text that it accepts may not be JSON.
+// Scanner checks the bounds on JSON text that arrives in pieces, and rejects duplicate names in an object.
+// encoding/json would use the last of two values, but another reader, such as a proxy that checks the body, may use the
+// first. A Scanner checks nothing else, so text that it accepts may not be JSON.
 type Scanner struct {
 	bounds *Bounds
 	open   [maxDepth]level // arrays and objects that contain the position
 	depth  int
 
 	quoted, escaped bool
-	length          int    // of the text or number at the position
-	isName          bool   // the text is a name
+	length          int    // of the string or number at the position
+	isName          bool   // the string is a name
 	name            []byte // the last name, or the part of it received so far
-	nameNext        bool   // the next text is a name
+	nameNext        bool   // the next string is a name
 
 	seen []byte // concatenated names in the objects that contain the position
 	ends []int  // where the names in seen end
@@ -71,7 +71,7 @@ type level struct {
 	first  int    // where the object's names start in Scanner.ends
 }
 
-// NewScanner returns a scanner of one text.
+// NewScanner returns a scanner for one JSON text.
 func NewScanner(b *Bounds) *Scanner { return &Scanner{bounds: b} }
 
 // Write checks the next piece of the text. If it returns an error, the text must be rejected.
@@ -90,15 +90,15 @@ func (s *Scanner) Write(piece []byte) error {
 	return nil
 }
 
-// How much memory ReadAll allocates before any bytes have arrived.
+// These constants bound the memory that ReadAll allocates before any bytes have arrived.
 const (
 	leastRead = 512
 	firstRead = 4 << 10
 )
 
-// ReadAll reads a text to its end, but stops at the first byte that exceeds one of the scanner's bounds. The length
-// must be bounded by the reader. most bounds the allocated memory. announced is the announced length, or -1 if
-// unknown, and is trusted up to 4 KiB.
+// ReadAll reads text to its end, but stops at the first byte that exceeds one of the scanner's bounds. The reader must
+// bound the text's length, and the most argument bounds the allocated memory. announced is the announced length, or -1
+// if unknown. ReadAll trusts it up to 4 KiB.
 func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error) {
 	first := int64(firstRead)
 	if announced >= 0 {
@@ -123,7 +123,7 @@ func ReadAll(r io.Reader, s *Scanner, announced int64, most int) ([]byte, error)
 	}
 }
 
-// inText processes a byte of a text.
+// inText processes a byte of a string.
 func (s *Scanner) inText(c byte) error {
 	if c == '"' && !s.escaped {
 		s.quoted = false
@@ -148,7 +148,7 @@ func (s *Scanner) inText(c byte) error {
 	return nil
 }
 
-// outside processes a byte that is not part of a text.
+// outside processes a byte that is not part of a string.
 func (s *Scanner) outside(c byte) error {
 	before := s.length
 	s.length = 0

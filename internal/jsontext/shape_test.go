@@ -14,7 +14,7 @@ import (
 
 var small = jsontext.Bounds{Depth: 4, Elements: []int{3, 2}, Names: 3, Text: 8, Name: 6, Number: 5}
 
-// scan returns the error for a text that arrives in chunks of this size.
+// scan returns the error for text that arrives in chunks of the given size.
 func scan(b *jsontext.Bounds, text string, piece int) error {
 	s := jsontext.NewScanner(b)
 	for part := range slices.Chunk([]byte(text), piece) {
@@ -84,8 +84,8 @@ func TestScannerFields(t *testing.T) {
 	}
 }
 
-// TestScannerTakesNoMemory checks that the scanner does not allocate per element, so that a text needs no memory
-// beyond its bytes.
+// TestScannerTakesNoMemory checks that the scanner does not allocate per element, so that text needs no memory beyond
+// its own bytes.
 func TestScannerTakesNoMemory(t *testing.T) {
 	text := []byte(`{"list":[` + strings.TrimSuffix(strings.Repeat(`{"name":"value","n":17},`, 1000), ",") + `]}`)
 	b := jsontext.Bounds{Depth: 8, Elements: []int{1000}, Names: 9, Text: 99, Name: 99, Number: 9}
@@ -98,8 +98,8 @@ func TestScannerTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestReadAll checks that a text is read completely, even if its announced length is wrong, but only up to the first
-// byte that exceeds a bound.
+// TestReadAll checks that text is read completely, even if its announced length is wrong, but only up to the first byte
+// that exceeds a bound.
 func TestReadAll(t *testing.T) {
 	b := jsontext.Bounds{Depth: 8, Elements: []int{10_000}, Names: 9, Text: 99, Name: 99, Number: 9}
 	text := `[` + strings.Repeat(`"text",`, 9000) + `1]`

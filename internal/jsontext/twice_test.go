@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
-// twice reports whether an object has a duplicate name, using the tokens of encoding/json.
+// twice reports whether an object contains a duplicate name, using the tokens of encoding/json.
 func twice(data []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var open [][]string // each object's names, or nil for an array

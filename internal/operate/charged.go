@@ -16,9 +16,9 @@ type Charged struct {
 	held    []*headgate.Reservation
 }
 
-// Charge decides like [headgate.Policy.AllowN], and returns the charge, so that it can be corrected when the final
-// cost is known. Examples are the bytes of a response, or 0 for a failure. The charge is nil if nothing was charged,
-// which is the case after an error or a denial, or if no store decided.
+// Charge decides like [headgate.Policy.AllowN], and returns the charge, so that it can be corrected when the final cost
+// is known: for example, the bytes of a response, or 0 for a failure. The charge is nil if nothing was charged because
+// of an error or a denial, or because no store decided.
 func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Charged, headgate.Decision, error) {
 	limiter, op, r := charge(p, ctx, key, n)
 	if r.Reservation == nil {
@@ -27,7 +27,7 @@ func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Char
 	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), r.Decision, nil
 }
 
-// ChargedBy returns the charges of operations that [Do] has decided. They must be of kind [engine.OpAllow] with
+// ChargedBy returns the charges of operations that [Do] has decided. Their kind must be [engine.OpAllow], with the hint
 // Settled.
 func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged {
 	c := &Charged{limiter: l, ops: ops, held: make([]*headgate.Reservation, len(results))}
@@ -37,13 +37,13 @@ func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged 
 	return c
 }
 
-// Settle corrects the charge on each limit to the final number of units, 0 or more. If final is less, it gives the
-// difference back like [headgate.Reservation.Cancel]: only to the window that was charged, and without units that have
-// refilled since. If final is more, it charges the difference, even beyond the limit, like
+// Settle corrects the charge on each limit to the final number of units, 0 or more. If that is less than was charged,
+// Settle gives the difference back like [headgate.Reservation.Cancel]: only to the window that was charged, and without
+// the units that have refilled since. If it is more, Settle charges the difference, even beyond the limit, like
 // [headgate.Reservation.Commit]. However, a limit whose first charge was 0 is charged only as far as it has room. Each
-// limit is corrected separately: if one limit has no room, the others are still charged. Settle takes effect only
-// once. Later calls change only limits whose first charge was 0, and return [headgate.ErrEnded]. Settle returns the
-// same errors as [headgate.Policy].
+// limit is corrected separately: if one limit has no room, the others are still charged. Settle takes effect only once.
+// Later calls change only limits whose first charge was 0, and return [headgate.ErrEnded]. Settle returns the same
+// errors as [headgate.Policy].
 func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
@@ -55,7 +55,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 		for _, charge := range op.Charges {
 			switch {
 			case charge.Cost == 0 && final > 0 && !charge.Limit.Unlimited():
-				// A reservation has no entry for a limit that was charged 0.
+				// A reservation contains no entry for a limit that was charged 0.
 				if charge.Cost = final; charge.Choice != 0 {
 					choices = append(choices, charge)
 				} else {
@@ -75,8 +75,9 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	return cmp.Or(err, chargeMore(ctx, c.limiter, more))
 }
 
-// chargeMore charges each operation in full, using a bucket's debt if necessary. If that is not possible, it charges
-// as much as the limit has room for. If an operation has several choices, chargeMore charges the last one in this way.
+// chargeMore charges each operation in full, using a bucket's debt if necessary. If that is impossible, it charges as
+// many units as the limit has room for or, if the operation has several choices, as many as the last choice has room
+// for.
 func chargeMore(ctx context.Context, l *headgate.Limiter, ops []engine.Op) (err error) {
 	if len(ops) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestSettledAllow checks that an allow with Settled decides like any other allow, that a denied one has no
+// TestSettledAllow checks that an allow with Settled decides like any other allow, that a denied allow returns no
 // reservation, and that a cancel gives each limit's units back once.
 func TestSettledAllow(t *testing.T) {
 	limiter := headgate.New()
@@ -44,8 +44,8 @@ func TestSettledAllow(t *testing.T) {
 	}
 }
 
-// TestChargedIsCorrected checks that the final cost replaces the first charge on each limit, even if the first cost
-// was 0, as far as the limit has room. After a denial there is nothing to settle.
+// TestChargedIsCorrected checks that the final cost replaces the first charge on each limit. If the first cost was 0,
+// it does so as far as the limit has room. After a denial there is nothing to settle.
 func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -35,37 +35,37 @@ var (
 )
 
 // Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. If there
-// are more operations, every result has an error. memory is used for the results, and may be nil. Do sets the
-// limiter's name space in operations that have none.
+// are more operations, every result is an error. memory is reused for the results. It may be nil. Do sets the limiter's
+// namespace in operations that have none.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Result) []Result {
 	return do(l, ctx, ops, memory)
 }
 
-// WithObserver sets a function that is called after each decided operation, on the caller's goroutine. It must be fast
-// and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only during the
-// call. Fields of the result that do not apply to the kind of operation are zero.
+// WithObserver sets a function that is called after each decided operation, on the caller's goroutine. The function
+// must be fast and safe for concurrent calls. The operation, the result and the bytes of their strings are valid only
+// during the call. Fields of the result that do not apply to the kind of operation are zero.
 func WithObserver(observer Observer) headgate.Option { return withObserver(observer) }
 
-// Space returns the name space that the limiter uses for a name space: prefixed with the limiter's own if
-// [headgate.WithSpace] set one, and otherwise unchanged.
+// Space returns a namespace as the limiter passes it to the store. If [headgate.WithSpace] set a namespace for the
+// limiter, Space adds it as a prefix.
 func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
-// OpenOf returns up to most open reservations with a term that charged a key, or nil if the store does not keep
-// reservations. On a single Redis, it reads all open reservations. On a Cluster, it finds reservations under a
-// fair-share limit only by the key that the limit counts under ([engine.Limit.Counts]).
+// OpenOf returns open reservations with a term that charged a key, up to the given maximum number. It returns nil if
+// the store does not keep reservations. On a single Redis, it reads all open reservations. On a Cluster, it finds
+// reservations under a fair-share limit only by the key that the limit counts under ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }
 
 // WatchTerms makes the limiter end overdue reservations, including other processes' reservations, until Close. A
-// reserve with a term also starts this. WatchTerms does nothing if the store does not keep reservations.
+// reserve with a term has the same effect. If the store does not keep reservations, WatchTerms does nothing.
 func WatchTerms(l *headgate.Limiter) { watchTerms(l) }
 
-// Adapts reports whether the policy has a limit with an adaptive rate.
+// Adapts reports whether any of the policy's limits has an adaptive rate.
 func Adapts(p *headgate.Policy) bool { return adapts(p) }
 
-// Outcomes returns the function that reports how an allowed request ended, for the keys of the operation. It reports
-// in the same way as [headgate.Policy.Outcome]. It is nil if no limit has an adaptive rate.
+// Outcomes returns a function that reports, for the operation's keys, how an allowed request ended, in the same way as
+// [headgate.Policy.Outcome]. It returns nil if no limit has an adaptive rate.
 func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	return outcomes(l, op)
 }
@@ -73,13 +73,13 @@ func Outcomes(l *headgate.Limiter, op *engine.Op) (report func(failed bool, retr
 // WithOutcomeClock sets the clock for the age of reported outcomes, in place of the system's clock.
 func WithOutcomeClock(now func() time.Time) headgate.Option { return outcomeClock(now) }
 
-// Policy is [headgate.Limiter.Policy] for engine limits. The name "" means the name space of limits without a policy,
-// which servers use for limits in requests.
+// Policy acts like [headgate.Limiter.Policy] for engine limits. The name "" selects the namespace for limits without a
+// policy, which servers use for limits in requests.
 func Policy(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Policy {
 	return policy(l, name, limits...)
 }
 
-// Semaphore is [headgate.Limiter.Semaphore] for engine limits.
+// Semaphore acts like [headgate.Limiter.Semaphore] for engine limits.
 func Semaphore(l *headgate.Limiter, name string, limits ...engine.Limit) *headgate.Semaphore {
 	return semaphore(l, name, limits...)
 }
@@ -90,5 +90,5 @@ func Limits(p *headgate.Policy) []engine.Limit { return limits(p) }
 // Paces reports whether an allowed request can be delayed, because one of the limits is a pacer.
 func Paces(p *headgate.Policy) bool { return paces(p) }
 
-// Term returns the term of the reservation, or nil if it has none.
+// Term returns the reservation's term, or nil if there is none.
 func Term(r *headgate.Reservation) *engine.Term { return term(r) }

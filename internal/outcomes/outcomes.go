@@ -1,5 +1,5 @@
 // Package outcomes classifies the results of requests for counters, in the server and in the adapters that observe a
-// limiter. Both use the same words and the same bound on policies.
+// limiter, so that both use the same words and the same bound on policies.
 package outcomes
 
 import (
@@ -15,18 +15,18 @@ const (
 	// Allowed and Denied are decisions.
 	Allowed Outcome = iota
 	Denied
-	// Unknown is an error: the decision is not known.
+	// Unknown means an error because of which the decision is not known.
 	Unknown
-	// Invalid is an error in the request. It matches [engine.ErrInvalid].
+	// Invalid means an error in the request, one that matches [engine.ErrInvalid].
 	Invalid
 	// Count is the number of outcomes.
 	Count
 )
 
-// Modes is the number of modes that a decision can have.
+// Modes is the number of promise modes.
 const Modes = int(engine.Leased) + 1
 
-// String returns the value of the label outcome.
+// String returns the outcome as the value of a metric label.
 func (o Outcome) String() string { return [Count]string{"allowed", "denied", "unknown", "invalid"}[o] }
 
 // Of returns a request's outcome.
@@ -46,7 +46,7 @@ func Of(allowed bool, err error) Outcome {
 // Table contains one value for each outcome and mode.
 type Table[V any] [Count][Modes]V
 
-// At returns the value for a result. Errors have no mode, so their values are in the first column.
+// At returns a pointer to the value for a result. An error has no mode, so its value is in the first column.
 func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
 	if err != nil {
 		mode = 0
@@ -54,7 +54,7 @@ func (t *Table[V]) At(allowed bool, mode engine.Mode, err error) *V {
 	return &t[Of(allowed, err)][min(int(mode), Modes-1)]
 }
 
-// Each calls f with each value and its labels. For errors, mode is "".
+// Each calls f with each value and its labels. For an error, the mode is "".
 func (t *Table[V]) Each(f func(outcome, mode string, v *V)) {
 	for o := range t {
 		if Outcome(o) >= Unknown {

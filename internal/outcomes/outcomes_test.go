@@ -29,8 +29,8 @@ func TestOutcomeOfAnswers(t *testing.T) {
 	}
 }
 
-// TestTable checks that each result has one value, which Each reports with its labels. Each error has one value,
-// whatever the mode of its decision.
+// TestTable checks that each result is assigned one value, which Each reports with its labels. An error is assigned one
+// value, whatever the mode of its decision.
 func TestTable(t *testing.T) {
 	var counts outcomes.Table[int]
 	*counts.At(true, engine.Exact, nil)++

@@ -9,17 +9,16 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Most is the maximum number of name spaces with a value of their own. All further name spaces share the value for
-// Other.
+// Most is the maximum number of namespaces with their own values. All further namespaces share the value for Other.
 const Most = 1000
 
-// Labels for name spaces without a policy. Policy names have no parentheses.
+// Inline and Other are labels for namespaces without a policy of their own. Policy names cannot contain parentheses.
 const (
-	Inline = "(inline)" // any name space that does not belong to a policy
+	Inline = "(inline)" // any namespace that does not belong to a policy
 	Other  = "(other)"  // policies beyond Most, and names that are not valid for a policy
 )
 
-// Map maps the name spaces of operations to values. It is safe for concurrent use.
+// Map maps the namespaces of operations to values. It is safe for concurrent use.
 type Map[V any] struct {
 	add   func(policy string) V
 	other V
@@ -47,7 +46,7 @@ func (m *Map[V]) Decided(op *engine.Op, binding int) V {
 	return m.Of(space)
 }
 
-// Of returns the value for a name space. It does not retain the string.
+// Of returns the value for a namespace. It does not retain the string.
 func (m *Map[V]) Of(space string) V {
 	name, _ := engine.PolicyOf(space)
 	return m.Named(name)

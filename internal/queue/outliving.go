@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Outliving returns a context for a call on behalf of several callers, with the values of the first caller's context.
-// It ends when end is called, or some time after the contexts of all callers have ended. In that time, the charge of a
-// late answer can be given back.
+// Outliving returns a context for a call on behalf of several callers. It carries the values of the first caller's
+// context. It ends when end is called, or when the given time has passed after all callers' contexts have ended. During
+// that time, the charge in a late answer can still be given back.
 func Outliving(while time.Duration, callers ...context.Context) (ctx context.Context, end context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(callers[0]))
 	present := new(atomic.Int64)

@@ -1,6 +1,6 @@
-// Package queue makes callers wait in order: until they are first, until a call can include them, or until the slot
-// that they have reserved. Callers join and leave in constant time, at any position, so that many callers that leave
-// together do not delay others.
+// Package queue makes callers wait in order: until they are first, until a call can include them, or until their
+// reserved slot. Callers join and leave at any position in constant time, so that many callers that leave together do
+// not delay others.
 //
 //	queue.go   one queue
 //	set.go     queues by name, with one lock
@@ -9,7 +9,7 @@
 package queue
 
 // Queue is an ordered list of waiters. The zero value is empty. S is the type of the user's data for the queue, and W
-// the type of the data for each waiter. The owner's lock guards a queue.
+// is the type of the user's data for each waiter. The owner's lock guards a queue.
 type Queue[S, W any] struct {
 	// State is the user's data.
 	State S
@@ -60,7 +60,8 @@ func (q *Queue[S, W]) insert(value W, n int) *Waiter[W] {
 	return w
 }
 
-// link makes two waiters neighbours. nil means an end of the queue. If after becomes the first waiter, link wakes it.
+// link makes two waiters neighbours. A nil waiter represents an end of the queue. If the second waiter becomes the
+// first in the queue, link wakes it.
 func (q *Queue[S, W]) link(before, after *Waiter[W]) {
 	if after == nil {
 		q.last = before

@@ -6,14 +6,14 @@ import (
 )
 
 // Set contains queues by name. A queue exists as long as it has waiters. The zero value is empty. A Set is safe for
-// concurrent use. A name must not change while its queue exists, so clone text that is in borrowed memory.
+// concurrent use. A name must not change while its queue exists, so clone a string that uses borrowed memory.
 type Set[N comparable, S, W any] struct {
 	queues atomic.Int64
 	mu     sync.Mutex
 	byName map[N]*Queue[S, W]
 }
 
-// None reports whether a name has no waiters.
+// None reports whether there are no waiters for a name.
 func (s *Set[N, S, W]) None(name N) bool {
 	if s.queues.Load() == 0 {
 		return true
@@ -23,7 +23,7 @@ func (s *Set[N, S, W]) None(name N) bool {
 	return s.byName[name] == nil
 }
 
-// Do runs a short function on the queue for a name. If the name has no waiters, the queue is new.
+// Do runs a short function on the queue for a name, under the set's lock. If there are no waiters, the queue is new.
 func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 var ErrEnded = errors.New("queue: ended")
 
 // Slots holds callers that wait for the slots of their reservations. Callers with the same name are interchangeable:
-// each can use the reservation of another. So reservations are not bound to callers, and the first caller gets the
-// first slot. When a caller leaves, the callers after it move up. The last slot is given back instead of the leaving
-// caller's. A store cannot do this, because it has already returned the slots to the callers. The zero value is ready
-// to use.
+// each can use another's reservation. Reservations are therefore not bound to callers, and the first caller gets the
+// first slot. When a caller leaves, the callers after it move up, and the last slot is given back instead of the
+// leaving caller's. A store cannot do this, because it has already returned the slots to the callers. The zero value is
+// ready to use.
 type Slots[N comparable, R any] struct {
 	set     Set[N, []slot[R], struct{}]
 	leaving Turns[N, departure[R]]
@@ -48,8 +48,8 @@ func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (waiter SlotWait
 	return waiter
 }
 
-// Wait returns at the time of the caller's slot, with the reservation that the caller uses. If the context or end is
-// done earlier, the caller leaves: see Leave.
+// Wait returns at the time of the caller's slot, with the reservation that the caller uses. If the context ends or the
+// end channel is closed earlier, the caller leaves: see Leave.
 func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, waiter SlotWaiter, most int, giveBack func([]R)) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
@@ -93,8 +93,8 @@ func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duratio
 }
 
 // Leave removes a caller that gives up, and gives the last slot back. done is closed when giveBack has returned. Only
-// one call at a time gives reservations back. It gives back up to most of them, starting with the last slot, so that
-// no unused slot remains before a used one.
+// one call of giveBack runs at a time. It gives back a bounded number of reservations (the most argument), starting
+// with the last slot, so that no unused slot remains before a used one.
 func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([]R)) (done <-chan struct{}) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		last := len(q.State) - 1

@@ -7,8 +7,9 @@ package queue
 // until a call includes them.
 type Turns[N comparable, W any] struct{ set Set[N, struct{}, W] }
 
-// Join adds a caller to a call, which starts immediately if none is in flight. A call includes up to most callers, and
-// runs on its own goroutine. ok is false if at least waiting callers are already waiting.
+// Join adds a caller to a call, which starts immediately if none is in flight. A call runs on its own goroutine. The
+// waiting argument bounds the number of waiting callers, and the most argument bounds the number of callers in a call.
+// ok is false if too many callers are already waiting.
 func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) (w *Waiter[W], ok bool) {
 	first := false
 	t.set.Do(name, func(q *Queue[struct{}, W]) {
@@ -23,7 +24,7 @@ func (t *Turns[N, W]) Join(name N, caller W, waiting, most int, call func([]W)) 
 	return w, w != nil
 }
 
-// Leave removes a caller that is not yet part of a call. It returns false if the caller is already part of one.
+// Leave removes a caller that is not yet part of a call. It returns false if the caller is already part of a call.
 func (t *Turns[N, W]) Leave(name N, w *Waiter[W]) (left bool) {
 	t.set.Do(name, func(q *Queue[struct{}, W]) { left = !q.First(w) && q.Leave(w) })
 	return left

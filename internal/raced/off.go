@@ -2,5 +2,6 @@
 
 package raced
 
-// On reports whether the race detector is enabled. It makes pools drop their memory, so allocations cannot be counted.
+// On reports whether the race detector is enabled. The detector makes pools drop objects, so allocations cannot be
+// counted.
 const On = false

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// The gRPC codes, shared by Connect, for responses of the middleware.
+// These are the gRPC codes, shared by Connect, for the middleware's responses.
 const (
 	InvalidArgument   = 3
 	ResourceExhausted = 8
@@ -19,10 +19,10 @@ const (
 	Unavailable       = 14
 )
 
-// statuses are the HTTP statuses for the codes, as in google.rpc.Code.
+// statuses lists the HTTP status for each code, as in google.rpc.Code.
 var statuses = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
 
-// Status returns the HTTP status for a code: 200 for 0, 401 for 16 (unauthenticated).
+// Status returns the HTTP status for a code, such as 200 for 0 (OK) or 401 for 16 (unauthenticated).
 func Status(code uint32) int {
 	if code < uint32(len(statuses)) {
 		return statuses[code]

@@ -1,5 +1,5 @@
-// Package rule builds each kind of engine limit in one line, for the stores, servers and tests in this repository.
-// Programs use the limits in package headgate, which document every field.
+// Package rule contains a constructor for each kind of engine limit, for the stores, servers and tests in this
+// repository. Programs use the limits in package headgate, which document every field.
 package rule
 
 import (

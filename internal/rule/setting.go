@@ -15,7 +15,7 @@ func Burst(units int64) engine.Setting { return engine.Setting{Field: "burst", U
 // AllowDebt sets the debt of a token bucket.
 func AllowDebt(units int64) engine.Setting { return engine.Setting{Field: "debt", Units: units} }
 
-// NextPays makes a cost delay the next request instead of its own.
+// NextPays makes a request's cost delay the next request instead of the request itself.
 func NextPays() engine.Setting { return engine.Setting{Field: "next_pays"} }
 
 // MaxWait sets a pacer's longest delay.
@@ -40,7 +40,7 @@ func MaxBlock(longest time.Duration) engine.Setting {
 // Forget sets how long it takes a penalty to forget one block.
 func Forget(after time.Duration) engine.Setting { return engine.Setting{Field: "forget", Span: after} }
 
-// Align sets where fixed windows start.
+// Align sets when fixed windows start.
 func Align(to string) engine.Setting { return engine.Setting{Field: "align", Word: to} }
 
 // Anchor sets the start of the windows in a time zone.
@@ -60,7 +60,7 @@ func Strict() engine.Setting { return engine.Setting{Field: "variant", Word: "st
 // Lenient ignores the oldest segment.
 func Lenient() engine.Setting { return engine.Setting{Field: "variant", Word: "lenient"} }
 
-// And adds windows to a sliding window or log.
+// And adds windows to a sliding window or sliding log.
 func And(rates ...engine.Rate) engine.Setting {
 	return engine.Setting{Field: "windows", Rates: rates}
 }

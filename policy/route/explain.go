@@ -31,7 +31,7 @@ type Tried struct {
 	Wanted, Got string
 }
 
-// Explain tries one route after another. The result lists at most most routes that did not match.
+// Explain tries one route after another. The most argument bounds the number of routes in Tried.
 func (t *Table) Explain(r *Request, most int) Explanation {
 	v := t.view(r)
 	e := Explanation{Host: v.host, Path: v.path, Client: v.clientText()}
