@@ -2,9 +2,9 @@
 //
 //	connect.WithInterceptors(connectadapter.New(perIP, httplimit.ByIP()))
 //
-// The keys and options are from package httplimit. Their functions receive a call as a POST to its procedure, with the
+// The keys and options come from package httplimit. Their functions receive a call as a POST to its procedure, with the
 // caller's headers and address. A denied call fails with resource_exhausted. Its details are RetryInfo and
-// QuotaFailure, and its metadata has the rate-limit headers. A stream is charged once, when it starts.
+// QuotaFailure, and its metadata contains the rate-limit headers. A stream is charged once, when it starts.
 package connectadapter
 
 import (
@@ -21,8 +21,8 @@ import (
 )
 
 // New returns an interceptor that charges each call to a policy, like [httplimit.New]. Calls made by clients are not
-// affected. In rules, the response to a call has the HTTP status for its code, such as 401 for unauthenticated, and no
-// bytes.
+// affected. To rules, the response to a call looks like an HTTP response without a body, with the status for its code,
+// such as 401 for unauthenticated.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }
@@ -76,7 +76,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 	}
 }
 
-// WrapStreamingClient does not change clients.
+// WrapStreamingClient returns next, because clients' own calls are not limited.
 func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
@@ -88,7 +88,7 @@ func statusOf(err error) int {
 	return rpc.Status(uint32(connect.CodeOf(err)))
 }
 
-// refusal returns the error for a call that is refused.
+// refusal returns the error for a refused call.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	err := connect.NewError(connect.Code(answer.Code()), errors.New(rpc.Message(answer, c)))
 	answer.Limits(func(name, value string) { err.Meta().Set(name, value) })

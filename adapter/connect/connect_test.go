@@ -92,7 +92,8 @@ func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	return operate.Policy(l, "per-ip", limit)
 }
 
-// With each of the three protocols, unary calls and streams have the headers, and a denied call has the details.
+// With each of the three protocols, responses to unary calls and streams contain the headers, and the error for a
+// denied call contains the details.
 func TestProtocols(t *testing.T) {
 	for name, option := range map[string]connect.ClientOption{"connect": connect.WithProtoJSON(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +174,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// If a call can never pass, its denial has no RetryInfo. If the decision is not known, a call fails as unavailable, or
-// passes with FailOpen.
+// If a call can never pass, its denial contains no RetryInfo. If the decision is not known, a call fails as
+// unavailable, or passes with FailOpen.
 func TestBy(t *testing.T) {
 	s := serve(t, connectadapter.By(routes{}))
 	_, err := s.call(t, unary, connect.WithGRPC())

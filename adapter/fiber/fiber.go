@@ -49,8 +49,8 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 	}
 }
 
-// end settles the charge of a request. fasthttp closes a request's values after it has sent the response. Until then
-// the error handler, or an outer handler, can replace the response.
+// end settles the charge of a request. fasthttp closes a request's values after it has sent the response. Until then,
+// the error handler or an outer handler can replace the response, so the charge must not be settled earlier.
 type end struct {
 	middleware *httplimit.Middleware
 	request    *http.Request
@@ -106,7 +106,8 @@ type writer struct {
 	header http.Header
 }
 
-// newWriter returns a writer whose headers already have the limits of outer middleware. httplimit adds to them.
+// newWriter returns a writer whose headers already contain the limits of outer middleware, so that httplimit adds to
+// them.
 func newWriter(c fiber.Ctx) *writer {
 	w := &writer{ctx: c, header: http.Header{}}
 	for _, name := range []string{"Ratelimit", "Ratelimit-Policy"} {

@@ -61,7 +61,7 @@ func responseOf(w gin.ResponseWriter) httplimit.Response {
 	return httplimit.Response{Status: w.Status(), Bytes: max(0, int64(w.Size())), Header: w.Header()}
 }
 
-// later notes the response of outer handlers, such as a handler that turns a request's errors into a response.
+// later observes the response of outer handlers, such as a handler that turns a request's errors into a response.
 type later struct {
 	gin.ResponseWriter
 	note func(httplimit.Response)

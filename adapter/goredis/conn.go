@@ -5,11 +5,11 @@
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
 // By default, go-redis resends a command if its reply is lost. A script that had already run would then run, and
-// charge, a second time. This adapter marks its commands so that go-redis never resends them, whatever MaxRetries and
-// MaxRedirects are.
+// charge, a second time. This adapter marks its commands so that go-redis never resends them, whatever the values of
+// MaxRetries and MaxRedirects.
 //
-// New returns an error unless ContextTimeoutEnabled is set. Without it, a hanging server blocks callers for
-// ReadTimeout, which is three seconds, regardless of their deadlines.
+// New returns an error unless ContextTimeoutEnabled is set. If it is not set, a hanging server blocks callers for
+// ReadTimeout, by default three seconds, regardless of their deadlines.
 //
 // On a Cluster, also set ClusterStateReloadInterval: time.Second, DialerRetries: 1 and DialTimeout: 100 *
 // time.Millisecond. After a primary died, a client with the default settings took 12 s to find the new primary; with
@@ -28,15 +28,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// conn is a [redisstore.Conn] on a go-redis client.
+// conn is a [redisstore.Conn] that uses a go-redis client.
 type conn struct {
 	client  redis.UniversalClient
 	cluster bool
 }
 
 // New returns a connection for [redisstore.New] that uses a client for one server, for Sentinels or for a Cluster. The
-// caller closes the client after the store. An error is an [*engine.InputError] that names the missing setting. A Ring
-// is rejected, because it moves keys to other servers when a server is down, and their limits would start again there.
+// caller closes the client after the store. If a required setting is missing, the error is an [*engine.InputError] that
+// names it. A Ring is rejected: it moves keys to other servers when a server is down, so their limits would start again
+// there.
 func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -133,9 +134,9 @@ func translateValue(value any) redisstore.Reply {
 	}
 }
 
-// translate converts errors to those specified by [redisstore.Conn]. An error reply means that the command did not
-// run, and becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the command
-// may have run.
+// translate converts errors to the errors specified by [redisstore.Conn]. An error reply means that the command did not
+// run, and becomes a ServerError. The error for a command that was not sent becomes ErrNotSent. After any other error,
+// the command may have run.
 func translate(err error) error {
 	if server, ok := errors.AsType[redis.Error](err); ok {
 		return &redisstore.ServerError{Text: server.Error()}
@@ -147,11 +148,11 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages in a channel. See [redisstore.Conn].
+// Subscribe receives the messages on a channel. See [redisstore.Conn].
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	subscription := c.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()
-	// Receive does not notice the end of the context, so close the connection.
+	// Receive does not notice when the context ends, so close the connection.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
 	for {

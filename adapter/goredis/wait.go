@@ -13,8 +13,8 @@ import (
 
 var _ redisstore.WaitConn = (*conn)(nil)
 
-// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline has its own connection until
-// all its replies have arrived. On a Cluster each primary has its own pipeline. If a node redirects a command, the
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. A pipeline uses its own connection until
+// all its replies have arrived. On a Cluster, each primary gets its own pipeline. If a node redirects a command, the
 // command is sent again, as in Do, and the state of its replicas is unknown. A wait ends before the client's
 // ReadTimeout.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
@@ -48,7 +48,7 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands with these indexes, followed by the WAIT, to one server.
+// on sends the commands with the given indexes, followed by the WAIT, to one server.
 func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	within := w.within
 	if read := client.Options().ReadTimeout; read > 0 {
@@ -72,8 +72,8 @@ func (w *waiting) on(ctx context.Context, client *redis.Client, at []int) {
 	}
 }
 
-// byNode returns the indexes of the commands for each primary. If a command's primary is unknown, its reply is set to
-// the error.
+// byNode returns the indexes of the commands for each primary. If a command's primary is unknown, byNode sets the
+// command's reply to the error.
 func (w *waiting) byNode(ctx context.Context, nodes *redis.ClusterClient) map[*redis.Client][]int {
 	by := map[*redis.Client][]int{}
 	for i := range w.commands {

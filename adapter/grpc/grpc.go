@@ -3,9 +3,9 @@
 //	limit := grpcadapter.New(perIP, httplimit.ByIP())
 //	server := grpc.NewServer(grpc.UnaryInterceptor(limit.Unary), grpc.StreamInterceptor(limit.Stream))
 //
-// The keys and options are from package httplimit. Their functions receive a call as a POST to its full method, with
+// The keys and options come from package httplimit. Their functions receive a call as a POST to its full method, with
 // the metadata as headers and the caller's address. A denied call fails with RESOURCE_EXHAUSTED, with RetryInfo and
-// QuotaFailure as details. The rate-limit headers are in the header metadata.
+// QuotaFailure as details. The rate-limit headers are sent as header metadata.
 package grpcadapter
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// Limit has the interceptors for one limit. In rules, the response to a call has the HTTP status for its code, such as
-// 401 for Unauthenticated, and no bytes.
+// Limit provides the interceptors for one policy or decider. To rules, the response to a call looks like an HTTP
+// response without a body, with the status for its code, such as 401 for Unauthenticated.
 type Limit struct{ middleware *httplimit.Middleware }
 
 // New returns a Limit that charges each call to a policy, like [httplimit.New].
@@ -58,7 +58,7 @@ func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamS
 }
 
 // Tap is a [tap.ServerInHandle] that denies calls before the server creates streams for them. It runs on the goroutine
-// that reads the connection, so use it with a memory store and without a pacer. It has no access to responses, so
+// that reads the connection, so use it only with a memory store and without a pacer. It cannot access responses, so
 // [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
 func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
@@ -107,7 +107,7 @@ func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 	return rpc.Request(ctx, method, host, address, header)
 }
 
-// refusal returns the error for a call that is refused.
+// refusal returns the error for a refused call.
 func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
 	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
 	if answer.Code() != rpc.ResourceExhausted {

@@ -96,7 +96,7 @@ func denied(t *testing.T, err error) {
 	}
 }
 
-// Unary calls and streams share their caller's limit. A denied call has the details and the headers.
+// Unary calls and streams share their caller's limit. A denied call returns the details and the headers.
 func TestUnaryAndStream(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.New(policy(t, rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP()))...)
 	var header metadata.MD
@@ -159,8 +159,8 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
-// If a call can never pass, its denial has no RetryInfo. If the decision is not known, a call fails as Unavailable, or
-// passes with FailOpen.
+// If a call can never pass, its denial contains no RetryInfo. If the decision is not known, a call fails as
+// Unavailable, or passes with FailOpen.
 func TestBy(t *testing.T) {
 	client := serve(t, interceptors(grpcadapter.By(routes{}))...)
 	_, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{})

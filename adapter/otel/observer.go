@@ -5,9 +5,9 @@
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
 // The counter is headgate.decisions. Its attributes are headgate.policy, headgate.outcome and headgate.mode, with the
-// same values as in the server's metrics. If the call's context has a recording span, an event headgate.decision with
-// the same attributes is added to the span. Keys are never attributes. Decisions of package policy's shadows are
-// counted in headgate.shadow.decisions, without events.
+// same values as in the server's metrics. If the call's context contains a recording span, the observer adds an event
+// headgate.decision with the same attributes to the span. Keys are never attributes. Decisions of package policy's
+// shadows are counted in headgate.shadow.decisions, without events.
 package oteladapter
 
 import (
@@ -31,7 +31,7 @@ type Observer struct {
 	rows *outcomes.Map[*row]
 }
 
-// row has the attributes for one policy, which are created only once.
+// row holds the attributes for one policy, so that they are created only once.
 type row = outcomes.Table[attributes]
 
 type attributes struct {

@@ -25,8 +25,8 @@ func text(set []attribute.KeyValue) (all string) {
 	return all
 }
 
-// TestCounterAndSpan checks that counters have policy, outcome and mode, that the caller's span has an event for each
-// decision, and that neither the counters nor the events contain the key.
+// TestCounterAndSpan checks that the counters have the attributes policy, outcome and mode, that the caller's span
+// contains an event for each decision, and that neither the counters nor the events contain the key.
 func TestCounterAndSpan(t *testing.T) {
 	reader, spans := metric.NewManualReader(), tracetest.NewInMemoryExporter()
 	observer, err := oteladapter.New(metric.NewMeterProvider(metric.WithReader(reader)))

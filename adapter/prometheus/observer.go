@@ -4,12 +4,12 @@
 //	prometheus.MustRegister(observer)
 //	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 //
-// The metrics are the same as in the server's /metrics, but without the label frontend:
+// The metrics are the same as in the server's /metrics, except for the label frontend:
 //
 //	headgate_decisions_total{policy, outcome, mode}
 //	headgate_shadow_decisions_total{policy, outcome}
 //
-// The second one counts the decisions of package policy's shadows, which do not deny or delay requests. Labels never
+// The second metric counts the decisions of package policy's shadows, which do not deny or delay requests. Labels never
 // contain keys. The label policy is the name of a [headgate.Policy], for up to 1000 policies. It is "(other)" for all
 // further policies and for invalid names, and "(inline)" for ad-hoc limits. The label outcome is allowed, denied,
 // unknown (no decision was reached) or invalid (the request had an error). Each decision costs one lookup and one
@@ -38,14 +38,14 @@ type Observer struct {
 	all []*row
 }
 
-// row has the counts of one policy.
+// row holds the counts for one policy.
 type row struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
 	shadow outcomes.Table[atomic.Uint64]
 }
 
-// New returns an observer with zero counts.
+// New returns an observer whose counts are zero.
 func New() *Observer {
 	o := &Observer{
 		desc:    prometheus.NewDesc("headgate_decisions_total", "Decided requests that take units.", []string{"policy", "outcome", "mode"}, nil),

@@ -44,7 +44,7 @@ headgate_decisions_total{mode="exact",outcome="allowed",policy="api"} 1
 	}
 }
 
-// Known bug 53: each decision is counted under its policy, and a shadow does not count as a denial.
+// Regression: bug 53. Each decision is counted under its policy, and a shadow's decision does not count as a denial.
 func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	observer := prometheusadapter.New()
 	ctx := context.Background()

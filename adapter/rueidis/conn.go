@@ -13,7 +13,7 @@ import (
 )
 
 // conn is a [redisstore.Conn] that uses a rueidis client, which pipelines the commands of many goroutines. If a reply
-// is lost, rueidis resends only commands that it marks as read-only. It does not mark any of ours.
+// is lost, rueidis resends only commands that it marks as read-only. It does not mark any of the store's commands.
 type conn struct {
 	client  rueidis.Client
 	cluster bool
@@ -21,13 +21,14 @@ type conn struct {
 	made    bool         // created by Open, so that Close closes the client
 }
 
-// dedicatedCalls is the number of calls in flight with their own connection, which is written and read by the calling
-// goroutine. Further calls share pipelined connections. There, each reply passes through two more goroutines, so that
-// a single caller waits for 60 µs instead of 40 µs. It equals the number of calls that group commit has in flight.
+// dedicatedCalls is the number of calls in flight that use their own connections, which the calling goroutines write to
+// and read from. Further calls share pipelined connections, where each reply passes through two more goroutines, so
+// that a single caller waits for 60 µs instead of 40 µs. dedicatedCalls equals the number of calls that group commit
+// keeps in flight.
 const dedicatedCalls = 2
 
-// New returns a connection for [redisstore.New] that uses the program's client. cluster reports whether it is a
-// Cluster client. The caller closes the client after the store.
+// New returns a connection for [redisstore.New] that uses the program's client. cluster must be true for a Cluster
+// client. The caller closes the client after the store.
 func New(client rueidis.Client, cluster bool) redisstore.Conn {
 	return &conn{client: client, cluster: cluster}
 }
@@ -49,8 +50,8 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// cancellable reports whether a context can end other than by a deadline. Only a deadline can stop a goroutine that
-// reads its own connection.
+// cancellable reports whether a context can end other than by a deadline. A goroutine that reads its own connection can
+// be stopped only by a deadline.
 func cancellable(ctx context.Context) bool {
 	_, ok := ctx.Deadline()
 	return !ok && ctx.Done() != nil
@@ -65,7 +66,7 @@ func (c *conn) build(command *redisstore.Command, pipelined bool) rueidis.Comple
 	return built
 }
 
-// complete adds the arguments. rueidis computes the slot from the argument marked as a key.
+// complete returns the command with its arguments. rueidis computes the slot from the argument marked as a key.
 func (c *conn) complete(command *redisstore.Command) rueidis.Completed {
 	b := c.client.B().Arbitrary(command.Args[0])
 	rest := command.Args[1:]
@@ -124,9 +125,9 @@ func mapOf(m *rueidis.RedisMessage) map[string]rueidis.RedisMessage {
 	return found
 }
 
-// translate converts errors to those specified by [redisstore.Conn]. An error reply means that the command did not
-// run, and becomes a ServerError. A command that was not sent becomes ErrNotSent. After any other error the command
-// may have run.
+// translate converts errors to the errors specified by [redisstore.Conn]. An error reply means that the command did not
+// run, and becomes a ServerError. The error for a command that was not sent becomes ErrNotSent. After any other error,
+// the command may have run.
 func translate(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -141,7 +142,7 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages in a channel. See [redisstore.Conn].
+// Subscribe receives the messages on a channel. See [redisstore.Conn].
 func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	dedicated, release := c.client.Dedicate()
 	defer release()

@@ -28,8 +28,8 @@ type lateConn struct {
 	attempt sync.WaitGroup
 }
 
-// The time between attempts grows from firstPause to lastPause. It is partly random, so that many processes do not
-// reconnect at the same moment.
+// firstPause and lastPause bound the pause between attempts, which grows with each attempt. The pause is partly random,
+// so that many processes do not reconnect at the same moment.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -38,7 +38,7 @@ const (
 // attemptTimeout bounds one attempt.
 const attemptTimeout = 2 * dialTimeout
 
-// newLateConn starts connecting in the background. err is from the previous attempt.
+// newLateConn starts connecting in the background. err is the error from the first attempt.
 func newLateConn(connect func(context.Context) (rueidis.Client, error), cluster bool, err error) *lateConn {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &lateConn{connect: connect, cluster: cluster, stop: stop}
@@ -71,7 +71,7 @@ func (l *lateConn) try(ctx context.Context) (rueidis.Client, error) {
 	return l.connect(ctx)
 }
 
-// fail records why there is no connection. An error reply from the server, such as for a wrong password, is kept
+// fail records why there is no connection. It keeps an error reply from the server, such as for a wrong password,
 // unchanged.
 func (l *lateConn) fail(err error) {
 	err = translate(err)
@@ -81,7 +81,7 @@ func (l *lateConn) fail(err error) {
 	l.failure.Store(&err)
 }
 
-// silence lists the errors of a connection that got no answer, in addition to network errors.
+// silence lists the errors, in addition to network errors, that mean that a connection got no answer.
 var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
 
 // away reports whether an error from connect means that the server did not answer or is still starting.
@@ -118,7 +118,7 @@ func (l *lateConn) DoAndWait(ctx context.Context, commands []redisstore.Command,
 	return make([]redisstore.Reply, len(commands))
 }
 
-// Subscribe receives the messages in a channel. See [redisstore.Conn].
+// Subscribe receives the messages on a channel. See [redisstore.Conn].
 func (l *lateConn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	if c := l.conn.Load(); c != nil {
 		return c.Subscribe(ctx, channel, ready, received)

@@ -6,12 +6,12 @@
 //	redis+cluster://h1:7000,h2:7001          a Cluster; one node is enough to find the others
 //	unix:///run/redis.sock?db=1              a socket
 //
-// These parameters can follow "?": prefix is the prefix of the keys (by default headgate). max_in_flight bounds the
-// calls in flight. shards is the number of hash tags shared by the keys on a Cluster. layout is keys or hash:N, and
+// A URL can contain parameters after "?". prefix is the prefix of the keys (by default headgate). max_in_flight bounds
+// the calls in flight. shards is the number of hash tags shared by the keys on a Cluster. layout is keys or hash:N, and
 // allow_eviction accepts a server that evicts hashes (see [redisstore.Config]). password_file and
-// sentinel_password_file are the names of files with a password. sentinel_username is the user name for the Sentinels.
-// ca_file, cert_file, key_file and server_name are for TLS. Connections to Sentinels use TLS if connections to servers
-// do. deadline is for package open and the server; this package leaves deadlines to its callers.
+// sentinel_password_file are the names of files that contain a password. sentinel_username is the user name for the
+// Sentinels. ca_file, cert_file, key_file and server_name configure TLS. Connections to Sentinels use TLS if
+// connections to servers do. deadline is for package open and the server. This package leaves deadlines to its callers.
 package rueidisadapter
 
 import (
@@ -34,20 +34,20 @@ import (
 const (
 	// dialTimeout bounds each attempt to connect.
 	dialTimeout = 2 * time.Second
-	// connTimeout is how long a connection waits for a reply before it is closed. It is also the interval for pinging
-	// idle connections.
+	// connTimeout is how long a connection waits for a reply before it is closed. It is also the interval between pings
+	// on idle connections.
 	connTimeout = 5 * time.Second
 	// refreshPrimary is the interval for asking Sentinels for the primary. They also announce a new primary, but a
-	// client that misses the announcement keeps the old one, which accepts writes for 8 s after it comes back.
+	// client that misses the announcement keeps the old primary, which accepts writes for 8 s after it comes back.
 	refreshPrimary = time.Second
 	// bufferBytes is the size of each connection's two buffers. The default of 512 KiB is meant for large values, but
-	// ours are small.
+	// the store's values are small.
 	bufferBytes = 64 << 10
 )
 
 // Open opens the store at a URL and checks its format: see [redisstore.Store.EnsureFormat]. Settings that are not in
-// the URL come from c. Only c can set a clock. If the URL is invalid, the error is an [*engine.InputError]. Any other
-// error means that the server cannot be reached, or that this store cannot use it.
+// the URL, such as a clock, come from c. If the URL is invalid, the error is an [*engine.InputError]. Any other error
+// means that the server cannot be reached, or that this store cannot use it.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	store, err := open(ctx, url, c, connectOptions{})
 	if err != nil {
@@ -68,8 +68,8 @@ func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore
 	return open(ctx, url, c, connectOptions{late: true})
 }
 
-// Relayout moves the states of the store at a URL to a layout, keys or hash:N, whatever the layout in the URL is. See
-// [redisstore.Store.Relayout].
+// Relayout moves the states of the store at a URL to the given layout, keys or hash:N, whatever layout the URL names.
+// See [redisstore.Store.Relayout].
 func Relayout(ctx context.Context, url, layout string, progress func(redisstore.MovedStates)) (redisstore.MovedStates, error) {
 	if _, err := redisstore.ParseLayout(layout); err != nil {
 		return redisstore.MovedStates{}, err
@@ -82,8 +82,8 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 	return moved, errors.Join(err, store.Close())
 }
 
-// connectOptions configures how a store is opened. If layout is not empty, it replaces the layout in the URL. late
-// permits the server to be away.
+// connectOptions configures how a store is opened. If layout is not empty, it replaces the layout in the URL. If late
+// is set, the server may be away.
 type connectOptions struct {
 	layout string
 	late   bool
@@ -141,7 +141,8 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 	return store, nil
 }
 
-// dial connects now or, if the server is away and mayBeAway is set, later.
+// dial connects to the server. If the server is away and mayBeAway is set, dial returns a connection that connects
+// later.
 func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
 	client, err := connect(ctx, option)
 	if err == nil {
@@ -188,9 +189,9 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		InitAddress: a.Hosts, TLSConfig: config, Username: a.Username, Password: a.Password, SelectDB: a.DB,
 		Dialer: net.Dialer{Timeout: dialTimeout}, ConnWriteTimeout: connTimeout,
 		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes,
-		// Each call chooses whether it is pipelined: see dedicatedCalls.
+		// Each call chooses whether to be pipelined: see dedicatedCalls.
 		DisableCache: true, DisableAutoPipelining: true,
-		// CLIENT SETINFO would need another permission, which does not exist before Redis 7.2. The name is enough to
+		// CLIENT SETINFO needs a separate permission, which does not exist before Redis 7.2. The name is enough to
 		// identify the client.
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,

@@ -16,11 +16,11 @@ var _ redisstore.WaitConn = (*conn)(nil)
 // maxWaits is the maximum number of connections on which one call waits at the same time, on a Cluster.
 const maxWaits = 16
 
-// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster the commands for each slot
-// have their own connection to the slot's primary. If a node redirects a command, the command is sent again, as in Do,
+// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn]. On a Cluster, the commands for each slot
+// get their own connection to the slot's primary. If a node redirects a command, the command is sent again, as in Do,
 // and the state of its replicas is unknown.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
-	// Without a deadline, a hanging server would block a connection and the caller forever.
+	// If the context has no deadline, a hanging server would block a connection and the caller forever.
 	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
 	defer cancel()
 	acks := make([]redisstore.Reply, len(commands))
@@ -60,18 +60,18 @@ type waiting struct {
 	within        time.Duration
 }
 
-// on sends the commands with these indexes, followed by one WAIT, on one connection.
+// on sends the commands with the given indexes, followed by one WAIT, on one connection.
 func (w *waiting) on(ctx context.Context, send func(context.Context, ...rueidis.Completed) []rueidis.RedisResult, at []int) {
 	built := make([]rueidis.Completed, 0, len(at)+1)
 	for _, i := range at {
 		built = append(built, w.conn.complete(&w.commands[i]))
 	}
-	// A blocking command and the other commands in its call get their own connection.
+	// rueidis sends a blocking command, and the other commands in its call, on a connection of their own.
 	millis := strconv.FormatInt(w.within.Milliseconds(), 10)
 	built = append(built, w.conn.client.B().Arbitrary("WAIT").Args(w.replicas, millis).Blocking())
 	var results []rueidis.RedisResult
 	redisstore.RunWait(ctx, w.within, func() { results = send(ctx, built...) }, func(ctx context.Context) {
-		key := w.commands[at[0]].Key // on a Cluster, its slot selects the server
+		key := w.commands[at[0]].Key // on a Cluster, the key's slot selects the server
 		w.conn.client.Do(ctx, w.conn.client.B().Arbitrary("GET").Keys(key).Build().ToPipe())
 	})
 	for n, i := range at {
