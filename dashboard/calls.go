@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// routes registers the paths. Calls that change a server are not included.
+// routes registers the handlers for the page and its calls, except for calls that change a server.
 func (p *Program) routes() {
 	p.mux.Handle("/", Handler())
 	for _, e := range []adminapi.Endpoint{

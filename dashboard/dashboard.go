@@ -1,5 +1,5 @@
-// Package dashboard is the page for operators. It shows which keys are limited, why, and how to change that. The page
-// is built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin API
+// Package dashboard contains the page for operators. It shows which keys are limited, why, and how to change that. The
+// page is built from the sources in web/ and embedded, so that a Go program needs nothing else. It calls the admin API
 // (docs/reference/admin.yaml) below its own path.
 package dashboard
 
@@ -18,13 +18,13 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy only lets the page load its own files and call its own server. Scripts and styles are separate files, and
-// inline code does not run.
+// policy is the Content-Security-Policy. It lets the page load only its own files and call only its own server. Scripts
+// and styles must be separate files, because inline code does not run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the page's files: / and the files below /assets/. They contain no data. If [http.StripPrefix] mounts
-// the handler below another path, that path must end in a slash, because the page uses relative URLs.
+// Handler serves the page's files: / and the files below /assets/. The files contain no data. If [http.StripPrefix]
+// mounts the handler below another path, that path must end in a slash, because the page uses relative URLs.
 func Handler() http.Handler {
 	return http.HandlerFunc(serve)
 }
@@ -32,7 +32,7 @@ func Handler() http.Handler {
 // file is a file of the page, both uncompressed and compressed.
 type file struct{ plain, zipped []byte }
 
-// files are read and compressed for the first request. They need about 60 KiB.
+// files returns the page's files, which are read and compressed for the first request. They need about 60 KiB.
 var files = sync.OnceValue(func() map[string]file {
 	all := map[string]file{}
 	_ = fs.WalkDir(built, "dist", func(name string, entry fs.DirEntry, err error) error {

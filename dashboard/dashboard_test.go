@@ -94,8 +94,8 @@ func TestPolicyOfContent(t *testing.T) {
 	}
 }
 
-// TestFiles checks that each file has the right type, that files with a hash in the name are cached forever while the
-// page is revalidated, and that compressed responses have the same content.
+// TestFiles checks that each file is served with the right type, that files with a hash in the name are cached forever
+// while the page is revalidated, and that compressed responses have the same content.
 func TestFiles(t *testing.T) {
 	hashed := regexp.MustCompile(`^assets/[\w-]+-[\w-]{8}\.(js|css|svg)$`)
 	for name, text := range built(t) {
@@ -137,8 +137,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLanguages checks that both dictionaries have the same entries with the same placeholders, and that they have
-// every entry that the page uses.
+// TestLanguages checks that both dictionaries contain the same entries with the same placeholders, and every entry that
+// the page uses.
 func TestLanguages(t *testing.T) {
 	entry := regexp.MustCompile(`(?m)^  (\w+): "((?:[^"\\]|\\.)*)",$`)
 	read := func(file string) map[string]string {

@@ -69,7 +69,7 @@ func (p *Program) explain(r *http.Request, body *adminapi.KeyAndCost) (answer ad
 	return answer, nil
 }
 
-// explained returns a key's state under a policy, and whether the key has spent anything.
+// explained returns a key's state under a policy, and reports whether the key has spent anything.
 func explained(ctx context.Context, of *headgate.Policy, key string, asked *int64) (e adminapi.Explanation, touched bool) {
 	e = adminapi.Explanation{Policy: of.Name(), KeyFields: adminapi.NewKey(key), Cost: 1, Generation: 1, Limits: []adminapi.Standing{}}
 	if asked != nil {

@@ -21,7 +21,7 @@ import (
 const frontEnd = "library"
 
 // Program is a read-only page for a program with its own limiter: the limiter's decisions, its top keys, and the state
-// of a key under each policy. Latency, processes and changes are only on the page of a server.
+// of a key under each policy. Only a server's page shows latency, processes and changes.
 //
 //	page := dashboard.New()
 //	defer page.Close()
@@ -29,9 +29,9 @@ const frontEnd = "library"
 //	page.Show(limiter.Policy("per-user", headgate.TokenBucket{Rate: headgate.PerSecond(10)}))
 //	mux.Handle("/limits/", http.StripPrefix("/limits", page))
 //
-// The page shows keys but does not authenticate requests, so the program must add its own authentication. It serves
-// those calls in docs/reference/admin.yaml that work without a server. Counting adds about 0.2 µs to a decision, and
-// needs at most 24 MiB.
+// The page shows keys but does not authenticate requests, so the program must add its own authentication. It serves the
+// calls in docs/reference/admin.yaml that work without a server. Counting adds about 0.2 µs to a decision, and needs at
+// most 24 MiB.
 type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
@@ -49,13 +49,13 @@ type Program struct {
 	outages int64
 }
 
-// row has the counts of one policy.
+// row holds the counts for one policy.
 type row struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
 }
 
-// rowCounts is a reading of a row.
+// rowCounts holds the values read from a row.
 type rowCounts [outcomes.Count][outcomes.Modes]uint64
 
 // New returns a page for a program. The caller closes it.
@@ -73,7 +73,7 @@ func (p *Program) Close() { p.feed.Close() }
 // ServeHTTP serves the page and its calls. See [Handler] for the paths.
 func (p *Program) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
-// Show adds policies, so that the page lists their limits and explains keys under them. A policy replaces an earlier
+// Show adds policies to the page, which lists their limits and explains keys under them. A policy replaces an earlier
 // policy with the same name.
 func (p *Program) Show(policies ...*headgate.Policy) {
 	p.mu.Lock()

@@ -114,7 +114,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// TestProgramEvents checks that the first snapshot contains the decisions, by policy and key.
+// TestProgramEvents checks that the first snapshot contains the decisions by policy and by key.
 func TestProgramEvents(t *testing.T) {
 	page := program(t)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"admin/v1/events", http.NoBody)
@@ -145,7 +145,7 @@ func TestProgramEvents(t *testing.T) {
 	}
 }
 
-// A program that serves its page at a path.
+// This program serves its page at a path.
 func ExampleNew() {
 	page := dashboard.New()
 	defer page.Close()

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// alike is a distance between two colours: the sum of the squared differences of their components. Colours that are
-// closer look the same.
+// alike is the distance below which two colours look the same: the sum of the squared differences between their
+// components.
 const alike = 30 * 30
 
-// TestColoursOfPage checks that both schemes have the same colours, that each colour has one name, and that only the
-// rules in the lists have colours.
+// TestColoursOfPage checks that both schemes define the same colours, that each colour has only one name, and that only
+// the listed rules use colours.
 func TestColoursOfPage(t *testing.T) {
 	data, err := os.ReadFile("web/src/style.css")
 	if err != nil {
@@ -57,7 +57,7 @@ func meaning(name string) bool {
 	return !strings.HasSuffix(name, "-fill")
 }
 
-// keys returns the names as a set, which is printed in order.
+// keys returns the names as a set. A map is used because it is printed in order.
 func keys(of map[string]string) map[string]bool {
 	names := map[string]bool{}
 	for name := range of {

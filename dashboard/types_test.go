@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write web/src/types.ts")
 
 const typesFile = "web/src/types.ts"
 
-// TestTypesOfPage checks that the page's types match package adminapi. With -update it writes them.
+// TestTypesOfPage checks that the page's types match package adminapi. With -update, it writes them.
 func TestTypesOfPage(t *testing.T) {
 	want := generate(t, "../internal/adminapi")
 	if *update {
@@ -94,7 +94,7 @@ func addWords(words map[string][]string, d *ast.GenDecl) {
 	}
 }
 
-// writeInterface writes a struct as an interface, unless none of its fields are in JSON.
+// writeInterface writes a struct as a TypeScript interface, unless none of its fields are in JSON.
 func writeInterface(out *strings.Builder, doc *ast.CommentGroup, name string, of *ast.StructType) {
 	var fields, embedded []string
 	for _, field := range of.Fields.List {

@@ -1,4 +1,4 @@
-// Package feed streams the counts for each second to the page as server-sent events. It reads the counts once for all
+// Package feed streams each second's counts to the page as server-sent events. It reads the counts once for all
 // clients.
 //
 //	feed.go    the seconds, and the streams that follow them
@@ -22,12 +22,12 @@ const (
 	interval = time.Second
 )
 
-// Config configures a feed. All its functions are called by a single goroutine.
+// Config configures a feed. A single goroutine calls all of its functions.
 type Config struct {
-	// Read returns the changes since the last call.
+	// Read returns the counts since its last call.
 	Read func(now time.Time) adminapi.Second
-	// Stand returns the snapshot for a second: that second, and the program's state. It is only called while there are
-	// streams.
+	// Stand returns the snapshot for a second: that second's counts, and the program's state. It is called only while
+	// there are streams.
 	Stand func(s *adminapi.Second, now time.Time) *adminapi.Snapshot
 }
 
@@ -80,7 +80,8 @@ func (f *Feed) run() {
 	}
 }
 
-// tick reads one second. Without streams, it only updates the history.
+// tick reads one second's counts and sends a snapshot to each stream. If there are no streams, it only updates the
+// history.
 func (f *Feed) tick(now time.Time) {
 	s := f.config.Read(now)
 	f.mu.Lock()
@@ -108,7 +109,7 @@ func (f *Feed) tick(now time.Time) {
 	}
 }
 
-// follow starts a stream and returns the seconds so far. ok is false if there are too many streams, or if the feed is
+// follow starts a stream and returns the past seconds. ok is false if there are too many streams, or if the feed is
 // closed.
 func (f *Feed) follow() (s *stream, seconds []adminapi.Second, ok bool) {
 	f.mu.Lock()

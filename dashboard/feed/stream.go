@@ -13,13 +13,13 @@ const (
 	writeTimeout = 10 * time.Second
 	// checkEvery is the interval for rechecking the client's permission.
 	checkEvery = 5 * time.Second
-	// MaxSnapshots is the maximum number of snapshots that a client can ask for.
+	// MaxSnapshots is the maximum number of snapshots that a client can request.
 	MaxSnapshots = 1000
 )
 
-// Serve streams the seconds so far, followed by a snapshot each second, until the client leaves, valid returns false,
-// or the feed is closed. If n is above 0, Serve ends after n snapshots. If there are already [MaxStreams] streams or
-// the feed is closed, Serve writes nothing and returns false.
+// Serve streams the past seconds, followed by a snapshot each second, until the client leaves, the function valid
+// returns false, or the feed is closed. If n is above 0, Serve ends after n snapshots. If there are already
+// [MaxStreams] streams or the feed is closed, Serve writes nothing and returns false.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func() bool) bool {
 	s, seconds, ok := f.follow()
 	if !ok {
@@ -30,7 +30,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, n int, valid func()
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy must forward each event immediately
 	out := &writer{w: w, control: http.NewResponseController(w)}
-	// The server's usual deadlines would end the stream. Instead, each event has its own deadline.
+	// The server's usual deadlines would end the stream, so each event gets its own deadline instead.
 	_ = out.control.SetReadDeadline(time.Time{}) // not supported by a recorder
 	history, err := json.Marshal(adminapi.PastSeconds{Seconds: seconds})
 	if err != nil || !out.write("history", history) {
@@ -70,7 +70,7 @@ type writer struct {
 	buffer  []byte
 }
 
-// write sends one event. Its data is JSON, which has no line breaks.
+// write sends one event. Its data is JSON without line breaks.
 func (e *writer) write(name string, data []byte) bool {
 	e.buffer = append(e.buffer[:0], "event: "+name+"\ndata: "...)
 	e.buffer = append(append(e.buffer, data...), "\n\n"...)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// JSON returns a count from a report that covers a span of time.
+// JSON returns a count from a report in the API's form. The report covers the given time span.
 func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	return adminapi.TopKey{
 		Policy: c.Policy, KeyFields: adminapi.NewKey(c.Key), KeyHash: adminapi.KeyHash(c.Key), Count: c.Count, Least: c.Least, Most: c.Most,
@@ -18,7 +18,7 @@ func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	}
 }
 
-// JSON returns a report on events of one kind.
+// JSON returns a report on events of one kind in the API's form.
 func (r *Report) JSON(by Events) adminapi.TopKeys {
 	answer := adminapi.TopKeys{By: by.String(), Span: r.Span.Seconds(), Sampled: r.Sampled, Keys: []adminapi.TopKey{}}
 	for i := range r.Top {
@@ -28,7 +28,7 @@ func (r *Report) JSON(by Events) adminapi.TopKeys {
 }
 
 // ReadBy returns the kind of events that a request selects with the parameter by, which must be one of the accepted
-// words. If the request uses a kind's former name, oldName is called. It can be nil.
+// words. If the request uses a kind's former name, ReadBy calls oldName, which can be nil.
 func ReadBy(r *http.Request, oldName func(former, now string), accepted ...string) (Events, error) {
 	former := r.URL.Query().Get("by")
 	if now := FormerWords[former]; now != "" {
@@ -41,7 +41,7 @@ func ReadBy(r *http.Request, oldName func(former, now string), accepted ...strin
 	return Events(slices.Index(Words[:], by)), err
 }
 
-// JSON returns an event under a policy.
+// JSON returns an event under a policy in the API's form.
 func (e *Event) JSON(policy string) adminapi.Decided {
 	d := adminapi.Decided{
 		Policy: policy, At: e.At.UTC(), Outcome: adminapi.Denied, Mode: e.Mode.String(), Cost: e.Cost, Limit: e.Limit, Remaining: e.Remaining,
@@ -59,7 +59,8 @@ func (e *Event) JSON(policy string) adminapi.Decided {
 	return d
 }
 
-// TimelineJSON returns the last decisions on a key under some policies. The key may be counted under several names.
+// TimelineJSON returns the last decisions on a key under the given policies. The key may be counted under several
+// names.
 func (t *Tracker) TimelineJSON(policies []string, keys ...string) adminapi.Timeline {
 	answer := adminapi.Timeline{Decisions: []adminapi.Decided{}}
 	for _, policy := range policies {

@@ -6,8 +6,9 @@ import "slices"
 type Subject struct{ Policy, Key string }
 
 // sketch counts the most frequent subjects with the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, 2005): a
-// new subject replaces the subject with the lowest count and takes over that count. So a count can be too high by the
-// part taken over, but never too low. A subject outside the sketch has at most the lowest count.
+// new subject replaces the subject with the lowest count and takes over that count. A count can therefore be too high
+// by the count taken over, but never too low. The true count of a subject outside the sketch is at most the lowest
+// count.
 type sketch struct {
 	entries map[Subject]*entry
 	heap    []*entry // lowest count first
@@ -88,14 +89,13 @@ func (s *sketch) absent() int64 {
 	return s.heap[0].count
 }
 
-// segment is the result for a past span of time: the highest counts, and the largest possible count for any other
-// subject.
+// segment is the result for a past time span: the highest counts, and the largest possible count for any other subject.
 type segment struct {
 	top    []entry
 	absent int64
 }
 
-// finish returns the sketch's highest counts, up to keep of them.
+// finish returns at most keep of the sketch's highest counts.
 func (s *sketch) finish(keep int) (done segment) {
 	all := slices.Clone(s.heap)
 	slices.SortFunc(all, func(a, b *entry) int { return int(b.count - a.count) })

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxSamples is the maximum number of events per second that are all counted. Beyond that, a random sample is
-	// counted, and each event in the sample has a weight.
+	// maxSamples is the maximum number of events per second at which every event is counted. Above it, only a random
+	// sample is counted, and each event in the sample represents several events.
 	maxSamples = 5_000
 	// maxStride is the maximum number of events that one sample represents.
 	maxStride = 1 << 12
@@ -36,8 +36,8 @@ func newStream() *stream {
 	return &stream{stride: 1, widest: 1, minute: newWindow(10 * time.Second), hour: newWindow(10 * time.Minute)}
 }
 
-// add counts n events at an instant. It calls of for each sampled event. of returns the event's subject, or false if
-// the event does not count.
+// add counts n events at an instant. It calls the function of for each sampled event. The function returns the event's
+// subject, or false if the event does not count.
 func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	end := s.seen.Add(int64(n))
 	if s.next.Load() >= end {
@@ -55,8 +55,8 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 			s.minute.live.add(subject, s.stride)
 			s.hour.live.add(subject, s.stride)
 		}
-		// A random number from 1 to 2·stride-1, with the mean stride. Because it is random, no pattern of requests can
-		// prevent a key from being counted.
+		// The step is a random number from 1 to 2·stride-1, whose mean is the stride. Because it is random, no pattern
+		// of requests can prevent a key from being counted.
 		next += 1 + rand.Int64N(2*s.stride-1)
 	}
 	s.next.Store(next)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// timelines is the number of subjects with a timeline. A further subject replaces the one that was not seen for
-	// the longest time.
+	// timelines is the maximum number of subjects with a timeline. A further subject replaces the least recently seen
+	// one.
 	timelines = 2048
 	// MaxEvents is the maximum number of decisions kept for a subject.
 	MaxEvents = 32
@@ -26,21 +26,21 @@ type Event struct {
 	Cost, Limit, Remaining int64
 	// RetryAfter is set if the request was denied. It is headgate.Never if the request can never pass.
 	RetryAfter time.Duration
-	// From is the front end's name.
+	// From is the name of the front end that received the request.
 	From string
 	// Counts is the number of requests that this event represents.
 	Counts int64
 }
 
-// timeline has the last events for recently seen subjects. It contains at most timelines × MaxEvents events, which
-// need 8 MiB with their keys.
+// timeline holds the last events for recently seen subjects. It contains at most timelines × MaxEvents events, which
+// need 8 MiB including their keys.
 type timeline struct {
 	mu   sync.Mutex
 	all  map[Subject]*list.Element // elements are *ring
 	seen *list.List                // most recently seen first
 }
 
-// ring has one subject's last events. It grows up to MaxEvents.
+// ring holds one subject's last events, at most MaxEvents.
 type ring struct {
 	of     Subject
 	events []Event
@@ -82,8 +82,8 @@ func (t *timeline) add(of Subject, e *Event) {
 	r.next = (r.next + 1) % MaxEvents
 }
 
-// Timeline returns the last decisions on a key's requests under a policy, with the latest first. Allowed and denied
-// requests are sampled separately, so that many requests of one kind do not hide the other.
+// Timeline returns the last decisions on a key's requests under a policy, the latest first. Allowed and denied requests
+// are sampled separately, so that many requests of one kind do not hide the other.
 func (t *Tracker) Timeline(policy, key string) (events []Event) {
 	t.timeline.mu.Lock()
 	defer t.timeline.mu.Unlock()

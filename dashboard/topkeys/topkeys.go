@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// capacity is the number of subjects counted in one span of time. keep is the number kept after the span has
-	// ended.
+	// capacity is the number of subjects counted in one time span. keep is the number of subjects kept after the span
+	// has ended.
 	capacity = 1024
 	keep     = 256
 	// MaxReport is the maximum number of subjects in a report.
@@ -41,10 +41,10 @@ const (
 	kinds
 )
 
-// Words has the name of each kind.
+// Words lists the name of each kind.
 var Words = [...]string{Requests: "requests", Denials: "denials", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
 
-// FormerWords maps the former names of kinds to their current names. Queries can still use them.
+// FormerWords maps the former names of kinds to their current names. Queries can still use the former names.
 var FormerWords = map[string]string{"refusals": Denials.String()}
 
 func (e Events) String() string { return Words[e] }
@@ -72,9 +72,9 @@ func (s Subject) clone() Subject {
 // keys would need unbounded memory.
 func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
-// Add counts n events at an instant. It calls of with the index of each sampled event. of returns the event's subject,
-// or false if the event does not count. The caller may reuse the memory of subjects. Keys longer than
-// [engine.MaxKeyBytes] are not counted.
+// Add counts n events at an instant. It calls the function of with the index of each sampled event. The function
+// returns the event's subject, or false if the event does not count. The caller may reuse the memory of subjects. Keys
+// longer than [engine.MaxKeyBytes] are not counted.
 func (t *Tracker) Add(events Events, n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	t.streams[events].add(n, now, of)
 }
@@ -91,24 +91,24 @@ type Query struct {
 	// Now selects the last 10 to 20 s instead of the last minute, so that a key that has just become busy soon ranks
 	// high.
 	Now bool
-	// Policy restricts the report to one policy. "" means all policies.
+	// Policy restricts the report to one policy. If it is "", the report covers all policies.
 	Policy string
 	// Most is the number of subjects in the report, at most [MaxReport].
 	Most int
 }
 
-// Report has the subjects with the highest counts.
+// Report lists the subjects with the highest counts.
 type Report struct {
-	// Span is the time that the counts cover: up to a minute, an hour or 20 s. It is at least five sixths of the
-	// minute or hour, or half of the 20 s, unless the server started later.
+	// Span is the time that the counts cover: at most a minute, an hour or 20 s. It is at least five sixths of the
+	// minute or hour, or half of the 20 s, unless the server started more recently.
 	Span time.Duration
 	Top  []Count
 	// Sampled is true if only a sample of the events was counted.
 	Sampled bool
 }
 
-// Count contains the bounds on a subject's count: at least Least and at most Most. If the report is sampled, the
-// bounds hold with a probability of more than 99.999 %.
+// Count contains a subject's count and its bounds, Least and Most. If the report is sampled, the bounds hold with a
+// probability of more than 99.999 %.
 type Count struct {
 	Subject
 

@@ -5,7 +5,7 @@ import "time"
 // segments is the number of spans in a window: the current span and the past ones.
 const segments = 6
 
-// window counts subjects in the last few spans of time.
+// window counts subjects in the last few time spans.
 type window struct {
 	length time.Duration // length of one span
 	began  time.Time     // start of the current span
@@ -18,7 +18,7 @@ func newWindow(length time.Duration) window {
 	return window{length: length, live: newSketch(capacity)}
 }
 
-// turn ends the spans that are over by now.
+// turn ends the spans that have passed.
 func (w *window) turn(now time.Time) {
 	if w.began.IsZero() {
 		w.began, w.first = now.Truncate(w.length), now
@@ -48,8 +48,8 @@ func (w *window) span(now time.Time, last int) time.Duration {
 // bounds are a count and its bounds.
 type bounds struct{ count, least, most int64 }
 
-// sum adds up the last spans, including the current one. Subjects that are in at least one span have the complete
-// upper bound most.
+// sum adds up the last spans, including the current one. The upper bound of each returned subject also covers the spans
+// that do not list it.
 func (w *window) sum(last int) map[Subject]*bounds {
 	all := map[Subject]*bounds{}
 	live := segment{absent: w.live.absent(), top: make([]entry, 0, len(w.live.heap))}
