@@ -10,7 +10,7 @@ import (
 
 var (
 	adapting = rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(8))
-	// lowered uses the same counter with a smaller maximum. hurried and falling use it with shorter intervals, and
+	// lowered shares the counter but has a smaller maximum. hurried and falling share it with shorter intervals, and
 	// hurried also with shorter pauses.
 	lowered = rule.AdaptiveRate(rule.PerSecond(4), 4, 4, rule.Burst(8))
 	hurried = rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(8), engine.Setting{Field: "interval", Span: 100 * ms},
@@ -18,7 +18,7 @@ var (
 	falling = rule.AdaptiveRate(rule.PerSecond(8), 1, 16, rule.Burst(8), engine.Setting{Field: "interval", Span: 100 * ms})
 )
 
-// reporting returns the step with added outcomes of earlier requests.
+// reporting adds outcomes of earlier requests to the step.
 func (s step) reporting(good, bad int64, pause time.Duration) step {
 	s.report = &algo.Report{Good: good, Bad: bad, Pause: pause.Microseconds()}
 	return s

@@ -6,14 +6,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// until turns a step into an at most whose units can be spent for the given time ahead.
+// until turns a step into an OpAtMost whose units can be spent for the given time ahead.
 func (s step) until(ahead time.Duration) step {
 	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s
 }
 
-// ahead has the cases of prefetched units. In a log they count from the last instant at which they can be spent, so
-// that no span admits more than the limit.
+// ahead contains the cases for prefetched units. In a sliding log, such units count from the last instant at which they
+// can be spent, so that no span admits more than the limit.
 var ahead = []scenario{
 	{
 		name: "taken ahead", why: "every span counts the units that can be spent in it",

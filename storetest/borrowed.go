@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Borrow returns a store that lends its operations to the wrapped store. The strings of the operations share one
-// buffer, like those of a connection, and Borrow overwrites the buffer, the operations and the results after Do
-// returns. If a store keeps any of them, it later decides on keys that no caller has named.
+// Borrow returns a store that lends its operations to the wrapped store. The operations' strings share one buffer, as
+// if read from a connection. After Do returns, the buffer, the operations and the results are overwritten. If a store
+// keeps any of them, it later decides on keys that no caller has named.
 func Borrow(store engine.Store) engine.Store { return &borrower{Store: store} }
 
 type borrower struct {
@@ -23,7 +23,7 @@ type borrower struct {
 	loans sync.Pool // of *loan; the next call overwrites this call's memory
 }
 
-// loan is the memory of one call.
+// loan holds the memory for one call.
 type loan struct {
 	text    []byte
 	charges []engine.Charge
@@ -47,8 +47,8 @@ func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	b.loans.Put(l)
 }
 
-// copy copies the operations into the loan's memory. It first makes that memory large enough, because the buffer must
-// not move.
+// copy copies the operations into the loan's memory. It first makes the memory large enough, because the buffer must
+// not move afterwards.
 func (l *loan) copy(ops []engine.Op) {
 	bytes, charges := 0, 0
 	for i := range ops {
@@ -90,7 +90,7 @@ func (l *loan) overwrite() {
 	clear(l.results)
 }
 
-// borrowing returns options whose stores borrow their operations.
+// borrowing returns options that wrap each store with Borrow.
 func (o Options) borrowing() Options {
 	open := o.New
 	o.New = func(t *testing.T, now func() time.Time) engine.Store {
@@ -100,8 +100,8 @@ func (o Options) borrowing() Options {
 	return o
 }
 
-// runBorrowed checks known bug 42: a store must not depend on the memory of keys, name spaces and ids after the call.
-// These share one buffer, which is then overwritten.
+// runBorrowed (regression: bug 42) checks that a store does not depend on the memory of keys, namespaces and ids after
+// the call. They share one buffer, which is overwritten after the call.
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := rule.Concurrency(2)

@@ -13,14 +13,14 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// capped returns a reserve of a user's and an organisation's tokens, with a ceiling for each.
+// capped returns a reserve that charges a user's and an organisation's tokens, with a ceiling for each.
 func capped(id, user string, tokens, most, mostOfOrg int64) engine.Op {
 	return engine.Op{Kind: engine.OpReserve, Space: "storetest", Key: user, ID: id, Charges: []engine.Charge{
 		{Limit: fixedTokens, Cost: tokens}, {Limit: orgTokens, Cost: tokens, Key: "{" + user[:1] + "}org"},
 	}, Term: &engine.Term{Within: 10 * time.Second, Then: engine.ReleaseCharge, Ceilings: []int64{most, mostOfOrg}}}
 }
 
-// pending makes a reservation, and checks how many units of each limit open reservations can still charge.
+// pending makes a reservation, and checks how many units open reservations can still charge on each limit.
 func (l lists) pending(op engine.Op, want ...int64) *engine.Reservation {
 	l.Helper()
 	answer := do(l.T, l.store, op)
@@ -38,7 +38,7 @@ func runCeilings(t *testing.T, o Options) {
 	const ann, ada = "{a}nn", "{a}da"
 
 	first := l.pending(capped("1", ann, 1000, 3000, 4000), 2000, 3000)
-	l.pending(capped("2", ada, 500, 500, 0), 0, 0) // without a ceiling no units are pending
+	l.pending(capped("2", ada, 500, 500, 0), 0, 0) // no ceiling, so no units are pending
 	second := l.pending(capped("3", ann, 100, 100, 2100), 2000, 5000)
 	l.report(first, true, 1200, 3500)
 	l.pending(capped("4", ann, 10, 10, 10), 1800, 2500)
@@ -58,7 +58,7 @@ func runCeilings(t *testing.T, o Options) {
 	l.settle(last, true, 0, 0)
 	l.pending(capped("8", ann, 10, 10, 10), 0, 0)
 
-	// Ceilings whose sum would not be exact are rejected. In that case a process's own share may answer instead.
+	// Ceilings are rejected if their sum would not be exact. A process's own share may answer instead.
 	large := rule.FixedWindow(rule.PerDay(algo.MaxUnits))
 	for i := range 33 {
 		op := engine.Single(engine.OpReserve, "large", large, 1)

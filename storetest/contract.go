@@ -61,8 +61,8 @@ func runLeases(t *testing.T, o Options) {
 	}
 }
 
-// runParallel checks known bug 24: many parallel callers together get exactly the limit, without errors, and without
-// giving up after retries.
+// runParallel (regression: bug 24) checks that many parallel callers together get exactly the limit, without errors,
+// and without giving up after retries.
 func runParallel(t *testing.T, o Options) {
 	for _, limit := range []engine.Limit{
 		bucket(rule.PerHour(25)), fixed(rule.PerHour(25)), slog(rule.PerHour(25)),
@@ -127,8 +127,8 @@ func runContract(t *testing.T, o Options) {
 	runErrors(t, store, one)
 }
 
-// runLifetimes checks that units that were spent while the clock was set back a little are kept until they no longer
-// count (rules 8 and 9).
+// runLifetimes checks that units spent while the clock was set back a little are kept until they no longer count (rules
+// 8 and 9).
 func runLifetimes(t *testing.T, o Options) {
 	for _, limit := range []engine.Limit{
 		bucket(rule.PerMinute(6)), slog(rule.PerMinute(6)), sliding(rule.PerMinute(6), rule.Segments(6), rule.Strict()),
@@ -144,8 +144,8 @@ func runLifetimes(t *testing.T, o Options) {
 	}
 }
 
-// runKeys checks known bug 28: different keys, name spaces, names and algorithms have different counters, and a
-// charge may have its own key.
+// runKeys (regression: bug 28) checks that different keys, namespaces, names and algorithms use different counters, and
+// that a charge may have its own key.
 func runKeys(t *testing.T, store engine.Store) {
 	limit, named := bucket(rule.PerHour(1)), bucket(rule.PerHour(1), rule.Named("b:c"))
 	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {

@@ -45,8 +45,8 @@ func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 
 var anyTime = context.Background()
 
-// runMembers checks that a member is neither counted for too long nor dropped too early, because prefetched units are
-// divided by the number of live members.
+// runMembers checks that a member is neither counted for too long nor dropped too early. Prefetched units depend on
+// this, because they are divided by the number of live members.
 func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	t.Helper()
 	beat := func(group, member string, life time.Duration, want ...string) {
@@ -62,7 +62,7 @@ func runMembers(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	clock.Advance(2*second - time.Microsecond)
 	beat("g", "b", 10*second, "a", "b")
 	clock.Advance(time.Microsecond)
-	beat("g", "b", 10*second, "b")                          // a's life ends, exactly to the µs
+	beat("g", "b", 10*second, "b")                          // a's lifetime ends, exact to the µs
 	beat("g", "a", time.Hour, "a", "b")                     // a can return
 	beat("g", "a", second, "a", "b")                        // the last beat applies
 	beat("g", "}{\x00", second, "a", "b", "}{\x00")         // a name may contain any bytes
@@ -139,7 +139,7 @@ func runValues(t *testing.T, c Coordinating, clock *headgatetest.Clock) {
 	}
 }
 
-// runRaces checks that of several callers that replace the same version exactly one succeeds.
+// runRaces checks that if several callers replace the same version, exactly one of them succeeds.
 func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	const writers, each = 16, 10

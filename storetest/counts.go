@@ -13,7 +13,7 @@ func count(limit engine.Limit, cost int64, w want, granted int64) step {
 	return take(limit, cost, w).as(engine.OpCount)
 }
 
-// counts has the cases for [engine.OpCount].
+// counts contains the cases for [engine.OpCount].
 var counts = []scenario{
 	{
 		name: "count", why: "every unit is counted, those of denied requests too, without a cap",

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Examples returns a limit of 100 units an hour for each algorithm that has state. Tests of all algorithms start with
+// Examples returns a limit of 100 units an hour for each algorithm that keeps state. Tests of all algorithms start with
 // these limits.
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
@@ -29,7 +29,7 @@ func Examples() map[algo.Algorithm]engine.Limit {
 	}
 }
 
-// Plain returns a limit of an algorithm with a rate and, if the algorithm has one, a burst. Tests that generate
+// Plain returns a limit with the given rate and, if the algorithm supports one, the given burst. Tests that generate
 // limits start with it for algorithms that need no other fields.
 func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	if a.Has("burst") {
@@ -38,8 +38,8 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	return engine.Build(a, []engine.Rate{rate})
 }
 
-// Missing returns the algorithms for which the list has no limit. It is used to check that a list of limits also
-// covers new algorithms.
+// Missing returns the algorithms that have no limit in the list. It is used to check that a list of limits also covers
+// new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		if a.Punishes() {
@@ -53,9 +53,9 @@ func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	return missing
 }
 
-// runEvery checks on each algorithm the properties that all have in common: exactly 100 units pass, a wait and an
-// expiry end, and units that were given back or have expired pass again. A new algorithm that is missing from a
-// switch fails here first.
+// runEvery checks the properties that all algorithms have in common: exactly 100 units pass, waits and expiries end,
+// and units that were given back or have expired pass again. A new algorithm that is missing from a switch fails here
+// first.
 func runEvery(t *testing.T, o Options) {
 	examples := Examples()
 	for _, a := range algo.Algorithms() {

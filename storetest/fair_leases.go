@@ -15,8 +15,9 @@ var (
 	fairHeldThrice = rule.FairConcurrency(20, rule.LeaseTime(10*second), rule.Weight(3))
 )
 
-// runFairLeases checks permits that are divided among keys. A key must leave some units free: fewer, the fewer units
-// it holds itself. The key's first unit passes as long as any unit is free. Two keys can use the same id.
+// runFairLeases checks permits that are divided among keys. A key must leave some units free: the fewer units it holds
+// itself, the fewer it must leave. The key's first unit passes as long as any unit is free. Two keys can use the same
+// id.
 func runFairLeases(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -95,9 +96,9 @@ func runFairWaits(t *testing.T, o Options) {
 		cost int64
 		wait time.Duration
 	}{
-		{9, 8 * second},  // 8 would fit now; ann's 40 expire first
+		{9, 8 * second},  // 8 fit now; for 9, ann's 40 must expire first
 		{49, 8 * second}, // then ann holds 5 of 105 units, and must leave 6 of 55
-		{50, 9 * second}, // then ann holds none of 100 units, and must leave 6 of 60
+		{50, 9 * second}, // then ann holds none of 100 units and must leave 6 of 60
 		{54, 9 * second},
 		{55, 10 * second}, // all have expired
 		{151, never},

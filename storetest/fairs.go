@@ -13,7 +13,7 @@ var (
 	nested        = rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
 )
 
-// by returns the step for another key.
+// by sets the step's key.
 func (s step) by(key string) step {
 	s.key = key
 	return s

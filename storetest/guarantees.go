@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// The classes have bursts of their own of 2, 2 and 0, and share 6. The second class never gets more than 5 units a
-// second.
+// The three classes have bursts of their own of 2, 2 and 0 units, and share 6 units. The second class never gets more
+// than 5 units a second.
 var (
 	firstClass  = guaranteed("6:2,2:2-5,0", 1)
 	secondClass = guaranteed("6:2,2:2-5,0", 2)

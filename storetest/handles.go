@@ -7,14 +7,14 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// of turns a step into a give by handle, for the units charged by step n (counted from 1).
+// of turns a step into a give by handle, which returns the units charged by step n (counted from 1).
 func (s step) of(n int) step {
 	s.kind, s.handle = engine.OpGive, n
 	return s
 }
 
-// handles has the cases of gives by handle, which return the units of exactly one charge. They undo reservations, and
-// charges on several nodes of a store.
+// handles contains the cases for gives by handle, which return the units of exactly one charge. Such gives undo
+// reservations, and charges on several nodes of a store.
 var handles = []scenario{
 	{
 		name: "give back in a fixed window", why: "units charged in a window leave with it: given back to the next one, they would let more through",

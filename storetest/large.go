@@ -26,7 +26,7 @@ var (
 	budget = fixed(engine.Rate{Count: 1_000_000_000_000, Months: 1}, rule.Align("UTC"))
 )
 
-// fullSeconds charges a window's whole limit in each of n seconds.
+// fullSeconds returns steps that charge a window's whole limit in each of n seconds.
 func fullSeconds(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perSecond, most, yes(0, second)).in(second))
@@ -34,7 +34,7 @@ func fullSeconds(n int) (steps []step) {
 	return steps
 }
 
-// oneByOne charges one unit in each of n seconds.
+// oneByOne returns steps that charge one unit in each of n seconds.
 func oneByOne(n int) (steps []step) {
 	for i := range n {
 		steps = append(steps, take(perThousand, 1, yes(most-1-int64(i), 1001*second)).in(second))
@@ -42,7 +42,7 @@ func oneByOne(n int) (steps []step) {
 	return steps
 }
 
-// chargedAndGiven charges and gives back the remaining units of a window, n times.
+// chargedAndGiven returns steps that charge and give back the remaining units of a window, n times.
 func chargedAndGiven(n int) (steps []step) {
 	for range n {
 		steps = append(steps, take(perThousand, most-1, yes(0, 1001*second)), take(perThousand, most-1, yes(most-1, 1001*second)).as(engine.OpGive))
@@ -50,7 +50,7 @@ func chargedAndGiven(n int) (steps []step) {
 	return steps
 }
 
-// large has the cases with the largest numbers.
+// large contains the cases with the largest numbers.
 var large = []scenario{
 	{
 		name: "the largest bucket", why: "rule 1: 2^48-1 units in 100 years refill one in 11.21 µs",

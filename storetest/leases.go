@@ -50,8 +50,8 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
-// runMoreUnits checks the wait of a holder that requests more units than fit. The holder's own permit counts as room,
-// so the holder waits only for other holders' permits (rule 3).
+// runMoreUnits checks how long a holder that requests more units than fit must wait. The holder's own permit counts as
+// room, so the holder waits only for other holders' permits (rule 3).
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -76,8 +76,8 @@ func runMoreUnits(t *testing.T, o Options) {
 	}
 }
 
-// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is shortened to
-// that length if the clock is set back (known bug 41: a denied acquire with a short lease time shortened other
+// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is shortened to that
+// length if the clock is set back (regression: bug 41; a denied acquire with a short lease time shortened other
 // holders' permits).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
@@ -119,7 +119,7 @@ func runLeaseLengths(t *testing.T, o Options) {
 	}
 }
 
-// runLeasesTogether checks that a permit is acquired on all of several limits or on none.
+// runLeasesTogether checks that a permit is acquired on all of several limits or on none of them.
 func runLeasesTogether(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	user := rule.Concurrency(2)

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// The limits for a call of a language model: the user's requests and tokens, the organisation's tokens, and two
-// concurrent calls.
+// These limits apply to a call to a language model. They limit the user's requests and tokens, the organisation's
+// tokens, and concurrent calls to two.
 var (
 	callRequests = fixed(rule.PerMinute(20))
 	callTokens   = bucket(rule.PerMinute(10_000))
@@ -18,7 +18,7 @@ var (
 	callPermit   = rule.Concurrency(2)
 )
 
-// callOf returns the reserve for a call, with an estimate of the call's tokens.
+// callOf returns the reserve for a call, with an estimate of its tokens.
 func callOf(id, user, org string, tokens int64) engine.Op {
 	return engine.Op{Kind: engine.OpReserve, Space: "storetest", Key: user, ID: id, Charges: []engine.Charge{
 		{Limit: callRequests, Cost: 1},
@@ -28,7 +28,7 @@ func callOf(id, user, org string, tokens int64) engine.Op {
 	}}
 }
 
-// lists holds a store and its clock, for tests of lists of charges.
+// lists holds a store and its clock, for tests of operations with several charges.
 type lists struct {
 	*testing.T
 
@@ -45,7 +45,7 @@ func (l lists) reserve(op engine.Op, allowed bool, binding int) *engine.Reservat
 	return r.Outcome.Reservation(&op, op.ID)
 }
 
-// left checks the remaining units for each charge of a call.
+// left checks the remaining units of each of a call's limits.
 func (l lists) left(user, org string, want ...int64) {
 	l.Helper()
 	op := callOf("", user, org, 0)
@@ -69,7 +69,7 @@ func (l lists) settle(r *engine.Reservation, settles bool, used ...int64) {
 	}
 }
 
-// runLists checks reservations whose limits have their own keys and costs.
+// runLists checks reservations in which each limit has its own key and cost.
 func runLists(t *testing.T, o Options) {
 	t.Helper()
 	with := func(name string, test func(l lists)) {

@@ -28,8 +28,8 @@ func offend(limits []engine.Limit, cost int64, w want) step {
 	return step{limits: limits, cost: cost, want: w}
 }
 
-// flood returns an allowed request that takes the only unit of a second, followed by a number of denied requests. All
-// denied requests except the first ignore a denial.
+// flood returns an allowed request that takes the only unit of a second, followed by the given number of denied
+// requests. All denied requests except the first ignore a denial.
 func flood(limits []engine.Limit, denied int) []step {
 	steps := []step{offend(limits, 1, yes(0, second))}
 	for range denied {
@@ -38,8 +38,8 @@ func flood(limits []engine.Limit, denied int) []step {
 	return steps
 }
 
-// penalties has the cases of penalties. A block that begins at time t in µs is shorter than its length by t mod
-// (length/8 + 1).
+// penalties contains the cases for penalties. A block that begins at time t in µs is shorter than its nominal length by
+// t mod (length/8 + 1).
 var penalties = []scenario{
 	{
 		name: "ignored denials begin a block", why: "the third denial before retry-after blocks the key; the first one told it to wait",
@@ -135,7 +135,7 @@ var penalties = []scenario{
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(8*second, 2*second), 24*second)),
-			offend(hasty, 1, yes(0, second)).in(9*second), // by its own numbers the block is already forgotten; it writes nothing
+			offend(hasty, 1, yes(0, second)).in(9*second), // by this limit's own settings the block is already forgotten; it writes nothing
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
@@ -155,7 +155,7 @@ var penalties = []scenario{
 	},
 }
 
-// block returns the length of a block that begins at the given time after the beginning of the test.
+// block returns the actual length of a block that begins at the given time after the start of the test.
 func block(length, at time.Duration) time.Duration {
 	us := headgatetest.NewClock().Now().Add(at).UnixMicro()
 	return length - time.Duration(us%(length.Microseconds()/8+1))*time.Microsecond

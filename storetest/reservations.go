@@ -10,19 +10,19 @@ import (
 // settledNow is the number of granted units in the answer to a settle that ended the reservation.
 const settledNow = 1
 
-// reserve turns a step into a reserve by a caller that accepts a delay.
+// reserve turns a step into a reserve whose caller accepts a delay.
 func (s step) reserve(accepts time.Duration) step {
 	s.kind, s.ahead = engine.OpReserve, accepts
 	return s
 }
 
-// after returns the answer to an allowed request with a delay.
+// after adds a delay to the answer to an allowed request.
 func (w want) after(delay time.Duration) want {
 	w.delay = delay
 	return w
 }
 
-// settle ends the reservation made by step n (counted from 1) with the given number of used units.
+// settle returns a step that ends the reservation made by step n (counted from 1), with the given number of used units.
 func settle(n int, used int64, w want) step {
 	w.granted = settledNow
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
@@ -34,12 +34,12 @@ func (s step) drops(units int64) step {
 	return s
 }
 
-// again returns a settle that changes nothing.
+// again returns a settle of a reservation that has already ended. It changes nothing.
 func again(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }
 
-// each returns a request that takes one unit from each of several limits.
+// each returns a step that takes one unit of each limit.
 func each(w want, limits ...engine.Limit) step {
 	return step{limits: limits, cost: 1, want: w}
 }

@@ -13,7 +13,7 @@ var (
 	shared = rule.FairShare(rule.PerSecond(1), rule.Burst(40))
 )
 
-// returns has the cases with several open reservations of one bucket.
+// returns contains the cases with several open reservations on one bucket.
 var returns = []scenario{
 	{
 		name: "several open reservations", why: "20 units were given back, so that all have refilled after a second: 60 would pass at once",
@@ -116,8 +116,8 @@ var returns = []scenario{
 	{name: "many open reservations", why: "20 units came back, and units that refilled in the meantime do not", steps: manyReturns()},
 }
 
-// manyReturns reserves 20 units one by one and then ten together. It cancels all reservations except the ten, the
-// latest one first. Then it takes 30 units, and cancels the ten. A record cannot hold so many returns separately.
+// manyReturns returns steps that reserve 20 units one by one, and then ten units together. They cancel the single
+// reservations, the latest first, take 30 units, and cancel the ten. A record cannot hold so many returns separately.
 func manyReturns() (steps []step) {
 	now, missing := time.Duration(0), int64(0)
 	at := func(after time.Duration) want {
@@ -141,7 +141,7 @@ func manyReturns() (steps []step) {
 		steps = append(steps, settle(i, 0, at(wait)).in(wait))
 	}
 	return append(steps,
-		settle(1, 0, yes(30, 10*second)).in(ms), // the part that has refilled belongs to this reservation
+		settle(1, 0, yes(30, 10*second)).in(ms), // the refilled units belong to this reservation
 		take(slow40, 30, yes(0, 40*second)),
 		settle(21, 0, yes(10, 30*second)).in(5*second))
 }

@@ -76,7 +76,7 @@ var several = []scenario{
 	},
 }
 
-// moving returns a step on limits that all react if the clock is set back.
+// moving returns a step on limits that all react to a clock that is set back.
 func moving(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []engine.Limit{
 		bucket(rule.PerSecond(10)), fixed(rule.PerMinute(10), rule.Named("total")),
@@ -94,7 +94,7 @@ func calendar(rate engine.Rate, zone string) engine.Limit {
 	return rule.FixedWindow(rate, rule.Align(zone))
 }
 
-// calendars has the cases of calendar windows. The clock starts at 2026-01-01 00:00 UTC, a Thursday.
+// calendars contains the cases for calendar windows. The clock starts at 2026-01-01 00:00 UTC, a Thursday.
 var calendars = []scenario{
 	{
 		name: "day", why: "the day in Shanghai begins at 16:00 UTC",

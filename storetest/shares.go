@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// runShares checks that an at most with a share charges that share of the remaining units, or one unit if the share
-// is less than one, and that its denial has the usual numbers. Prefetch takes units in this way, so that the first
-// process does not take all of them.
+// runShares checks that an OpAtMost with a share charges that share of the remaining units, or one unit if the share
+// amounts to less, and that its denial reports the usual state and waits. Prefetch takes units in this way, so that the
+// first process does not take all of them.
 func runShares(t *testing.T, o Options) {
 	t.Helper()
 	for _, limit := range []engine.Limit{

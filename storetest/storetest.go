@@ -1,6 +1,6 @@
 // Package storetest contains the cases that every [engine.Store] must pass. A store's own test calls [Run] with a
-// function that opens a store. A failure prints the reason for the violated rule. Numbers after "known bug" refer to
-// docs/design/known-bugs.md, a list of bugs seen in other rate limiters.
+// function that opens the store. A failure message includes the reason for the violated rule. Numbers after "known bug"
+// refer to docs/design/known-bugs.md, a list of bugs seen in other rate limiters.
 package storetest
 
 import (
@@ -22,7 +22,7 @@ type Options struct {
 	// New returns an empty store that reads its time from now. It must close the store when the test ends. The store
 	// must hold at least 4096 keys.
 	New func(t *testing.T, now func() time.Time) engine.Store
-	// Once skips the second run, for a store that is tested with it elsewhere.
+	// Once skips the second run, for a store that is also tested with borrowed memory elsewhere.
 	Once bool
 }
 
@@ -65,14 +65,14 @@ func runAll(t *testing.T, o Options) {
 	t.Run("contract", func(t *testing.T) { runContract(t, o) })
 }
 
-// scenario is a sequence of steps on one key, with the reason for the rule that it tests.
+// scenario is a sequence of steps on one key. It contains the reason for the rule that it tests.
 type scenario struct {
 	name  string
 	why   string
 	steps []step
 }
 
-// step is one operation. The clock is moved before it.
+// step is one operation. Before it, the clock is moved by the after field.
 type step struct {
 	after  time.Duration // negative if the clock is set back
 	kind   engine.Kind
@@ -123,8 +123,8 @@ func (s step) as(kind engine.Kind) step {
 	return s
 }
 
-// run sends the steps one by one or, if together is set, all steps of one instant in one call. Each step must get the
-// same answer in both cases.
+// run sends the steps one by one or, if together is set, sends all steps at one instant in one call. Each step must get
+// the same answer in both cases.
 func (s scenario) run(t *testing.T, o Options, together bool) {
 	t.Helper()
 	clock := headgatetest.NewClock()
@@ -151,7 +151,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 	}
 }
 
-// charged is a step's charge, for a later give or settle.
+// charged holds a step's charge for a later give or settle.
 type charged struct {
 	at          time.Time
 	reservation *engine.Reservation

@@ -26,7 +26,8 @@ func (l lists) keeper() engine.Keeper {
 	return keeper
 }
 
-// open checks whether a key has an open reservation (on a Cluster, one for each part of the reservation).
+// open checks whether there is an open reservation for a key. On a Cluster, there is one for each part of the
+// reservation.
 func (l lists) open(key string, want bool) {
 	l.Helper()
 	of, err := l.keeper().OpenOf(context.Background(), key, 10, divided.Counts("storetest", key))
@@ -39,7 +40,7 @@ func (l lists) open(key string, want bool) {
 	}
 }
 
-// overdue ends the overdue reservations, and returns how many parts of reservations it ended.
+// overdue ends the overdue reservations and returns how many of their parts it ended.
 func (l lists) overdue() (ended int) {
 	l.Helper()
 	for range 30 { // on a Cluster each call covers only some of the slots
@@ -224,7 +225,7 @@ func reports(with func(name string, test func(l lists))) {
 // fixedTokens does not refill while a test of terms moves the clock.
 var fixedTokens = fixed(rule.PerHour(10_000), rule.Named("tokens"))
 
-// leftOf checks the remaining units for each charge of an operation.
+// leftOf checks the remaining units of each limit in an operation.
 func (l lists) leftOf(op engine.Op, want ...int64) {
 	l.Helper()
 	peek := engine.Op{Kind: engine.OpPeek, Space: op.Space, Key: op.Key}

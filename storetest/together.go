@@ -13,7 +13,7 @@ var (
 	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
-// together has the cases with many operations on one key at one instant. A store may read and write the state only
+// together contains the cases with many operations on one key at one instant. A store may read and write the state only
 // once for all of them.
 var together = []scenario{
 	{

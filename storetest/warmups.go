@@ -15,12 +15,12 @@ var (
 	warmingFast = rule.WarmUp(rule.Per(1<<32-1, ms), ms, rule.Burst(1<<32-1), rule.NextPays())
 )
 
-// guavaPrices has the waits from testWarmUp in Guava's RateLimiterTest: acquires at 2 a second over 4 s wait 0, 1.38,
-// 1.13, 0.88, 0.63, 0.50, 0.50 and 0.50 s.
+// guavaPrices lists the waits from testWarmUp in Guava's RateLimiterTest: with 2 permits a second and a warm-up of 4 s,
+// acquires wait 0, 1.38, 1.13, 0.88, 0.63, 0.50, 0.50 and 0.50 s.
 var guavaPrices = []time.Duration{1375 * ms, 1125 * ms, 875 * ms, 625 * ms, 500 * ms, 500 * ms, 500 * ms, 500 * ms}
 
-// acquires takes units one by one: the first after a pause, and each other one as soon as it passes. The price of
-// each unit is the wait for the next one.
+// acquires returns steps that take units one by one: the first unit after a pause, and each further unit as soon as it
+// passes. A unit's price is the wait for the next unit.
 func acquires(pause time.Duration, prices ...time.Duration) (steps []step) {
 	for i, price := range prices {
 		steps = append(steps, take(warming, 1, yes(0, price)).in(pause))

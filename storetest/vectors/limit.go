@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Limit is a limit as written in the files. A zero or nil field is not set. A limit's rate is given by count and
-// period_us. Limits with windows have either limit and window_us, or windows.
+// Limit is a limit as written in the files. A zero or nil field is not set. The fields count and period_us set a
+// limit's rate. A limit with windows sets either limit and window_us, or windows.
 type Limit struct {
 	Algorithm string   `json:"algorithm"`
 	Name      string   `json:"name"`
@@ -53,14 +53,14 @@ type Limit struct {
 	Guarantees []Guarantee `json:"guarantees"`
 }
 
-// Guarantee is the guaranteed part of one class.
+// Guarantee is one class's guarantee.
 type Guarantee struct {
 	Rate    int64 `json:"rate"`
 	Burst   int64 `json:"burst"`
 	Ceiling int64 `json:"ceiling"`
 }
 
-// guarantees formats the guarantees of the classes as in the text of a limit.
+// guarantees formats the classes' guarantees as in a limit's text.
 func guarantees(all []Guarantee) string {
 	var texts []string
 	for _, g := range all {
@@ -84,7 +84,8 @@ type Window struct {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Build returns the limit. Its error names an unknown algorithm, or is the limit's [*engine.InputError].
+// Build returns the limit. For an unknown algorithm, the error names the algorithm. For any other invalid field, it is
+// an [*engine.InputError].
 func (l *Limit) Build() (engine.Limit, error) {
 	a, ok := engine.ParseAlgorithm(l.Algorithm)
 	if !ok {

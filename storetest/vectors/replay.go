@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// File is a file of cases. Each case starts with a key that has no state.
+// File is a file of cases. Each case starts with an unused key.
 type File struct {
 	About string `json:"about"`
 	Cases []Case `json:"cases"`
@@ -22,7 +22,7 @@ type File struct {
 
 // Case is a sequence of operations on one subject.
 type Case struct {
-	// Sets has the sets of limits of the case. Each step applies one of them.
+	// Sets lists the case's sets of limits. Each step applies one of them.
 	Sets  [][]Limit `json:"limit_sets"`
 	Steps []Step    `json:"steps"`
 }
@@ -33,10 +33,10 @@ type Step struct {
 	Set int    `json:"set"`
 	Op  string `json:"op"`
 	N   int64  `json:"n"`
-	// Costs has the costs for the individual limits, if they differ. N is then ignored.
+	// Costs lists the costs for the individual limits, if they differ. If it is set, N is ignored.
 	Costs []int64 `json:"costs"`
-	// Ahead is the longest delay, in µs, that a reserve accepts. Of is the step (counted from 1) whose reservation is
-	// settled.
+	// Ahead is the longest delay, in µs, that a reserve accepts. Of is the step (counted from 1) whose reservation this
+	// step settles.
 	Ahead int64 `json:"ahead_us"`
 	Of    int   `json:"of"`
 	// Term is how long a reservation stays open, in µs, or 0 for no term. Stage is the stage of its settlement:
@@ -44,13 +44,13 @@ type Step struct {
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
 	Want  Answer `json:"want"`
-	// Report has outcomes of earlier requests, for those limits of the set that have an adaptive rate.
+	// Report holds outcomes of earlier requests, for the limits in the set with an adaptive rate.
 	Report *Report `json:"report"`
 
 	reservation *engine.Reservation
 }
 
-// Report has outcomes of earlier requests.
+// Report holds the outcomes of earlier requests.
 type Report struct {
 	Good  int64 `json:"good"`
 	Bad   int64 `json:"bad"`
@@ -84,7 +84,7 @@ func (a Answer) String() string {
 	return text
 }
 
-// Difference is a step whose answer differs from the exact one.
+// Difference is a step whose answer differs from the exact answer.
 type Difference struct {
 	Case, Step int
 	Op         string
@@ -120,8 +120,8 @@ var kinds = map[string]engine.Kind{
 
 var stages = map[string]engine.Stage{"final": engine.Final, "report": engine.Report, "overdue": engine.Overdue}
 
-// Replay runs the file's cases against the store, each on its own key in the given name space. It sets the store's
-// clock with set before each step, and returns the steps whose answers differ. An error means that the file cannot be
+// Replay runs the file's cases against the store, each on its own key in the given namespace. Before each step, it sets
+// the store's clock by calling set. It returns the steps whose answers differ. An error means that the file cannot be
 // replayed.
 func (f *File) Replay(ctx context.Context, store engine.Store, space string, set func(time.Time)) (different []Difference, err error) {
 	for i := range f.Cases {
@@ -137,7 +137,7 @@ func (f *File) Replay(ctx context.Context, store engine.Store, space string, set
 	return different, nil
 }
 
-// Forget resets every key that Replay has used in the name space.
+// Forget resets every key that Replay has used in the namespace.
 func (f *File) Forget(ctx context.Context, store engine.Store, space string) error {
 	for i := range f.Cases {
 		sets, err := f.Cases[i].build()
@@ -195,7 +195,7 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 	return different, nil
 }
 
-// op returns the operation for a step, without its name space and key.
+// op returns the operation for a step, with no namespace and key yet.
 func (c *Case) op(i int, sets [][]engine.Limit) (engine.Op, error) {
 	s := &c.Steps[i]
 	kind, ok := kinds[s.Op]
@@ -234,7 +234,7 @@ func (s *Step) cost(i int) int64 {
 	return s.N
 }
 
-// under sets an operation's name space and keys, for a set of limits.
+// under sets an operation's namespace and keys, for a set of limits.
 func (c *Case) under(op *engine.Op, set int, space, key string) {
 	op.Space, op.Key = space, key
 	if op.Kind == engine.OpReserve {
