@@ -68,7 +68,7 @@ var hostile = []string{
 	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
 }
 
-// world has the servers that the browser connects to.
+// world contains the servers that the browser connects to.
 type world struct {
 	t     *testing.T
 	redis *redistest.Server
@@ -77,7 +77,7 @@ type world struct {
 	noise atomic.Pointer[string]
 	// running counts the goroutines that send requests.
 	running sync.WaitGroup
-	// passed is the number of the noisy key's requests that were allowed.
+	// passed is the number of allowed requests for the noisy key.
 	passed atomic.Int64
 }
 
@@ -107,7 +107,7 @@ func TestPage(t *testing.T) {
 	serve := func(more ...string) map[string]string {
 		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
 	}
-	// On a busy machine, a decision may take longer than the default deadline, so that the store would count as away.
+	// On a busy machine, a decision may take longer than the default deadline, and the store would count as away.
 	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process
@@ -152,7 +152,7 @@ func TestPage(t *testing.T) {
 	w.drive(c)
 }
 
-// program returns a Go program with a limiter and its own page, which is at /limits/.
+// program returns the handler of a Go program with a limiter and its own page at /limits/.
 func (w *world) program() http.Handler {
 	page := dashboard.New()
 	w.t.Cleanup(page.Close)
@@ -171,7 +171,7 @@ func (w *world) program() http.Handler {
 	return mux
 }
 
-// drive runs the browser's script and executes the commands that it prints.
+// drive runs the browser's script, and executes the commands that the script prints.
 func (w *world) drive(c *exec.Cmd) {
 	t := w.t
 	t.Helper()
@@ -265,7 +265,7 @@ func (w *world) traffic() {
 	}
 }
 
-// send sends requests for a key in one call, and returns the number of allowed ones.
+// send sends requests for a key in one call, and returns the number of allowed requests.
 func (w *world) send(policy, key string, times int) (allowed int64) {
 	type request struct {
 		Policy string `json:"policy"`

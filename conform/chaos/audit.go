@@ -12,28 +12,28 @@ type span struct{ from, to time.Duration }
 
 func (s span) touches(from, to time.Duration) bool { return s.from <= to && from <= s.to }
 
-// happened holds the facts about the run of a seed that the audit needs.
+// happened holds the facts about a seed's run that the audit needs.
 type happened struct {
 	wall   time.Time // wall-clock time at the start of the run
 	faults []struck
-	// losses has the spans in which the store may have lost data.
+	// losses lists the spans in which the store may have lost data.
 	losses []span
-	// twice has the spans in which two primaries may answer, because the old primary has not learned yet that there
+	// twice lists the spans in which two primaries may answer, because the old primary has not yet learned that there
 	// is a new one.
 	twice []span
-	// emptied has the losses that left the store without any data.
+	// emptied lists the losses that left the store without any data.
 	emptied []span
-	// restarts has the times at which a process restarted, with full shares.
+	// restarts lists the times at which a process restarted, with all units of its shares available.
 	restarts []restart
-	// stalls has the spans in which the machine did not run the control goroutine, in order.
+	// stalls lists, in order, the spans in which the machine did not run the control goroutine.
 	stalls []span
-	// steps has the steps of Redis's clock, in order.
+	// steps lists the steps of Redis's clock in order.
 	steps []step
 	stale time.Duration // maximum age of a cached denial
 }
 
-// struck is a fault with the times at which it really began and ended. primary is when the servers had a primary
-// again, or 0 if that is unknown.
+// struck is a fault with the times at which it really began and ended. primary is the time at which the servers had a
+// primary again, or 0 if that is unknown.
 type struck struct {
 	event
 	span
@@ -52,10 +52,10 @@ type violation struct {
 
 func (v violation) String() string { return v.Rule + ": " + v.Text }
 
-// found holds the results of the audit of a seed.
+// found holds the results of a seed's audit.
 type found struct {
 	violations []violation
-	// excess has the largest number of units beyond a limit, and the allowed number, by fault and mode.
+	// excess holds, by fault and mode, the largest number of units beyond a limit and the number that was allowed.
 	excess map[cell]excess
 }
 
@@ -68,7 +68,7 @@ type excess struct {
 	Policy       string // the policy with the largest excess
 }
 
-// audit checks the log against the promises.
+// audit checks the log of answers against the promises.
 func audit(h *happened, answers []answer, holds []hold) *found {
 	f := &found{excess: map[cell]excess{}}
 	type subject struct {
@@ -78,7 +78,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 	by, away := map[subject][]answer{}, awayOf(answers)
 	for _, a := range answers {
 		if a.beyond > 0 && a.allowed && away.at(a.process, a.sent-late, a.received+late) {
-			a.allowed, a.class = false, "kept" // the process may have kept the settlement to send it to the store later
+			a.allowed, a.class = false, "kept" // the process may have kept the settlement and sent it to the store later
 		}
 		s := subject{a.limit, a.key}
 		by[s] = append(by[s], a)
@@ -133,14 +133,14 @@ func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 }
 
 const (
-	// notices is how long a process may take to detect that the store has lost its data. It is a few beats.
+	// notices is how long a process may take to detect that the store has lost its data: a few beats.
 	notices = 5 * time.Second
 	// heard is how long a process must have been in contact with the store to be able to detect a loss.
 	heard = 2 * time.Second
 )
 
-// believes checks that after the store came back empty, no request was admitted by the store's state alone until the
-// limit had recovered.
+// believes checks that after the store came back empty, no request was admitted on the basis of the store's state alone
+// until the limit had recovered.
 func (f *found) believes(h *happened, l *limit, log []answer) {
 	if l.failure != "local" || l.period <= notices {
 		return
@@ -158,10 +158,10 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
-// unanswered lists the error classes for a store that is away, or was away when the process started.
+// unanswered lists the classes of errors from a store that is away, or was away when the process started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is the maximum number of requests for a key that may have no decision. On a busy machine, a request's
+// spared is the maximum number of a key's requests that may end without a decision. On a busy machine, a request's
 // deadline can pass before the request is sent to the store.
 const spared = 10
 

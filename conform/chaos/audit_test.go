@@ -21,7 +21,7 @@ func policyOf(t *testing.T, policy string) *limit {
 
 const ms = time.Millisecond
 
-// burst returns n requests. In each millisecond one request is sent, and answered in the next millisecond.
+// burst returns a log of n requests. One request is sent in each millisecond, and answered in the next millisecond.
 func burst(l *limit, n int, from time.Duration, as answer) (log []answer) {
 	for i := range n {
 		a := as
@@ -40,7 +40,8 @@ func allowed(mode string, overshoot int64) answer {
 // beyond returns the answer for units that a settlement charges beyond its reservation.
 func beyond(units int64) answer { return answer{allowed: true, mode: "settled", beyond: units} }
 
-// TestAudit runs cases that each have a log with a violation that the audit must find, and a similar log without one.
+// TestAudit runs pairs of logs. The first contains a violation that the audit must find, and the second is similar but
+// contains none.
 func TestAudit(t *testing.T) {
 	exact, shares, denied := allowed("exact", 0), allowed("fallback", 30), answer{mode: "exact"}
 	loss := span{500 * ms, 600 * ms}
@@ -160,7 +161,7 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
 
-// TestAuditPermits checks that five permits at once are one too many, and that permits acquired before a loss of data
+// TestAuditPermits checks that five permits at once are one too many, and that permits acquired before a data loss
 // count for at most a lease time.
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
@@ -287,8 +288,7 @@ func TestSamplesHaveAnOrder(t *testing.T) {
 	}
 }
 
-// TestWaits checks that only the part of a wait that stalls of the machine do not explain counts as exceeding the
-// bound.
+// TestWaits checks that only the part of a wait that the machine's stalls do not explain counts as exceeding the bound.
 func TestWaits(t *testing.T) {
 	l := policyOf(t, "log-local")
 	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}

@@ -37,14 +37,13 @@ type answer struct {
 	class   string
 	allowed bool
 	mode    string
-	// assumed means that the protocol does not report the mode. The recorded mode is then the one that is expected if
-	// no data was lost.
+	// assumed means that the protocol does not report the mode. The recorded mode is then the mode expected if no data
+	// was lost.
 	assumed bool
-	// overshoot is the number of units beyond the limit that may be admitted according to the answer. -1 means
-	// unlimited.
+	// overshoot is the number of units beyond the limit that the answer says may be admitted, or -1 if unlimited.
 	overshoot int64
-	// reserved is the number of units that were reserved or, for a route, taken. It is 0 for a take, which takes one
-	// unit. used is the number of the reserved units that were used.
+	// reserved is the number of units that were reserved or, for a route, taken. It is 0 for a take, which charges one
+	// unit. used is how many of the reserved units were used.
 	reserved, used int64
 	// beyond is the number of units that a settlement charged beyond its reservation, regardless of the limit.
 	beyond int64
@@ -71,9 +70,9 @@ type callers struct {
 	began  time.Time
 	client *http.Client
 	limits []limit
-	// turns has each limit as many times as its weight. denying has the limits with failure mode deny.
+	// turns lists each limit as many times as its weight. denying lists the limits with failure mode deny.
 	turns, denying, reserving []*limit
-	// listed has the limits that are used in lists, by failure mode.
+	// listed contains the limits that are used in lists, by failure mode.
 	listed [2][]*limit
 
 	mu      sync.Mutex
@@ -84,7 +83,8 @@ type callers struct {
 	works   sync.WaitGroup
 }
 
-// newCallers returns callers. Only long seeds use the bucket to which most units are given back.
+// newCallers returns the callers for a seed of the given length. Only long seeds use the bucket to which most units are
+// given back.
 func newCallers(span time.Duration) *callers {
 	c := &callers{
 		began: time.Now(), limits: limits(), classes: map[string]int{},
@@ -117,8 +117,8 @@ func newCallers(span time.Duration) *callers {
 
 func (c *callers) now() time.Duration { return time.Since(c.began) }
 
-// call runs the callers of a process until end. Callers over RESP and gRPC never pause, so that the log shows when
-// the store answers again.
+// call runs the callers of a process until end is called. Callers over RESP and gRPC never pause, so that the log shows
+// when the store answers again.
 func (c *callers) call(process int, p *process, seed uint64) {
 	for i := range callersEach {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+i)))
@@ -225,8 +225,8 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 	return a
 }
 
-// reserve reserves units of policies until end. It settles most reservations a while later, either with the units
-// used or with 0.
+// reserve reserves units of policies until end is called. It settles most reservations a while later, either with the
+// number of used units or with 0.
 func (c *callers) reserve(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -248,7 +248,7 @@ func (c *callers) reserve(random *rand.Rand, process int, address string) {
 		default:
 			a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
 		}
-		if a.allowed && random.IntN(5) > 0 { // one in five is never settled
+		if a.allowed && random.IntN(5) > 0 { // one in five reservations is never settled
 			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // about half of the reservations use nothing
 			_, _ = c.post(address, "/v1/commit", map[string]any{"reservation": d.Reservation, "actual": a.used}, &struct{}{})
@@ -285,7 +285,7 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
-// serverClass returns the class of a store error from a server's response, whose text ends with the class.
+// serverClass returns the class of the store error in a server's response. The class is at the end of the text.
 func serverClass(text string) string {
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])

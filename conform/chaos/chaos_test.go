@@ -26,7 +26,7 @@ var (
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{})
 	zerolog.SetGlobalLevel(zerolog.Disabled) // the proxies log each fault
-	// A proxy that is stopped during a write sometimes leaks its copying goroutine.
+	// A proxy that is stopped during a write sometimes leaks the goroutine that copies the bytes.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
 }
 

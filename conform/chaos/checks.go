@@ -18,7 +18,7 @@ import (
 // ghost is a shadow policy on every route. It would deny nearly all requests.
 const ghost = "ghost"
 
-// routesFile returns the routes with which gRPC requests can name a policy, a key and a cost.
+// routesFile returns the routes that let gRPC requests name a policy, a key and a cost.
 func routesFile() string {
 	var b strings.Builder
 	b.WriteString("routes:\n")
@@ -28,8 +28,8 @@ func routesFile() string {
 	return b.String()
 }
 
-// check runs a caller of Envoy's external authorization until end. The answers do not report the mode, so it is used
-// for policies that a process never decides on its own.
+// check runs a caller of Envoy's external authorization until end is called. The answers do not report the mode, so the
+// caller uses only policies that a process never decides on its own.
 func (c *callers) check(random *rand.Rand, process int, address string) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{
 		Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1, MaxDelay: 50 * time.Millisecond}, MinConnectTimeout: time.Second,

@@ -7,20 +7,20 @@ import (
 )
 
 // late is how long after an error a request may still be charged, because it may be buffered in a connection or in a
-// server that hangs.
+// hanging server.
 const late = 2 * time.Second
 
-// charge is a span in which a request was charged, or may have been.
+// charge is a span in which a request was, or may have been, charged.
 type charge struct {
 	span
 	units int64
 }
 
-// denials checks that every denial was justified. It counts all units that may have been charged, so any doubt counts
-// in favour of the denial.
+// denials checks that every denial was justified. It counts all units that may have been charged, so that any doubt
+// counts in favour of the denial.
 func (f *found) denials(h *happened, l *limit, log []answer) {
-	// Some limits cannot be checked. Prefetched units of leased limits count as spent, the queues of pacers and
-	// warm-up limits move, and a limit with several windows may have denied because of another window.
+	// Some limits cannot be checked. Leased limits count prefetched units as spent, the bounds of pacers and warm-up
+	// limits vary over time, and a limit with several windows may have denied because of another window.
 	if l.leased || l.algorithm == pacer || l.algorithm == warmUp || len(l.also) > 0 {
 		return
 	}
@@ -68,8 +68,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns the number of units that may have been spent when a request was denied, and the number that was
-// available to the request.
+// spent returns the number of units that may have been spent when a request was denied, and the number at which the
+// limit denies.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace

@@ -1,9 +1,9 @@
 // Package chaos injects faults into the store and the servers while callers send requests, and accounts for every
 // unit.
 //
-// A seed determines a schedule of faults. Real Redis servers and several headgate processes run under it. With a
-// standalone Redis, each process connects through its own proxy. Callers log every request with the times at which it
-// was sent and answered. The audit then checks the log against the limits and against the promise in each answer.
+// A seed determines a schedule of faults for real Redis servers and several headgate processes. If Redis is standalone,
+// each process connects through its own proxy. Callers log every request with the times at which it was sent and
+// answered. The audit then checks the log against the limits and against the promise in each answer.
 //
 //	policies.go   the limits, and how much they allow in a span
 //	schedule.go   a seed → the faults and their times
@@ -27,6 +27,6 @@
 //	figures.go    how long callers waited, compared with the goals
 //	report.go     the tables for all seeds
 //
-// The audit counts a request in a span only if the request was sent and answered within the span, because then it was
-// certainly decided within it. Therefore no delay on a busy machine counts as a violation.
+// The audit counts a request in a span only if the request was sent and answered within the span, because only then was
+// it certainly decided within the span. Delays on a busy machine therefore never count as violations.
 package chaos

@@ -28,7 +28,7 @@ func (w *world) watchExpiry() {
 				continue
 			}
 			ends := time.UnixMicro(int64(binary.BigEndian.Uint64(text[5:]))) //nolint:gosec // a time of this century
-			// PExpireTime returns Unix milliseconds as a duration.
+			// PExpireTime returns a Unix time as a duration.
 			if at := time.UnixMilli(expires.Val().Milliseconds()); at.Before(ends) {
 				w.early = append(w.early, violation{"expired", fmt.Sprintf("%s: the state expires %s before its window ends", policy, ends.Sub(at))})
 				return
@@ -37,8 +37,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf returns the state of the first key's window, and its expiry. In the layout with hashes, that is the expiry
-// of the hash with the field.
+// stateOf returns the state of the first key's window, and its expiry. In the layout with hashes, it returns the expiry
+// of the hash that contains the state's field.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
 	ctx, key := context.Background(), w.schedule.windowKey(policy)
 	if w.schedule.Layout != "" {

@@ -15,10 +15,10 @@ type action struct {
 	act func()
 }
 
-// failing has the functions that begin and end a fault. The end function returns when the processes can work again.
+// failing holds the functions that begin and end a fault. The end function returns when the processes can work again.
 type failing struct{ begin, end func() }
 
-// actions returns the actions on the world in order. It omits a fault if its target is still affected by another one.
+// actions returns the actions on the world in order. It omits a fault if its target is still affected by another fault.
 func (w *world) actions() (all []action) {
 	busy := map[int]time.Duration{}
 	for _, e := range w.schedule.Events {
@@ -31,7 +31,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				f.begin()
-				if e.Fault == failover { // the beginning of a failover returns after there is another primary
+				if e.Fault == failover { // the begin function of a failover returns only after another primary exists
 					s.primary = w.callers.now()
 				}
 			}},
@@ -74,7 +74,7 @@ func (w *world) remember(s struck) {
 
 func nothing() {}
 
-// fault returns the functions that begin and end an event of the schedule.
+// fault returns the functions that begin and end a fault in the schedule.
 func (w *world) fault(e event) failing {
 	switch e.Fault {
 	case processDies:
@@ -149,7 +149,7 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 	}
 }
 
-// flaps stops and continues a server repeatedly, each time before the processes have recovered.
+// flaps pauses and resumes a server repeatedly, each time before the processes have recovered.
 func flaps(s *redistest.Server) failing {
 	end, ended := make(chan struct{}), make(chan struct{})
 	return failing{func() {
@@ -170,7 +170,7 @@ func flaps(s *redistest.Server) failing {
 	}, func() { close(end); <-ended }}
 }
 
-// step sets Redis's clock to the given time ahead of real time. by is the size of the step.
+// step sets Redis's clock to the given time ahead of real time. The by argument is the size of the step.
 func (w *world) step(ahead, by time.Duration) {
 	from := w.callers.now()
 	w.server.Step(ahead)

@@ -12,13 +12,13 @@ const (
 	// deadline is the processes' --deadline. spare is the additional time that a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
-	// exactAgain is the time within which answers must be exact again after the servers have a primary.
+	// exactAgain is the time within which answers must be exact again once the servers have a primary.
 	exactAgain = 2 * time.Second
 )
 
 // waits describes how long callers of policies with failure mode local waited for answers from running processes.
 type waits struct {
-	// ByMillis has the number of requests by their wait in ms, rounded up.
+	// ByMillis counts the requests by their wait in ms, rounded up.
 	ByMillis map[int]int
 	// Beyond is the number of requests that took longer than the sum of the deadline, the spare time and the longest
 	// stall during the request. Most is the largest excess.
@@ -68,8 +68,8 @@ func (w *waits) merge(o waits) {
 	w.Beyond, w.Most, w.Stall = w.Beyond+o.Beyond, max(w.Most, o.Most), max(w.Stall, o.Stall)
 }
 
-// quantile returns the wait in ms that the given number of thousandths of the requests did not exceed, the longest
-// wait, and the number of requests.
+// quantile returns three numbers: the wait in ms that the given number of thousandths of the requests did not exceed,
+// the longest wait, and the number of requests.
 func (w *waits) quantile(thousandths int) (at, longest, requests int) {
 	all := make([]int, 0, len(w.ByMillis))
 	for ms, n := range w.ByMillis {
@@ -99,8 +99,8 @@ func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	fmt.Fprintf(out, "histories of single keys with an order\t%d\n", histories)
 }
 
-// stallStep is how long the control goroutine sleeps each time. leastStall is the minimum oversleep that counts as a
-// stall.
+// stallStep is how long the control goroutine sleeps each time. leastStall is the minimum time by which it must
+// oversleep to count as a stall.
 const (
 	stallStep  = 2 * time.Millisecond
 	leastStall = 5 * time.Millisecond

@@ -13,15 +13,15 @@ type hold struct {
 	process  int
 	shared   bool // granted by a share
 	// may is the span in which the store may have considered the permit as held. If ended is not 0 and the release
-	// reached the store, the permit ended no later than ended. For a request for a permit that got no answer, only
-	// may and ended are set.
+	// reached the store, the permit ended by that time at the latest. If a request for a permit got no answer, only may
+	// and ended are set.
 	may   span
 	ended time.Duration
-	// denied is set if no permit was available at that time.
+	// denied is true if the request was denied because no permit was available. may.to is the time of the denial.
 	denied bool
 }
 
-// holdOf returns the hold that results from the answer to a request for a permit.
+// holdOf returns the hold described by the answer to a request for a permit.
 func holdOf(a *answer) *hold {
 	byShare := a.mode == "fallback"
 	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
@@ -60,7 +60,8 @@ func (c *callers) keepHold(h *hold) {
 	c.holds = append(c.holds, *h)
 }
 
-// hold acquires permits and releases them. Some holders renew their permits, and some exit without releasing them.
+// hold acquires permits and releases them until end is called. Some holders renew their permits, and some exit without
+// releasing them.
 func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 	for !c.stop.Load() {
 		time.Sleep(time.Duration(random.Int64N(int64(4 * callerPause))))

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// listKeys has the keys of the two charges in a list. They are in different slots of a Cluster. The list's permit
+// listKeys contains the keys of the two charges in a list. They are in different slots of a Cluster. The list's permit
 // uses the same key as the other holders.
 var listKeys = []string{"k1", "k2"}
 
 const (
-	// byOther is the class of a charge in a list that was denied because of another charge. If the list has keys in
-	// several slots, the units were charged until they were returned.
+	// byOther is the class of a charge in a list that was denied because of another charge. If the list's keys are in
+	// several slots, the units stayed charged until they were given back.
 	byOther = "denied because of another charge"
-	// undone is how long after such an answer the list's permit may still be held.
+	// undone is how long after the answer of a denied list its permit may still be held.
 	undone = 100 * time.Millisecond
 	// inFull is the class of a settlement that the store did not apply in full.
 	inFull = "not settled in full"
@@ -23,7 +23,7 @@ const (
 
 func (a *answer) isPermit() bool { return a.limit.algorithm == seats }
 
-// list takes lists until end. It reserves other lists, and settles them a while later.
+// list takes some lists of charges and reserves others until end is called. It settles the reservations a while later.
 func (c *callers) list(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
@@ -38,7 +38,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 				permit = holdOf(&list[i])
 			}
 		}
-		if reservation != "" && random.IntN(5) > 0 { // one in five is never settled
+		if reservation != "" && random.IntN(5) > 0 { // one in five reservations is never settled
 			c.settle(random, list, permit, address, reservation)
 		}
 		for i := range list {
@@ -103,8 +103,8 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 	return d.Reservation
 }
 
-// settle settles a reservation, with less or more than was reserved for each charge, or with nothing. Use beyond the
-// reservation is recorded as a separate charge.
+// settle settles a reservation with fewer or more units than were reserved for each charge, or with none. Units used
+// beyond the reservation are recorded as a separate charge.
 func (c *callers) settle(random *rand.Rand, list []answer, permit *hold, address, reservation string) {
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	actual, path := make([]int64, len(list)), "/v1/cancel"

@@ -11,9 +11,8 @@ import (
 // interval at which Redis checks it, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
-// partition cuts the primary of the hot keys off from the other nodes, while the processes still reach all nodes. It
-// checks that the primary stops in time, because the majority elects another primary, and writes to the old one are
-// lost.
+// partition cuts the hot keys' primary off from the other nodes, while the processes still reach all nodes. It checks
+// that the primary stops in time, because the majority elects another primary, and writes to the old primary are lost.
 func (w *world) partition() failing {
 	var primary *redistest.Server
 	var healed, watched chan struct{}
@@ -36,7 +35,7 @@ func (w *world) partition() failing {
 }
 
 // watchMinority writes to a primary that was cut off until the nodes are connected again. It records when the other
-// nodes have elected another primary.
+// nodes elect another primary.
 func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{}) {
 	began := w.callers.now()
 	before := len(w.nodes.Primaries())

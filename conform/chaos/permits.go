@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// permits checks that at no time more permits were held than the limit allows. Permits granted by shares are
-// additional, up to the limit. However, if a process answers exactly, it has reported its shares' permits to the
-// store, provided that it granted them before the request was sent.
+// permits checks that at no time more permits were held than the limit allows. Permits granted by shares may be held in
+// addition, up to the limit. However, once a process answers exactly, it has reported to the store all permits that it
+// granted from its share before the request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
 		at := &holds[i]
@@ -24,7 +24,7 @@ func (f *found) permits(h *happened, holds []hold) {
 				own++
 			}
 		}
-		// After a loss of data, permits that were acquired before the loss are held for up to a lease time.
+		// After a data loss, permits that were acquired before the loss are held for up to a lease time.
 		jumps := h.jumpsIn(&limit{period: seatLease}, at.from-seatLease, at.from)
 		bound := seatCount * (1 + jumps + h.lossesIn(at.from-seatLease, at.from))
 		held := exact
@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away has, for each process and in order, the times at which it was sent requests that the store did not answer.
+// away lists, for each process, the times at which it was sent requests that the store did not answer, in order.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {
@@ -96,7 +96,7 @@ func awayOf(answers []answer) away {
 	return w
 }
 
-// at reports whether a process was sent such a request in a span.
+// at reports whether a process was sent a request in a span that the store did not answer.
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to

@@ -19,13 +19,13 @@ const (
 	seats    = "concurrency"
 )
 
-// limit is a policy of a seed: its text in the file, and the numbers that the audit needs.
+// limit is a policy of a seed: its text in the file, and the parameters that the audit needs.
 type limit struct {
 	policy, algorithm string
 	// fields is the policy's text in the file, and changed is its text in the file's second version.
 	fields, changed string
-	// count is the number of units that pass per period. For a bucket, it is the number that pass at once after the
-	// bucket was idle.
+	// count is the number of units that pass per period. For a bucket, it is the number that pass at once after an idle
+	// time.
 	count  int64
 	period time.Duration
 	// refill is the number of units that a bucket gains per period.
@@ -35,9 +35,9 @@ type limit struct {
 	// failure is the failure mode.
 	failure string
 	leased  bool
-	// weight is the policy's share of the requests.
+	// weight determines the policy's portion of the requests.
 	weight int
-	// also has further windows of the policy. Every request counts in each of them.
+	// also lists further windows of the policy. Every request counts in each of them.
 	also []limit
 	// reserved is true if callers also reserve units of the policy.
 	reserved bool
@@ -57,7 +57,7 @@ func limits() []limit {
 	window := limit{policy: "fixed", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock", count: 30, period: time.Second, weight: 6}
 	strict := limit{policy: "strict", algorithm: sliding, fields: "limit: 30, window: 2s, segments: 20, variant: strict", count: 30, period: 2 * time.Second, weight: 4}
 	tokens := limit{policy: "bucket", algorithm: bucket, fields: "rate: 20/s, burst: 20", changed: "rate: 20/s, burst: 4", count: 20, refill: 20, period: time.Second, least: 4, weight: 6}
-	// With a queue of 10, 10 more units than the burst are admitted at once.
+	// The queue of 10 admits 10 units at once in addition to the burst.
 	paced := limit{policy: "pacer", algorithm: pacer, fields: "rate: 20/s, burst: 1, max_queue: 10", count: 11, refill: 20, period: time.Second, weight: 4}
 	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
 	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
@@ -65,13 +65,13 @@ func limits() []limit {
 	// This limit is so slow that it has not recovered yet when a seed checks whether processes trust a store that
 	// came back without its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
-	// In an outage of a few seconds the long window is binding. A candidate that would deny nearly every request must
-	// not affect callers.
+	// During an outage of a few seconds, the long window is binding. A candidate that would deny nearly every request
+	// must not affect callers.
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
 	two := local(limit{policy: "two", algorithm: slideLog, fields: "windows: [{limit: 10, window: 500ms}, {limit: 15, window: 3s}]", count: 10, period: 500 * time.Millisecond, weight: 6, also: []limit{long}})
 	tried := local(limit{policy: "tried", algorithm: fixed, fields: "limit: 30, window: 1s, align: clock, shadow: {limit: 1}", count: 30, period: time.Second, weight: 4})
-	// A request passes while any unit is left, and later requests pay for it. Therefore the burst and the cost of one
-	// more request can pass at once.
+	// A request passes while any unit is left, and later requests pay for it. The burst and the cost of one more
+	// request can therefore pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
 	// Callers reserve most units of this policy, and give them back.
 	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
@@ -126,7 +126,7 @@ func policiesFile(second bool) string {
 	return b.String() + routesFile()
 }
 
-// admits returns the number of units that the limit allows in any half-open span of this length.
+// admits returns the number of units that the limit allows in any half-open span of the given length.
 func (l *limit) admits(span time.Duration) int64 {
 	if l.refill == 0 {
 		return l.count
@@ -139,8 +139,8 @@ func (l *limit) gains(rate int64, span time.Duration) int64 {
 	return (int64(span)*rate + int64(l.period) - 1) / int64(l.period)
 }
 
-// share returns the number of units that the shares of all processes admit in a span. It is what a bucket with the
-// limit's capacity and rate admits, plus the bursts of 1 that a pacer adds.
+// share returns the number of units that the shares of all processes admit in a span. A bucket with the limit's
+// capacity and rate would admit as many, plus the bursts of 1 that a pacer adds.
 func (l *limit) share(span time.Duration) int64 {
 	rate := l.refill
 	if rate == 0 {

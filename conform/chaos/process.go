@@ -121,7 +121,7 @@ func (p *process) end(signal syscall.Signal) {
 
 func (p *process) signal(s syscall.Signal) { _ = p.run.Process.Signal(s) }
 
-// get returns the process's metrics by name and labels.
+// get returns the process's metrics by name and labels, from the given path.
 func (p *process) get(path string) (metrics map[string]float64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -158,8 +158,8 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is the number of bytes by which a process's memory use may exceed its use before the faults. It allows for
-// the garbage collector's pace, for requests that are queued in an outage, and for their counters.
+// growth is the number of bytes by which a process's memory use may exceed its use before the faults. It leaves room
+// for the garbage collector, for requests that are queued in an outage, and for their counters.
 const growth = 96 << 20
 
 // exceeds reports whether a process uses more resources than it did under load before the faults.

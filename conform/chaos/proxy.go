@@ -37,7 +37,7 @@ func (p *proxy) start() {
 // addr returns the proxy's address, even after the connection was cut.
 func (p *proxy) addr() string { return p.server.Listen }
 
-// spoil adds the named toxic to one direction: "upstream" is towards Redis.
+// spoil adds a toxic of the given kind to one direction. The direction "upstream" is towards Redis.
 func (p *proxy) spoil(kind, stream, attributes string) {
 	p.t.Helper()
 	text := `{"type":"` + kind + `","stream":"` + stream + `","attributes":{` + attributes + `}}`

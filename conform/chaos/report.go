@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is the result of one seed. A file of results has one result per line, as JSON.
+// result is the result of one seed. A file of results contains one JSON object per line.
 type result struct {
 	Seed       uint64
 	Deployment string
@@ -25,20 +25,20 @@ type result struct {
 	Span       time.Duration
 	Requests   int
 	Permits    int
-	// Lists is the number of admitted charges in lists. Beyond is the number of charges that were settled above their
-	// reservation.
+	// Lists is the number of admitted charges in lists. Beyond is the number of charges that were settled with more
+	// units than reserved.
 	Lists, Beyond int
 	Violations    []violation
 	Rows          []row
 	Faults        map[string]*facts
-	// Algorithms has the number of answers by algorithm and mode, such as "sliding-log/exact".
+	// Algorithms counts the answers by algorithm and mode, such as "sliding-log/exact".
 	Algorithms map[string]int
 	Waits      waits
 	// Histories is the number of samples that were linearizable.
 	Histories int
 }
 
-// row is a cell of the table with its values.
+// row is a row of the table with its values.
 type row struct {
 	cell
 	excess
@@ -117,7 +117,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 	return f
 }
 
-// exactAfter returns the longest time from an instant to the first exact answer from a process affected by the fault.
+// exactAfter returns the longest time from an instant until an affected process gave an exact answer again.
 func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration) (longest time.Duration) {
 	back := map[int]time.Duration{}
 	for i := range answers {
@@ -246,8 +246,8 @@ func tables(w io.Writer, all []*result) {
 	coverage(table, faults, algorithms)
 }
 
-// coverage writes in how many seeds each algorithm answered in each mode, and how many answers in each mode were
-// given during each fault.
+// coverage writes how many seeds saw each algorithm answer in each mode, and how many answers were given in each mode
+// during each fault.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
 	modes := []string{"exact", "split", "cached", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))

@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A sample is the history of one new key: concurrent takes and peeks through all processes, over HTTP and RESP. The
-// answers must be those of a counter in some sequential order. The limits refill so slowly that no unit comes back
-// during a sample.
+// A sample is the history of one new key: concurrent takes and peeks through all processes, over HTTP and RESP. Some
+// sequential order must exist in which a counter would give the same answers. The limits refill so slowly that no unit
+// becomes available again during a sample.
 const (
 	sampleLimit = 20
 	samplePause = time.Second
@@ -24,12 +24,12 @@ const (
 	// sampleTakes is the maximum duration of a sample. settled is the time between a fault and the next sample.
 	sampleTakes = time.Second
 	settled     = 6 * time.Second
-	// searches limits the time of the search for an order. With so few operations the search takes milliseconds.
+	// searches limits how long to search for an order. For so few operations, the search takes milliseconds.
 	searches = 10 * time.Second
 )
 
 // samplePolicies lists the policies to sample. Each of their decisions is either exact or a repeated denial, which
-// stays correct because no unit comes back.
+// stays correct because no unit becomes available again.
 var samplePolicies = map[string]string{
 	"sample-fixed":  "algorithm: fixed-window, limit: 20, window: 1h",
 	"sample-bucket": "algorithm: token-bucket, rate: 20/1h",
@@ -77,7 +77,7 @@ func newSampler(w *world) *sampler {
 	return s
 }
 
-// run takes samples until the callers end.
+// run takes samples until the callers stop.
 func (s *sampler) run() {
 	defer func() {
 		for _, client := range s.resp {
@@ -93,7 +93,7 @@ func (s *sampler) run() {
 		policy := names[n%len(names)]
 		history, err := s.sample(policy, fmt.Sprint("sample-", n))
 		if err != nil {
-			continue // a fault or the end came too soon
+			continue // a fault or the end of the run came too soon
 		}
 		s.checked++
 		if result := porcupine.CheckOperationsTimeout(counter, history, searches); result != porcupine.Ok {

@@ -79,7 +79,7 @@ func (e event) String() string {
 	return text
 }
 
-// schedule has a seed's setup and faults.
+// schedule holds a seed's setup and faults.
 type schedule struct {
 	Seed       uint64
 	Deployment string
@@ -101,13 +101,13 @@ func (s schedule) String() string {
 const (
 	settling = 3 * time.Second // time before the first fault
 	calm     = 4 * time.Second // time after the last fault
-	// believes is how long no other fault begins after a loss of data, so that the seed can check whether the
-	// processes trust the store.
+	// believes is how long no other fault begins after a data loss, so that the seed can check whether the processes
+	// trust the store.
 	believes = 12 * time.Second
 )
 
-// options returns the layout options for the store's URL. On a Cluster, hashes need shards. There is a single shard,
-// so that a fault of its primary affects all hashes.
+// options returns the layout options for the store's URL. On a Cluster, the layout with hashes needs shards. A single
+// shard is used, so that a fault of its primary affects all hashes.
 func (s schedule) options() string {
 	switch {
 	case s.Layout == "":
@@ -119,8 +119,8 @@ func (s schedule) options() string {
 	}
 }
 
-// windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key. In the hash layout
-// that is the key of the Redis hash with the window as a field.
+// windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key. In the layout with
+// hashes, it is the key of the Redis hash that contains the window as a field.
 func (s schedule) windowKey(policy string) string {
 	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
 	switch {
@@ -167,7 +167,7 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older {
 			continue
 		}
-		// In addition to the store's fault, one process has a fault.
+		// In addition to the store's fault, a fault affects one process.
 		faults = processFaults[deployment]
 		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
 		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
@@ -182,8 +182,8 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	return s
 }
 
-// short returns the schedules for a test run without flags. They have the faults that have broken limiters' promises
-// most often, and last half a minute, or a quarter of a minute on a Cluster, where limits span several slots.
+// short returns the schedules for a test run without flags. They contain the faults that have most often broken
+// limiters' promises. They last half a minute, or a quarter of a minute on a Cluster, where limits span several slots.
 func short() []schedule {
 	at := func(fault string, process int, at, lasts float64) event {
 		return event{Fault: fault, Process: process, At: time.Duration(at * float64(time.Second)), Lasts: time.Duration(lasts * float64(time.Second))}
@@ -200,7 +200,7 @@ func between(random *rand.Rand, low, high int64) time.Duration {
 	return time.Duration(low+random.Int64N(max(1, high-low))) * time.Millisecond
 }
 
-// lasts returns the duration of a fault. Some faults end at once.
+// lasts draws the duration of a fault. Some faults end at once.
 func lasts(random *rand.Rand, fault string) time.Duration {
 	switch fault {
 	case flushed, resharded:
@@ -229,12 +229,12 @@ func by(random *rand.Rand, fault string) time.Duration {
 	return steps[random.IntN(len(steps))]
 }
 
-// has reports whether the schedule has a fault.
+// has reports whether the schedule contains a fault.
 func (s schedule) has(fault string) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool { return e.Fault == fault })
 }
 
-// only returns the schedule with a single kind of fault, repeated.
+// only returns the schedule with all its faults replaced by the given kind.
 func (s schedule) only(fault string) schedule {
 	lists := [][]string{storeFaults[s.Deployment], processFaults[s.Deployment]}
 	random := rand.New(rand.NewPCG(s.Seed, 16))

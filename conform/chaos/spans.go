@@ -15,17 +15,18 @@ type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds stated in answers
 	modes             map[string]bool
-	// settled has the settlements that charged units beyond their reservations. These units count against the limit
+	// settled lists the settlements that charged units beyond their reservations. Such units count against the limit
 	// from the store's next answer.
 	settled []*answer
 }
 
 // spans checks the number of units admitted in the spans that begin with each request.
 //
-// The units that the store admitted, including leased ones, must stay within the limit, plus the limit once more for
-// each time that the store lost its data, and for some steps of its clock. While two primaries answer, both refill.
-// The units that processes admitted from their shares must stay within a bucket with the limit's capacity and rate,
-// even across restarts. Together they may exceed the limit only by the overshoot stated in the shares' answers.
+// The units that the store admitted, including leased units, must stay within the limit, plus the limit once more for
+// each time that the store lost its data, and for some steps of its clock. While two primaries answer, both refill. The
+// units that processes admitted from their shares must stay within a bucket with the limit's capacity and rate, even
+// across restarts. Together, the store and the shares may exceed the limit only by the overshoot stated in the shares'
+// answers.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
 	byAnswer := slices.Clone(passed)
@@ -39,8 +40,8 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 	}
 }
 
-// from checks the spans that begin at the given time. For a window there is a single span. For a bucket there is one
-// for each answer with which a span can end, up to twice the time to fill the bucket.
+// from checks the spans that begin at the given time. For a window there is a single span. For a bucket, there is one
+// span for each answer until twice the time to fill the bucket.
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
@@ -79,7 +80,7 @@ func (t *tally) add(a *answer) {
 	case a.beyond > 0:
 		t.settled = append(t.settled, a)
 	case a.fallback() && a.overshoot < 0:
-		// The excess is unlimited, and the answers say so.
+		// The answers state that the excess is unlimited.
 	case a.fallback():
 		t.shares += a.spent()
 		t.overshoot = max(t.overshoot, a.overshoot)
@@ -142,7 +143,7 @@ func (f *found) note(h *happened, l *limit, s span, t *tally) {
 		c := cell{fault, mode}
 		e := f.excess[c]
 		e.Spans++
-		// Of the spans with the same excess, the table shows the one with the largest bound.
+		// If spans have the same excess, the table shows the span with the largest bound.
 		if units > e.Units || units == e.Units && bound > e.Bound {
 			e.Units, e.Bound, e.Policy = units, bound, l.policy
 		}

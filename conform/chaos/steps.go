@@ -31,10 +31,10 @@ func (h *happened) stepping(at time.Duration) bool {
 // life is how long a process may hold prefetched units.
 const life = time.Second
 
-// jumpsIn returns how many times clock steps allow the whole limit again in a span: once for each step forward,
-// because it makes spent units older, and once for each step back by at least the limit's span. After a shorter step
-// back, the state waits for the clock: see rule 8. Units that were prefetched before a step can be spent after it, in
-// a window to which they were not charged.
+// jumpsIn returns how many times clock steps make the whole limit available again in a span: once for each step
+// forward, because spent units become older, and once for each step back by at least the limit's span. After a shorter
+// step back, the state waits for the clock: see rule 8. Units that were prefetched before a step can be spent after it,
+// in a window to which they were not charged.
 func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 	if l.leased {
 		from -= life
@@ -49,8 +49,8 @@ func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
 
 func (s *step) jumps(l *limit) bool { return s.by > 0 || -s.by >= l.span() }
 
-// untilJump returns the end of a window. If the clock jumps out of the window earlier, it returns the time of that
-// step.
+// untilJump returns the end of a window. If a step makes the clock leave the window earlier, it returns the time of
+// that step.
 func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	for _, s := range h.steps {
 		if s.from > from && s.from < end && s.jumps(l) {
@@ -60,9 +60,9 @@ func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	return end
 }
 
-// waits reports whether a clock step can justify a denial. After a step forward, a denial is repeated for as long as
-// usual. After a step back, a denial is right until the clock has caught up or, after a large step, for as long as
-// the spent units count again.
+// waits reports whether a clock step can justify a denial. After a step forward, cached denials are repeated for as
+// long as usual. After a step back, a denial is justified until the clock has caught up or, after a large step, for as
+// long as the spent units count again.
 func (h *happened) waits(l *limit, at time.Duration) bool {
 	for _, s := range h.steps {
 		lasts := h.stale + late

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The waiters are callers in a Go program, which is one more process on the store. They wait for units of the
+// The waiters are callers in a Go program, which is one more process that uses the store. They wait for units of the
 // servers' policies.
 const (
 	waiterProcess = processCount
@@ -25,7 +25,7 @@ const (
 	waitsAtMost   = 700 * time.Millisecond // the longest wait for units; half of the callers cancel earlier
 )
 
-// waited lists the policies for whose units callers wait.
+// waited lists the policies whose units callers wait for.
 var waited = []string{"bucket-local", "log-local", "pacer-local"}
 
 // program is a Go program with the same policies as the servers.
@@ -58,7 +58,7 @@ func newProgram(t testing.TB, url string) *program {
 // close closes the program. It must be called after the last caller has returned.
 func (p *program) close() error { return errors.Join(p.limiter.Close(), p.store.Close()) }
 
-// wait runs the callers of a program until end.
+// wait runs the callers of a program until end is called.
 func (c *callers) wait(p *program, seed uint64) {
 	for i := range c.limits {
 		l := &c.limits[i]
@@ -86,7 +86,7 @@ func (c *callers) wait(p *program, seed uint64) {
 func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
 	defer cancel()
-	if random.IntN(2) == 0 { // half of the contexts have no deadline that the limiter can see
+	if random.IntN(2) == 0 { // the limiter cannot see a deadline in half of the contexts
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(context.WithoutCancel(ctx))
 		timer := time.AfterFunc(time.Duration(random.Int64N(int64(waitsAtMost))), leave)
@@ -105,7 +105,7 @@ func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a a
 	case errors.Is(err, headgate.ErrDenied):
 		return a, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		a.class = "left" // the unit may have been returned or charged
+		a.class = "left" // the unit may have been given back or charged
 	default:
 		a.class = serverClass(err.Error())
 		if e, ok := errors.AsType[*redisstore.Error](err); ok { // the error that a server reports to its clients

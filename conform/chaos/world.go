@@ -29,8 +29,8 @@ type world struct {
 	down      *redistest.Server // stopped or killed by a fault
 	enough    use               // the busiest process's resource usage before the faults
 	works     sync.WaitGroup
-	early     []violation // from watchExpiry; read after it has ended
-	swollen   []violation // from watchMemory; read after it has ended
+	early     []violation // from watchExpiry; read only after it has ended
+	swollen   []violation // from watchMemory; read only after it has ended
 	minority  []violation // primaries that continued after they were cut off
 	sampler   *sampler
 	elected   time.Duration // when the majority of a partitioned Cluster had elected another primary
@@ -49,7 +49,7 @@ func newWorld(t testing.TB, s schedule) *world {
 		w.nodes = newNodes(t, s)
 		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
 	default:
-		// After a kill, the server must come back with all writes that it has acknowledged.
+		// After it is killed, the server must come back with all writes that it acknowledged.
 		start := redistest.Standalone
 		if s.has(stepped) {
 			start = redistest.SteppedClock
@@ -76,7 +76,7 @@ func newWorld(t testing.TB, s schedule) *world {
 }
 
 // newNodes starts the Cluster. If it will be partitioned, its nodes are connected through listeners in this process.
-// Other Clusters do without them, because they are slower.
+// Other Clusters connect directly, which is faster.
 func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	t.Helper()
 	if s.has(parted) {
@@ -126,8 +126,8 @@ func (w *world) run() {
 // until waits for the given time in the schedule.
 func (w *world) until(at time.Duration) { time.Sleep(at - w.callers.now()) }
 
-// watchMemory polls the memory usage of the running processes, and records the first process that exceeds its bound.
-// A process that is stopped or killed does not answer.
+// watchMemory polls the memory usage of the running processes, and records the first process that exceeds its bound. It
+// skips processes that are stopped or killed, because they do not answer.
 func (w *world) watchMemory() {
 	for !w.callers.stop.Load() {
 		time.Sleep(time.Second)
@@ -140,8 +140,7 @@ func (w *world) watchMemory() {
 	}
 }
 
-// end stops the processes after it has checked that they have no more goroutines and open files than before the
-// faults.
+// end stops the processes. First it checks that they use no more goroutines and open files than before the faults.
 func (w *world) end() (leaks []violation) {
 	w.t.Helper()
 	// Requests on hanging connections, and abandoned connections, take some time to end.

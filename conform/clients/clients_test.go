@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// serve runs a server like `headgate serve` and returns its RESP address.
+// serve runs a server like `headgate serve` and returns the host and port of its RESP listener.
 func serve(t *testing.T) (host, port string) {
 	t.Helper()
 	address, _ := start(t, daemon.Config{RESP: "127.0.0.1:0", HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)})
@@ -30,7 +30,7 @@ func serve(t *testing.T) (host, port string) {
 	return host, port
 }
 
-// article is the reply in CL.THROTTLE's worked example, for a fresh key.
+// article is the reply for an unused key in CL.THROTTLE's worked example.
 var article = []int64{0, 16, 15, -1, 2}
 
 func TestGoRedis(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRueidis(t *testing.T) {
 	}
 }
 
-// If a program is missing, the tests that need it are skipped. If tests must not be skipped, they fail.
+// If a program is missing, the tests that need it are skipped or, if tests must not be skipped, fail.
 func TestMissingTool(t *testing.T) {
 	const tests = "^(TestRedisCLI|TestRedisBenchmark|TestIORedis)$"
 	for need, want := range map[string]string{"": "--- SKIP: ", "1": "--- FAIL: "} {

@@ -19,8 +19,8 @@ const languages = "../../examples/languages/"
 // language is a program in examples/languages, and how to run it.
 type language struct {
 	file string
-	// command returns the command line before the file name. dir is the program's directory, where command can install
-	// dependencies.
+	// command returns the part of the command line before the file name. It can install dependencies in dir, the
+	// program's directory.
 	command func(t *testing.T, dir string) []string
 }
 
@@ -47,8 +47,8 @@ var allLanguages = []language{
 	}},
 }
 
-// TestLanguages runs the programs in docs/reference/languages.md. Each must print the output shown there: it is denied
-// once, waits for the time in the answer, and then passes.
+// TestLanguages runs the programs in docs/reference/languages.md. Each must print the output shown there. A program is
+// denied once, waits for the time in the answer, and then passes.
 func TestLanguages(t *testing.T) {
 	page := readFile(t, "../../docs/reference/languages.md")
 	_, want, _ := strings.Cut(page, "\n```text\n")
@@ -114,7 +114,7 @@ func npmInstall(t *testing.T, dir string, packages ...string) {
 	run(t, dir, programs.Tool(t, "npm"), append(words, packages...)...)
 }
 
-// listeningOn returns a program in which the default addresses are replaced with a server's addresses.
+// listeningOn returns a program's text with the default addresses replaced by a server's addresses.
 func listeningOn(t *testing.T, program, resp, http string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(resp, ":")

@@ -29,7 +29,7 @@ type manifests struct {
 	budget     disruption.PodDisruptionBudget
 }
 
-// read decodes the file with the API's types. Unknown fields are an error.
+// read decodes the file into the API's types. Unknown fields are an error.
 func read(t *testing.T) (m manifests) {
 	t.Helper()
 	data, err := os.ReadFile("../../deploy/kubernetes.yaml")
@@ -104,9 +104,8 @@ func TestKubernetesObjectsFit(t *testing.T) {
 	}
 }
 
-// TestKubernetesServes starts the server in the same way as its container, with a password-protected Redis. Only
-// addresses and paths are changed for the test. The probes must pass, an updated ConfigMap must take effect, and the
-// server must drain.
+// TestKubernetesServes starts the server as its container would, with a password-protected Redis. The test changes only
+// addresses and paths. The probes must pass, an updated ConfigMap must take effect, and the server must drain.
 func TestKubernetesServes(t *testing.T) {
 	m := read(t)
 	store := redistest.Standalone(t, redistest.Redis)
@@ -148,8 +147,8 @@ func TestKubernetesServes(t *testing.T) {
 	}
 }
 
-// mount writes a file in the same way as the kubelet: through a symbolic link to a versioned directory. Updates
-// replace the link.
+// mount writes a file as the kubelet does: into a versioned directory that is reached through a symbolic link. An
+// update replaces the link.
 func mount(t *testing.T, dir, name, text string) {
 	t.Helper()
 	version, err := os.MkdirTemp(dir, "..version")

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/conform/programs"
 )
 
-// TestUnitFile checks that systemd accepts the unit file. Only the paths are changed for the test.
+// TestUnitFile checks that systemd accepts the unit file. The test changes only the paths.
 func TestUnitFile(t *testing.T) {
 	analyze := programs.Tool(t, "systemd-analyze")
 	data, err := os.ReadFile("../../deploy/headgate.service")

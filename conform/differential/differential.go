@@ -27,7 +27,7 @@ var Seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 // CaseSteps is the length of one script. It is long enough for later steps to depend on earlier ones.
 const CaseSteps = 50
 
-// Kinds are the kinds of changes in the scripts, apart from changes of the time.
+// Kinds are the kinds of changes in the scripts, other than the passing of time.
 var Kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},
@@ -44,7 +44,7 @@ var Kinds = map[string]script.Options{
 	"lists":    {Changes: true, All: true, Extras: true, Reserve: true, Lists: true},
 }
 
-// Run runs one script on a store, in a name space of its own.
+// Run runs one script on a store, in its own namespace.
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm, kind string, options script.Options, seed uint64) {
 	t.Helper()
 	c := script.Generate(rand.New(rand.NewPCG(seed, 0)), algorithm, CaseSteps, options)
@@ -64,8 +64,8 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case to the file format that both sides read. It puts the keys of lists on the slot of the
-// counter that all keys of a fair-share limit share in the name space.
+// translate converts a case to the file format that both sides read. It puts the keys of lists in the same slot as the
+// counter that all keys of a fair-share limit share in the namespace.
 func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})

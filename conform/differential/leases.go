@@ -32,7 +32,7 @@ func leaseLimit(l model.Limit, s model.LeaseStep) engine.Limit {
 	return rule.Concurrency(l.Limit, lease)
 }
 
-// RunLeases runs one script on a store, in a name space of its own.
+// RunLeases runs one script on a store, in its own namespace.
 func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64) {
 	t.Helper()
 	c := script.GenerateLeases(rand.New(rand.NewPCG(seed, 1)), CaseSteps, script.Options{})

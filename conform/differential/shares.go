@@ -14,13 +14,13 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// shareKinds are the operations used by [RunShares].
+// shareKinds maps the kinds of operations that [RunShares] uses to their names in the model.
 var shareKinds = map[engine.Kind]string{
 	engine.OpAllow: model.Take, engine.OpPeek: model.Peek, engine.OpAtMost: model.AtMost, engine.OpGive: model.Give,
 }
 
 // RunShares sends calls with many operations on fair-share limits to a store, and compares each answer with the
-// model's. It uses more keys than a limit distinguishes, and alternates between two counters. In such a long run,
+// model's. It uses more keys than a limit distinguishes, and alternates between two counters. The run is so long that
 // parts shrink many times. If the seed is odd, a nested limit uses one of the counters.
 func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed uint64, calls int) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // Differs reports whether the answers to a case's steps still differ from the model's. The model computes all answers
-// again, because the removal of a step changes later answers.
+// again, because removing a step changes later answers.
 func Differs(t *testing.T, store engine.Store, clock *headgatetest.Clock, c *model.Case) bool {
 	t.Helper()
 	subject := model.New()

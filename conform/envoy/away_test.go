@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/envoy"
 )
 
-// TestRedisAway checks that if Redis hangs, each request gets an answer at the deadline: the gRPC code Unknown as from
-// envoyproxy/ratelimit, or the failure mode's answer. When Redis is back, requests are decided again.
+// TestRedisAway checks that if Redis hangs, each request gets an answer at the deadline: the gRPC code Unknown, as
+// envoyproxy/ratelimit returns, or the failure mode's answer. When Redis is back, requests are decided again.
 func TestRedisAway(t *testing.T) {
 	directory := t.TempDir()
 	deny, allow := policy.Deny, policy.Allow

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var steps = flag.Int("envoy-steps", 500, "random requests to each pair of servers")
 
-// environments are the variants of the servers. Each has the configurations from all files.
+// environments are the servers' variants. Each uses the configurations from all files.
 var environments = []struct {
 	name string
 	set  []string
@@ -63,8 +63,8 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// install writes the configurations, and returns them for drawing requests. They are envoyproxy/ratelimit's examples
-// and tests, each under its own domain, and ours.
+// install writes the configurations, and returns them for drawing requests. They come from envoyproxy/ratelimit's
+// examples and tests, each under its own domain, and from this repository.
 func install(t *testing.T, directory string, merge bool) (all []configuration) {
 	t.Helper()
 	if err := os.Mkdir(directory, 0o700); err != nil {
@@ -117,8 +117,8 @@ type comparison struct {
 	configurations []configuration
 }
 
-// run sends the requests. If the answers to a request come in different seconds, its hits may be in different windows,
-// so nothing can be compared. The counters of all servers are then deleted.
+// run sends the requests. If the servers answer a request in different seconds, its hits may be in different windows,
+// so nothing can be compared, and the counters of all servers are deleted.
 func (c *comparison) run(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	late := 0
@@ -147,7 +147,7 @@ func (c *comparison) run(seed uint64) {
 	}
 }
 
-// awaitSecond waits until the current second is not about to end, and returns that second.
+// awaitSecond returns the current second. If it is about to end, awaitSecond waits for the next one.
 func awaitSecond() int64 {
 	now := time.Now()
 	if now.Nanosecond() > 900_000_000 {

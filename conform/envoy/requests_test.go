@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// configuration is a configuration file in the form needed for drawing requests.
+// configuration holds the parts of a configuration file that are needed for drawing requests.
 type configuration struct {
 	Domain      string
 	Descriptors []configured
@@ -38,7 +38,7 @@ func readConfiguration(t *testing.T, path string) configuration {
 	return c
 }
 
-// descriptor returns a descriptor with these keys and values.
+// descriptor returns a descriptor with the given entries. Its arguments are keys, each followed by its value.
 func descriptor(words ...string) *ratelimit.RateLimitDescriptor {
 	d := &ratelimit.RateLimitDescriptor{}
 	for i := 0; i < len(words); i += 2 {
@@ -51,7 +51,7 @@ func request(domain string, descriptors ...*ratelimit.RateLimitDescriptor) *pb.R
 	return &pb.RateLimitRequest{Domain: domain, Descriptors: descriptors}
 }
 
-// drawn returns a random request that usually matches rules in the configuration.
+// drawn returns a random request, which usually matches rules in the configuration.
 func (c *configuration) drawn(r *rand.Rand) *pb.RateLimitRequest {
 	q := &pb.RateLimitRequest{Domain: c.Domain, HitsAddend: []uint32{0, 0, 0, 1, 2, 5}[r.IntN(6)]}
 	for range 1 + r.IntN(3) {
@@ -104,8 +104,8 @@ func draw(d *ratelimit.RateLimitDescriptor, level []configured, r *rand.Rand) {
 	}
 }
 
-// override returns a descriptor with its own limit. Each key always has the same unit, because envoyproxy/ratelimit
-// counts different units for a key together as long as their windows start at the same time.
+// override gives a descriptor its own limit. A key always gets the same unit of time, because envoyproxy/ratelimit
+// counts a key's hits under different units together as long as their windows start at the same time.
 func override(d *ratelimit.RateLimitDescriptor, r *rand.Rand) {
 	units := []typev3.RateLimitUnit{
 		typev3.RateLimitUnit_SECOND, typev3.RateLimitUnit_MINUTE, typev3.RateLimitUnit_HOUR, typev3.RateLimitUnit_DAY,

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bugs 32 and 34: while slots move, calls reach nodes that do not serve them. Failed calls are not charged.
+// Regression: bugs 32 and 34. While slots move, calls reach nodes that do not serve them. Failed calls are not charged.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, testbed.Flavor(redistest.Redis), "cluster-require-full-coverage no")
@@ -65,8 +65,8 @@ func TestClusterErrors(t *testing.T) {
 	})
 }
 
-// migrating checks that calls succeed while a slot moves, and that each call is charged once, wherever the key is
-// (MOVED, ASK).
+// migrating checks that calls succeed while a slot moves (MOVED, ASK), and that each call is charged once, wherever its
+// key is.
 func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
 	subject, want := testbed.Prefix(), int64(99)
@@ -88,7 +88,7 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	take("and again")
 }
 
-// tryAgain checks a call while the keys of one request are on both nodes. It must wait briefly, return TRYAGAIN and
+// tryAgain checks a call while one request's keys are on both nodes. The call must wait briefly, return TRYAGAIN and
 // charge nothing.
 func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	t.Helper()
@@ -111,8 +111,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	}
 }
 
-// If the limits are on several slots of a Cluster, a denial gives back the units charged on the earlier slots, and the
-// decision's mode is split.
+// If a request's limits are on several slots of a Cluster, a denial gives back the units charged on the earlier slots,
+// and the decision's mode is split.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))

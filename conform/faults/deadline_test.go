@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Known bug 35, for a Go program with a store from package open: a hanging server does not block a call for longer
-// than the deadline in the options or the URL, which is 50 ms by default, or the caller's own deadline.
+// Regression: bug 35, for a Go program with a store from package open. A hanging server does not block a call for
+// longer than the deadline in the options or the URL, which is 50 ms by default, or the caller's own deadline.
 func TestHangsForGoPrograms(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 	}
 }
 
-// A Go program with Fallback decides from its share when the deadline passes. Soon it decides without waiting.
+// A Go program with Fallback decides from its share when the deadline passes. Soon it no longer waits for the deadline.
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -108,12 +108,12 @@ func TestSharesForGoPrograms(t *testing.T) {
 		}
 		atOnce = time.Since(asked) < 5*time.Millisecond
 	}
-	if allowed != 0 || !atOnce { // a share is empty when its process starts, and of 10 per hour nothing has refilled yet
+	if allowed != 0 || !atOnce { // a share is empty when its process starts, and at 10 per hour nothing has refilled yet
 		t.Errorf("%d of 10 an hour were allowed seconds after the start; without a wait: %t", allowed, atOnce)
 	}
 }
 
-// program returns a Go program's limit of 10 per hour, on a store from package open.
+// program returns a policy with a limit of 10 per hour, on a store from package open.
 func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 	t.Helper()
 	store, err := open.Store(t.Context(), url, o)

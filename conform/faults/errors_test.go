@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 34: each class of errors is provoked on a real server. The error must be classified and counted, and
-// nothing may be charged. Afterwards the store must work again.
+// Regression: bug 34. Each class of errors is provoked on a real server. The error must be classified and counted, and
+// nothing may be charged. Afterwards, the store must work again.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for name, provoke := range map[string]func(t *testing.T, open testbed.Opener){
@@ -94,8 +94,8 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// unwritten sends many operations on a single key in one call, to a server that refuses writes. Operations that have
-// to write fail. Operations decided before them get their answers.
+// unwritten sends many operations on a single key in one call, to a server that refuses writes. Operations that must
+// write fail. Operations that were decided before them return their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {
@@ -149,7 +149,7 @@ func provokeMasterDown(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// Known bug 31: scripts are sent again to a server that has lost them.
+// Regression: bug 31. Scripts are sent again to a server that has lost them.
 func provokeNoScript(t *testing.T, open testbed.Opener) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})

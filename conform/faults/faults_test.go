@@ -20,8 +20,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 35: a hanging server does not block callers beyond their deadlines. Operations in flight are then charged
-// once or not at all, but never twice.
+// Regression: bug 35. A hanging server does not block callers beyond their deadlines. Operations that are in flight
+// when it hangs are charged once or not at all, but never twice.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -33,8 +33,8 @@ func TestHangs(t *testing.T) {
 		const callers = 100
 		for range callers {
 			wg.Go(func() {
-				// This is long enough for a busy machine to begin the call. If the context ends earlier, the cause is
-				// the caller.
+				// This is long enough for a busy machine to begin the call. If the context ended before that, the error
+				// would blame the caller.
 				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 				defer cancel()
 				results := make([]engine.Result, 1)
@@ -51,7 +51,7 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// Even a call without a deadline ends when the client closes the connection to a hanging server.
+// Even a call without a deadline ends, namely when the client closes the connection to the hanging server.
 func TestHangsWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -77,8 +77,8 @@ func TestHangsWithoutDeadline(t *testing.T) {
 	})
 }
 
-// If a caller cancels while a server hangs, it gets an error immediately, even if it set no deadline and other calls
-// are in flight.
+// A caller that cancels while a server hangs gets an error immediately, even if it set no deadline and other calls are
+// in flight.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -113,7 +113,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A single caller at a time needs one connection, and many concurrent callers need only a few.
+// One caller at a time needs one connection, and many concurrent callers need only a few.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -240,7 +240,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// Units that the server has persisted are still spent after a restart. Scripts that were lost are sent again.
+// Spent units that the server has persisted are still spent after a restart. Lost scripts are sent again.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {
@@ -297,7 +297,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 			}
 		})
 	}
-	time.Sleep(50 * time.Millisecond) // let some pass before
+	time.Sleep(50 * time.Millisecond) // let some requests pass first
 	kill()
 	before := decided.Load() + allowed.Load()
 	for end := time.Now().Add(20 * time.Second); decided.Load()+allowed.Load() < before+400; time.Sleep(20 * time.Millisecond) {

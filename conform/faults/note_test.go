@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// wantRefusal checks that opening a store fails with an error of this class.
+// wantRefusal checks that opening a store fails with an error of the given class.
 func wantRefusal(t *testing.T, url string, class redisstore.Class, names string) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -28,8 +28,8 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 	}
 }
 
-// If an earlier build has left states whose names have since changed, they are reported when a store is opened, on
-// every node, and when a store that was not opened by URL is used. States with unchanged names are read.
+// If an earlier build has left states whose names have since changed, they are reported, on whichever node they are,
+// when a store is opened or, if it was not opened by URL, when it is used. States with unchanged names are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -67,7 +67,7 @@ func TestEarlierBuildThatRanAlready(t *testing.T) {
 	testbed.WantClass(t, r, redisstore.Older)
 }
 
-// A token bucket, a log and permits in format 1 continue to count.
+// A token bucket, a sliding log and permits that are stored in format 1 continue to count.
 func TestEarlierStatesAreRead(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -104,8 +104,8 @@ func doOp(t *testing.T, store engine.Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// A note in a newer format stops all decisions within two beats, whether the store is busy or idle. A store opened
-// later decides nothing. When the note is this build's own again, decisions continue.
+// A note in a newer format stops all decisions within two beats, whether the store is busy or idle. A store that is
+// opened later decides nothing. When this build's own note is back, decisions continue.
 func TestNewerBuildIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

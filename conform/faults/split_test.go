@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The tests below use one limit per user and one limit for all users. These limits are on different slots.
+// The tests below use limits per user and a limit for all users, which are on different slots.
 var (
 	splitA = rule.Concurrency(3, rule.Named("a"), rule.LeaseTime(10*time.Second))
 	splitB = rule.Concurrency(3, rule.Named("b"), rule.LeaseTime(10*time.Second))
@@ -25,7 +25,7 @@ var (
 
 const splitUser, splitAll = "user", "everybody"
 
-// charge returns one charge for an operation on permits.
+// charge returns a charge for an operation on permits.
 func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
@@ -43,7 +43,7 @@ func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charg
 	return results[0]
 }
 
-// Known bug 45: if one slot denies an acquire, the holder's units and expiry on the other slots must not change.
+// Regression: bug 45. If one slot denies an acquire, the holder's units and expiry on the other slots must not change.
 func TestSplitKeeps(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -98,7 +98,7 @@ func TestSplitKeeps(t *testing.T) {
 	})
 }
 
-// between runs a function before each command.
+// between is a connection that runs a function before each command.
 type between struct {
 	redisstore.Conn
 	before func(n int)
@@ -111,7 +111,7 @@ func (b *between) Do(ctx context.Context, commands []redisstore.Command, replies
 	b.Conn.Do(ctx, commands, replies)
 }
 
-// interrupted opens two stores on a Cluster with one clock. Calls of the second store can be interrupted.
+// interrupted opens two stores on a Cluster with one clock. Calls by the second store can be interrupted.
 func interrupted(t *testing.T) (clock *headgatetest.Clock, plain, store *redisstore.Store, asked *between) {
 	t.Helper()
 	d := testbed.Guard(t, testbed.Cluster(t))
@@ -204,7 +204,7 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 }
 
 // A denied request on several slots does not give back units that have already been refilled, or a pacer slot if
-// others are queued after it (known bug 58).
+// others are queued after it (regression: bug 58).
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// decides opens the store at a URL and charges one unit.
+// decides opens the store at a URL, and checks that it can charge a unit.
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := testbed.OpenRueidis(t, testbed.Deployment{URL: url}, redisstore.Config{})
@@ -38,7 +38,7 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
-// Every kind of address opens a store that works.
+// Every kind of URL opens a working store.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "requirepass pass:w@rd")
@@ -85,7 +85,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Each error contains the mistake and the accepted values, but no password.
+// Each error names the mistake and the accepted values, but no password.
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -178,8 +178,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// skewed rewrites the client's first two calls as if its clock were an hour slow: they have the calendar window for
-// that time.
+// skewed rewrites the client's first two calls as if its clock were an hour slow, so that they contain the calendar
+// window for that time.
 type skewed struct {
 	redisstore.Conn
 
@@ -195,7 +195,7 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 		args := commands[0].Args
 		first := 3 + (len(args)-3)/2 // one key and one argument per operation
 		packed := []byte(args[first])
-		windows := len(packed) - 24 - 2 // the number of keys comes next
+		windows := len(packed) - 24 - 2 // the number of keys follows
 		for at := windows; at < windows+24; at += 8 {
 			us := binary.BigEndian.Uint64(packed[at:])
 			binary.BigEndian.PutUint64(packed[at:], us-uint64(time.Hour.Microseconds()))
@@ -205,8 +205,8 @@ func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies 
 	s.Conn.Do(ctx, commands, replies)
 }
 
-// If a process has a different number of shards than the stored states, opening the store returns an error with that
-// reason.
+// If a process is configured with a different number of shards than the stored states, opening the store returns an
+// error that says so.
 func TestShardsAgree(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -242,7 +242,7 @@ func TestShardsAgree(t *testing.T) {
 	}
 }
 
-// A client's clock has no effect (known bugs 18 and 20). The client uses it only to choose the calendar window in its
+// A client's clock has no effect (regression: bugs 18 and 20). The client uses it only to choose the calendar window in its
 // request. If the server's time is in another window, the server returns its time, and the client sends the operation
 // again.
 func TestSkew(t *testing.T) {
@@ -267,7 +267,7 @@ func TestSkew(t *testing.T) {
 		ops[i] = engine.Op{Space: "s", Key: "batch", Charges: []engine.Charge{{Limit: hour, Cost: 1}}}
 	}
 	store.Do(context.Background(), ops, results)
-	for i, r := range results { // in order, although they were sent again
+	for i, r := range results { // in order, although the operations were sent again
 		if r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
 			t.Errorf("operation %d: %+v, %v", i, r.Outcome, r.Err)
 		}

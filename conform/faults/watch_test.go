@@ -15,8 +15,8 @@ import (
 )
 
 // Concurrent decisions made before the note is read wait for a single read. If the note is another build's, nothing is
-// decided. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting. A store
-// with one key per state then decides.
+// decided. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting, and a store
+// with one key per state decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -48,8 +48,7 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	}
 }
 
-// If the node that has the note hangs, keys on the other nodes are decided within their deadlines, even after idle
-// time.
+// If the node with the note hangs, keys on the other nodes are decided within their deadlines, even after an idle time.
 func TestNoteAway(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)

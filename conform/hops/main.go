@@ -1,4 +1,4 @@
-// Command hops makes one decision on a warm key, and writes the code coverage of only that decision. scripts/hops
+// Command hops makes one decision on a warm key, and writes the code coverage for only that decision. scripts/hops
 // counts the files involved.
 //
 //	hops memory     Allow in memory

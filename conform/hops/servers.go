@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// quiet configures an in-memory server without listeners.
+// quiet returns the configuration of an in-memory server without listeners.
 func quiet() daemon.Config {
 	return daemon.Config{RESP: daemon.Off, HTTP: daemon.Off, Logger: slog.New(slog.DiscardHandler)}
 }
@@ -35,7 +35,7 @@ func started(ctx context.Context, c daemon.Config) (*daemon.Daemon, error) {
 	return d, err
 }
 
-// shouldRateLimit returns a request with one descriptor.
+// shouldRateLimit returns a function that sends a request with one descriptor.
 func shouldRateLimit(ctx context.Context) (decide func() error, err error) {
 	directory, err := os.MkdirTemp("", "hops")
 	if err != nil {
@@ -67,7 +67,7 @@ func shouldRateLimit(ctx context.Context) (decide func() error, err error) {
 	}, nil
 }
 
-// proxied returns a request through the gateway that matches a route.
+// proxied returns a function that sends a request through the gateway. The request matches a route.
 func proxied(ctx context.Context) (decide func() error, err error) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	to, err := url.Parse(upstream.URL)

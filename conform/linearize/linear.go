@@ -14,10 +14,10 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Asked is an operation as recorded in the history. It is either on one of two keys on the same node, or on both as a
-// list.
+// Asked is an operation as recorded in the history. It uses either one of two keys on the same node or, as a list,
+// both.
 type Asked struct {
-	// Pair identifies the two keys, and On reports which of them the operation uses. Fields with two values have one
+	// Pair identifies the two keys, and On reports which of them the operation uses. A field with two values holds one
 	// value per key.
 	Pair int
 	On   [2]bool
@@ -25,7 +25,7 @@ type Asked struct {
 	Cost [2]int64
 	// Ahead is the longest delay accepted by a reserve, in µs.
 	Ahead int64
-	// Reservation identifies the reservation that a settle ends. Held has its reserved units, and Ends is the latest
+	// Reservation identifies the reservation that a settle ends. Held describes its charges, and Ends is the latest
 	// time when it can be settled.
 	Reservation string
 	Held        [2]algo.Held
@@ -43,7 +43,7 @@ type Answered struct {
 }
 
 // state is the state of the sequential model, which runs the steps one after another at the times reported by the
-// store. settled has the names of the settled reservations, each followed by a comma.
+// store. settled lists the settled reservations' names, each followed by a comma.
 type state struct {
 	stored  [2]algo.State
 	returns [2]algo.Returns
@@ -51,8 +51,8 @@ type state struct {
 	settled string
 }
 
-// sequential returns the model of two keys under a limit. A list is one operation. Each answer is computed by the
-// steps at the store's time, which never decreases in the sequential order.
+// sequential returns the sequential model for two keys under a limit. A list is one operation. The steps compute each
+// answer at the store's time, which never decreases in the sequential order.
 func sequential(limit engine.Limit) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -100,7 +100,7 @@ func (in *Asked) places() (places []int) {
 	return places
 }
 
-// decide returns the answer that the steps give to an operation at this time.
+// decide returns the answer that the steps give to an operation at the given time.
 func (s *state) decide(limit engine.Limit, in *Asked, at int64) ([]algo.Step, Answered) {
 	var steps []algo.Step
 	for _, place := range in.places() {
@@ -167,10 +167,10 @@ func Check(t *testing.T, limit engine.Limit, recorded []porcupine.Operation) {
 	}
 }
 
-// byStoreTime replaces each operation's interval with one derived from the store's time, because the order must follow
-// that time. Operations with different store times are then strictly ordered, and only operations within the same
-// microsecond need a search. This is valid only if an operation that begins after another on the same pair has ended
-// never has an earlier store time. byStoreTime checks this first.
+// byStoreTime replaces each operation's interval with an interval derived from the store's time, because the order must
+// follow that time. Operations with different store times are then strictly ordered, and only operations within the
+// same microsecond need a search. This is valid only if an operation that begins after another on the same pair has
+// ended never has an earlier store time. byStoreTime checks this first.
 func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operation {
 	t.Helper()
 	const place = 1 << 22 // ns within a group; far more than necessary

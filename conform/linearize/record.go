@@ -20,7 +20,7 @@ type reservations struct {
 	all [linearPairs][]reservation
 }
 
-// reservation is a reservation, with the keys in its pair that it covers.
+// reservation is a reservation, with the keys of its pair that it covers.
 type reservation struct {
 	*engine.Reservation
 
@@ -33,7 +33,8 @@ func (r *reservations) add(pair int, made reservation) {
 	r.all[pair] = append(r.all[pair], made)
 }
 
-// last returns one of a pair's last few reservations. ok is false if there are not enough.
+// last returns one of a pair's last few reservations: the latest if back is 0, and the first if there are too few. ok
+// is false if there are none.
 func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +52,8 @@ var linearKinds = []engine.Kind{
 	engine.OpReserve, engine.OpReserve, engine.OpSettle, engine.OpSettle,
 }
 
-// draw returns a random operation and its record for the history. Half of the operations that can be lists are lists.
+// draw returns a random operation and its record for the history. Where a list is possible, half of the operations are
+// lists.
 func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op engine.Op) {
 	in.Pair, in.Kind = random.IntN(linearPairs), linearKinds[random.IntN(len(linearKinds))]
 	if in.Kind == engine.OpSettle {
@@ -85,7 +87,7 @@ func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op
 	return in, op
 }
 
-// answer records a result in the history's form, and stores the reservation that it made.
+// answer returns a result in the history's form. If the operation made a reservation, answer stores it.
 func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, id string) Answered {
 	d := &result.Outcome
 	out := Answered{Allowed: d.Allowed, At: d.AtMicros, Failed: result.Err != nil}

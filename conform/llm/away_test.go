@@ -22,8 +22,8 @@ const (
 )
 
 // Redis hangs while two processes have 1000 open streams. Commits during the outage are either kept and applied when
-// Redis answers again, or counted as lost, so that the counter matches the sum of the used units exactly. Units that
-// shares allowed during the outage are never charged to the store, and stay within the stated overshoot.
+// Redis answers again, or counted as lost, so that the counter exactly matches the sum of the used units. Units that
+// shares allowed during the outage are never charged in the store, and stay within the stated overshoot.
 func TestRedisAwayInTheMiddle(t *testing.T) {
 	server := redistest.Standalone(t, redistest.Redis)
 	var limiters [2]*headgate.Limiter
@@ -58,7 +58,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 		each(to-from, func(i int) {
 			if err := held[from+i].Commit(t.Context(), units, units); err != nil {
 				t.Errorf("stream %d: %v", from+i, err)
-				units = 1000 // remains as reserved
+				units = 1000 // the reserved units stay charged
 			}
 			used.add(units)
 		})
@@ -89,7 +89,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	if lost := stores[0].Fallback.Stats().Unsettled + stores[1].Fallback.Stats().Unsettled; lost != 0 {
 		t.Errorf("%d settlements are lost", lost)
 	}
-	for i := 0; i < awayStreams; i += 9 { // the other process settles them, and nothing is settled twice
+	for i := 0; i < awayStreams; i += 9 { // the other process settles these again, but nothing is settled twice
 		again, err := limiters[(i+1)%2].Reservation(held[i].String())
 		if err == nil {
 			err = again.Cancel(t.Context())
@@ -118,7 +118,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// counter is a sum. Goroutines can add to it concurrently.
+// counter is a sum that goroutines can add to concurrently.
 type counter struct {
 	mu sync.Mutex
 	n  int64

@@ -12,7 +12,7 @@ import (
 
 var requests = named{"requests", rule.FixedWindow(rule.PerMinute(20))}
 
-// counted returns rules with the same rate, one for each algorithm that charges units.
+// counted returns policies with the same rate, one for each algorithm that charges units.
 func counted(rate engine.Rate) []named {
 	return []named{
 		{"window", rule.FixedWindow(rate)},
@@ -72,7 +72,7 @@ func limitOfOne(w *world) {
 	}
 }
 
-// If the organisation's limit denies a call, its user is not charged, and the decision has the organisation's limit.
+// If the organisation's limit denies a call, the user is not charged, and the decision names the organisation's limit.
 func organisationFull(w *world) {
 	user := named{"user-tokens", rule.TokenBucket(rule.PerMinute(10_000))}
 	for _, org := range counted(rule.PerMinute(50_000)) {

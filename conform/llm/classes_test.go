@@ -13,11 +13,12 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// When batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly
-// ever denied, and batch calls use the rest. docs/classes.md has the figures. A bucket of the remaining size denies
-// interactive calls as often even without a flood. Without classes, nearly all interactive calls are denied.
+// If batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly ever
+// denied, and batch calls use the rest. docs/classes.md lists the figures. A bucket of only the size that batch calls
+// must leave denies interactive calls as often even without a flood. If there are no classes, nearly all interactive
+// calls are denied.
 func floodedByAClass(w *world) {
-	if w.holders != nil { // this takes a second, and Redis makes the same decisions as the memory store
+	if w.holders != nil { // a second is enough, because Redis decides like the memory store
 		for _, leaves := range []int{10, 0} {
 			if got, want := floodOf(w, leaves, time.Second), floodOf(inMemory(w.T), leaves, time.Second); got != want {
 				w.Errorf("%d %% left: %v passed, and in memory %v", leaves, got, want)
@@ -41,7 +42,8 @@ func floodedByAClass(w *world) {
 	}
 }
 
-// passed has the number of calls that passed, and how many of them were interactive and batch calls.
+// passed holds the number of interactive calls that were sent, and the numbers of interactive and batch calls that
+// passed.
 type passed struct{ asked, interactive, batch int }
 
 // floodOf floods a limit of 1000 per second. Its burst of 200 is spent, except for the part that batch calls must

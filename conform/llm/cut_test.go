@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A stream that is cut off is charged exactly once: the streamed units if the caller reports them at the end, and
-// otherwise the last report or, without reports, the estimate. Azure/kars#12 charged 0.
+// A stream that is cut off is charged exactly once. The charge is the number of streamed units if the caller reports it
+// at the end, or else the last report, or else the estimate. Azure/kars#12 charged 0.
 func cutStreams(w *world) {
 	const estimate, term = 1000, 10 * time.Millisecond
 	cuts := []struct {
@@ -51,7 +51,7 @@ func cutStreams(w *world) {
 		w.clock.Advance(term)
 		w.endOverdue()
 		for i, cut := range cuts {
-			// The other process has the same reservation and settles it again.
+			// The other process holds the same reservation and settles it again.
 			if done, _ := w.b.commit(open[i].String(), 1, 7777); done {
 				w.Errorf("cut by %s: settled twice", cut.by)
 			}
@@ -60,7 +60,7 @@ func cutStreams(w *world) {
 	}
 }
 
-// stream reserves a request and an estimate of tokens with a term.
+// stream reserves one request and an estimated number of tokens, with a term.
 func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
 	r, d, err := w.a.ReserveAll(context.Background(),

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// With 100 tokens a minute and an estimate of 1024, the first call passes, and the second waits until the limit is
-// back at full capacity. BerriAI/litellm#29193 denies the first call.
+// With 100 tokens a minute and an estimate of 1024, the first call passes, and the second waits until all units are
+// available again. BerriAI/litellm#29193 denies the first call.
 func estimateAboveTheLimit(w *world) {
 	config, err := policy.Parse("policies.yaml", []byte(`
 policies:

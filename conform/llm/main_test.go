@@ -1,5 +1,5 @@
-// Package llm tests language model calls on every kind of store. A call is a list of charges, which are reserved by
-// two processes that share a store. The numbers are from bug reports about other limiters.
+// Package llm tests calls to language models on every kind of store. A call is a list of charges. Two processes that
+// share a store reserve and settle such calls. The numbers come from bug reports about other limiters.
 package llm
 
 import (
@@ -23,12 +23,12 @@ type world struct {
 	a, b  process // on Redis, the first uses rueidis and the second go-redis
 	// restart kills process a and returns its replacement.
 	restart func() process
-	holders []*redistest.Server // servers with the keys; none for a memory store
+	holders []*redistest.Server // the servers with the keys; none for a memory store
 	prefix  string              // of the keys on these servers
-	mode    engine.Mode         // the mode to expect for decisions about several keys
+	mode    engine.Mode         // the expected mode of decisions about several keys
 }
 
-// scenarios run on each store. Each scenario has its own keys.
+// scenarios run on each store. Each scenario uses its own keys.
 var scenarios = []struct {
 	name string
 	run  func(w *world)

@@ -12,8 +12,8 @@ import (
 // calls is the number of reservations that are open at the same time.
 const calls = 10_000
 
-// The maximum size of a call in the store, in bytes. It has its user's bucket and, while it is open, its permit.
-// Afterwards it has marks that show that it was settled. A Cluster has a mark on each slot.
+// These constants are the maximum sizes of a call in the store, in bytes. A call needs its user's bucket and, while it
+// is open, its permit. Afterwards it needs marks that show that it was settled, on a Cluster one for each slot.
 const (
 	mostOpen    = 500
 	mostSettled = 600
@@ -25,8 +25,8 @@ var (
 	minute  = named{"minute", rule.TokenBucket(rule.PerMinute(10_000))}
 )
 
-// Ten thousand calls are open at the same time. All share one key, and each also has its own key. Every sum must be
-// exact to the unit.
+// Ten thousand calls are open at the same time. All of them charge one shared key, and each also charges its own key.
+// Every sum must be exact to the unit.
 func tenThousandOpen(w *world) {
 	held := make([][512]byte, calls) // the reservations as text; strings would count as memory used by the store
 	length := make([]int, calls)
@@ -66,8 +66,8 @@ func (w *world) callers(call func(i int, p process)) {
 	})
 }
 
-// bytes returns the memory used by the store's keys, according to MEMORY USAGE on Redis, or to the heap's size in
-// memory.
+// bytes returns the memory used by the store's keys: according to MEMORY USAGE on Redis, or the heap's size for a
+// memory store.
 func (w *world) bytes() (sum int64) {
 	w.Helper()
 	if w.holders == nil {

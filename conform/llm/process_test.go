@@ -26,7 +26,7 @@ type charge struct {
 
 func (r named) of(key string, units int64) charge { return charge{r, key, units} }
 
-// process is a limiter that represents a separate process.
+// process is a limiter that stands in for a separate process.
 type process struct {
 	*testing.T
 	*headgate.Limiter
@@ -41,7 +41,7 @@ func newProcess(t *testing.T, store engine.Store) process {
 	return process{t, l, store}
 }
 
-// call reserves a call's charges. The reservation is nil if the call is denied.
+// call reserves a call's charges. If the call is denied, the reservation is nil.
 func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decision) {
 	p.Helper()
 	list := make([]headgate.Charge, len(charges))
@@ -55,7 +55,8 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	return r, d
 }
 
-// must is like call, but reports an error if the call is denied, and returns the reservation as text.
+// must reserves a call's charges like call, but fails the test if the call is denied. It returns the reservation as
+// text.
 func (p process) must(charges ...charge) string {
 	p.Helper()
 	r, d := p.call(charges...)

@@ -18,7 +18,7 @@ func commitsFromTwoProcesses(w *world) {
 				settled.Add(1)
 			}
 		})
-		// On a Cluster, slots are settled separately, so each of two commits can settle some of them.
+		// On a Cluster, slots are settled separately, so each of two commits can settle some of the slots.
 		if n := settled.Load(); n < 1 || w.mode == 0 && n != 1 {
 			w.Errorf("%s: %d commits of one reservation say that they settled it", tokens.policy, n)
 		}
@@ -40,7 +40,8 @@ func commitsFromTwoProcesses(w *world) {
 // A call that uses 12 times its estimate is charged in full. The next call waits until the excess has drained. At most
 // one capacity is charged beyond the limit.
 func moreThanTheLimit(w *world) {
-	// The time until a unit passes after 12 000 of 10 000 units a minute were used, and after 20 000.
+	// waits holds the time until a unit passes after 12 000 units were used, and after 20 000, under a limit of 10 000
+	// a minute.
 	waits := map[string][2]time.Duration{
 		"window":   {time.Minute, time.Minute},
 		"segments": {61667500 * time.Microsecond, 65000500 * time.Microsecond}, // until 9999 units of the segment are left

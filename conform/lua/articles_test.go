@@ -17,16 +17,16 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// These scripts are short forms of scripts from popular articles. Each runs on a real server, together with Headgate,
-// in a case in which the script is wrong. docs/design/articles.md has the table of cases.
+// These scripts are short forms of scripts from popular articles. Each runs on a real server, alongside Headgate, in a
+// case in which the script is wrong. docs/design/articles.md contains the table of cases.
 const (
-	// A sorted set of request times.
+	// scriptLog keeps a sorted set of request times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZADD', KEYS[1], now, now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 redis.call('PEXPIRE', KEYS[1], window)
 return redis.call('ZCARD', KEYS[1]) <= limit and 1 or 0`
-	// The gateway's token bucket. The client sends the time in whole seconds.
+	// scriptGateway is a gateway's token bucket. The client sends the time in whole seconds.
 	scriptGateway = `local rate, capacity, now, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ttl = math.floor(capacity / rate * 2)
 local last = tonumber(redis.call('get', KEYS[1])) or capacity
@@ -37,7 +37,7 @@ if allowed then filled = filled - requested end
 redis.call('setex', KEYS[1], ttl, filled)
 redis.call('setex', KEYS[2], ttl, now)
 return allowed and 1 or 0`
-	// A token bucket that loses fractions.
+	// scriptSeconds is a token bucket that loses fractions.
 	scriptSeconds = `local rate, capacity, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local tokens = tonumber(redis.call('hget', KEYS[1], 'tokens')) or capacity
 local at = tonumber(redis.call('hget', KEYS[1], 'at')) or now
@@ -45,7 +45,7 @@ tokens = math.min(capacity, tokens + math.floor(now - at) * rate)
 local got = tokens
 redis.call('hset', KEYS[1], 'tokens', 0, 'at', now)
 return got`
-	// Small windows in a hash.
+	// scriptSmall keeps small windows in a hash.
 	scriptSmall = `local now, small, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local current, count = math.floor(now / small) * small, 0
 for _, start in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -58,7 +58,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return 1`
 )
 
-// beside has a server, a store on this server, and a clock for both.
+// beside holds a server, a store on this server, and a clock for both.
 type beside struct {
 	t     *testing.T
 	s     *redistest.Server
@@ -187,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash is the case in which the process dies between INCR and the EXPIRE that follows a result of 1.
+// articleCrash is the case in which the process dies after an INCR that returned 1, before it sends EXPIRE.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {

@@ -20,7 +20,7 @@ import (
 )
 
 // batches sends both stores the same calls with many operations: all kinds and algorithms, few keys (so that a call
-// repeats keys), requests on several limits of one subject and of several, and operations that already have an error.
+// repeats keys), requests on several limits of one subject or of several subjects, and operations that already failed.
 // All answers must be equal, which also shows that the order of operations is kept.
 func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
@@ -36,7 +36,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	})
 }
 
-// alike compares the answers to random calls, with random clock steps between the calls.
+// alike compares the answers of two stores to random calls, with random clock steps between the calls.
 func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
 	next func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration),
 ) {
@@ -121,8 +121,8 @@ func randomOp(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomRun returns an operation of a kind that the Redis store groups by key. Its limit's numbers sometimes differ
-// from the previous operation's.
+// randomRun returns an operation of a kind that the Redis store groups by key. Its limit's parameters sometimes differ
+// from those in the previous operation.
 func randomRun(r *rand.Rand) engine.Op {
 	other := r.Int64N(12) / 11
 	limits := []engine.Limit{
@@ -155,9 +155,9 @@ func randomRun(r *rand.Rand) engine.Op {
 	return op
 }
 
-// randomHistory returns an operation on a sliding log or sliding window. Its limit's numbers sometimes differ from
-// the previous operation's. A batch of average size uses every key, so that keys still have state when the clock is
-// set back.
+// randomHistory returns an operation on a sliding log or sliding window. Its limit's parameters sometimes differ from
+// those in the previous operation. A batch of average size uses every key, so that keys still have state when the clock
+// is set back.
 func randomHistory(r *rand.Rand) engine.Op {
 	span := 4*time.Second + time.Duration(r.Int64N(300)/299)*800*time.Millisecond
 	limits := []engine.Limit{

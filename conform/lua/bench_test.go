@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// benchLimits returns the measured limits. About half of the calls pass.
+// benchLimits returns the limits to measure. About half of the calls pass.
 func benchLimits() map[string]engine.Limit {
 	return map[string]engine.Limit{
 		"token bucket":             rule.TokenBucket(rule.PerSecond(10)),
@@ -31,15 +31,15 @@ func benchLimits() map[string]engine.Limit {
 	}
 }
 
-// getSet is the minimum of work that any limiter script has to do.
+// getSet does the minimum work that any limiter script has to do.
 const getSet = `local t = redis.call('TIME') local v = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return v`
 
 // benchKeys is the number of keys, each of 20 bytes.
 const benchKeys = 10_000
 
-// BenchmarkRedis measures how many operations per second one core of the server decides. It uses the CPU time that
-// the server reports, so that other load on the machine does not matter. `make bench-redis` runs it.
+// BenchmarkRedis measures how many operations per second one core of the server decides. It measures CPU time as
+// reported by the server, so that other load on the machine does not matter. `make bench-redis` runs it.
 func BenchmarkRedis(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	keys := make([]string, benchKeys)
@@ -119,7 +119,7 @@ func ask64(b *testing.B, store engine.Store, limit engine.Limit, keys []string, 
 	wg.Wait()
 }
 
-// perCore reports operations per second of the server's CPU time.
+// perCore reports the number of operations per second of the server's CPU time.
 func perCore(b *testing.B, s *redistest.Server, run func(n int)) {
 	b.Helper()
 	const chunk = 12_800
@@ -148,8 +148,8 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 	return sum
 }
 
-// BenchmarkRedisBytes measures the server's memory for a key of 20 bytes, with its name, state and TTL, after units
-// were charged at different times.
+// BenchmarkRedisBytes measures how much memory the server needs for a key of 20 bytes, including its name, state and
+// TTL, after units were charged at different times.
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -165,7 +165,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 		for _, units := range []int{1, 10} {
 			b.Run(fmt.Sprintf("%s, %d units", name, units), func(b *testing.B) {
 				const keys = 20_000
-				fill(store, limit, keys, units) // the clients' memory is counted before the measurement
+				fill(store, limit, keys, units) // allocate the clients' buffers before the measurement
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)

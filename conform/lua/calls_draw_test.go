@@ -160,12 +160,12 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 		op.Share, op.Ahead = 0, 0
 	}
 	if op.Check() != nil {
-		op.Kind = engine.OpAllow // it was a reserve of nothing, or of permits
+		op.Kind = engine.OpAllow // a reserve cannot reserve zero units, or permits alone
 	}
 	return op
 }
 
-// besides adds limits of other kinds to an operation.
+// besides returns an operation with limits of other kinds added.
 func besides(r *rand.Rand, op engine.Op, f *kindOfCall, families []kindOfCall) engine.Op {
 	for i := range families {
 		other := &families[i]

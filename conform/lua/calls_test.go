@@ -64,8 +64,8 @@ func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
 	}
 }
 
-// TestCalls sends Redis calls with several operations. They use three versions of each limit, handles, and a clock
-// that goes back by exactly one span and by more. Each answer must equal the answer of the steps, applied one by one.
+// TestCalls sends Redis calls with several operations. They use three versions of each limit, handles, and a clock that
+// goes back by exactly one span or by more. Each answer must equal the answer of the steps, applied one by one.
 func TestCalls(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	for n := range *randomCalls {

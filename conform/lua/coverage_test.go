@@ -23,14 +23,14 @@ import (
 )
 
 // counting is a connection that measures the branch coverage of the scripts. It makes the client send every script as
-// text, and instead runs a version with a counter around every condition.
+// text, and replaces the script with a version that counts every condition.
 type counting struct {
 	redisstore.Conn
 
 	mu   sync.Mutex
 	ways map[string][2]bool // condition → was false, was true
-	// names maps each script's text to the name that the server gave its version with counters. Sending that
-	// version's text with each call would take longer than the call.
+	// names maps each script's text to the name that the server gave the version with counters. Sending that version's
+	// text with each call would take longer than the call itself.
 	names map[string]string
 }
 
@@ -79,7 +79,7 @@ func (c *counting) instrument(body string) string {
 		counted := condition.ReplaceAllStringFunc(line, func(found string) string {
 			m := condition.FindStringSubmatch(found)
 			if strings.HasPrefix(m[2], "algorithm == ") {
-				return found // part of the assembly, not of an algorithm
+				return found // in code that assembles scripts, not in an algorithm
 			}
 			id := previous + " → " + found
 			if _, known := c.ways[id]; !known {
@@ -112,8 +112,8 @@ func (c *counting) read(r *redisstore.Reply) {
 	*r = r.List[0]
 }
 
-// TestLuaCoverage reports how many branches of the scripts' conditions the suites take. Each condition has two
-// branches.
+// TestLuaCoverage reports how many branches of the scripts' conditions the suites take. There are two branches per
+// condition.
 func TestLuaCoverage(t *testing.T) {
 	if raced.On {
 		t.Skip("the race detector does not see the scripts; make test runs this without it")

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestExtremes checks that both stores give the same answers for the largest numbers that a limit can have, and for
+// TestExtremes checks that both stores give the same answers for the largest parameters that a limit accepts, and for
 // costs above any limit.
 func TestExtremes(t *testing.T) {
 	const most, years = int64(algo.MaxUnits), 36525 * 24 * time.Hour
@@ -75,7 +75,7 @@ func TestExtremes(t *testing.T) {
 				op.Kind = engine.OpCount
 			}
 			if limit.Algorithm() == algo.Pacer {
-				// On Redis at most 2^52−1 units can be queued: see docs/reference/bounds.md.
+				// On Redis, at most 2^52−1 units can be queued: see docs/reference/bounds.md.
 				op.Charges[0].Cost = min(op.Charges[0].Cost, most/64)
 			}
 			a, b := make([]engine.Result, 1), make([]engine.Result, 1)

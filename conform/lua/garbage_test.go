@@ -39,8 +39,8 @@ func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	}
 }
 
-// TestEvictedUnitsExpire checks that if a server evicts the units of leases but not their expiry, the units are
-// restored with an expiry.
+// TestEvictedUnitsExpire checks that if a server evicts the permits' units but not their expiry, the units are restored
+// with an expiry.
 func TestEvictedUnitsExpire(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

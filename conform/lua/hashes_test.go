@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// hashSizes returns the number of fields in each hash with states.
+// hashSizes returns the number of fields in each hash that stores states.
 func hashSizes(s *redistest.Server) (sizes []int64) {
 	keys, _ := s.MustDo("keys", "*/#*").([]any)
 	for _, key := range keys {
@@ -53,7 +53,7 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4})
 	const stays, round = 1000, 10_000
 	long := rule.TokenBucket(rule.PerDay(1))
-	brief := [2]engine.Limit{ // the states have two lengths
+	brief := [2]engine.Limit{ // their states have two different lengths
 		rule.TokenBucket(rule.Per(10, 100*time.Millisecond)), rule.TokenBucket(rule.Per(1<<32+1, 100*time.Millisecond)),
 	}
 	takeEach(t, store, long, 0, stays)
@@ -79,8 +79,8 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	}
 }
 
-// TestHashLivesAsLongAsItsStates checks that a hash lives longer than all of its states, but not much longer, and
-// that its TTL is rarely updated. One long-lived state keeps the whole hash.
+// TestHashLivesAsLongAsItsStates checks that a hash lives a little longer than all of its states, and that its TTL is
+// rarely updated. One long-lived state keeps the whole hash.
 func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -205,8 +205,8 @@ func TestCheckOfHashes(t *testing.T) {
 	}
 }
 
-// TestRightsOfHashes checks that the rights listed by Permissions are enough for the layout with hashes, and that the
-// error for a missing right that only this layout needs names it.
+// TestRightsOfHashes checks that the rights listed by Permissions are enough for the layout with hashes. If a right
+// that only this layout needs is missing, the error must name the right.
 func TestRightsOfHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestLong checks that histories that are too long to read and write in one piece get the same decisions as from the
-// Go steps.
+// TestLong checks that for histories too long to read and write in one piece, the scripts make the same decisions as
+// the Go steps.
 func TestLong(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
@@ -52,9 +52,9 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired
-// entries. A give by handle that comes after as many live entries returns the oldest units, which admits no more
-// units than before.
+// manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired entries.
+// If a give by handle follows that many live entries, it returns the oldest units, which admits no more units than
+// before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))
@@ -125,7 +125,7 @@ func TestTotalsStartAgain(t *testing.T) {
 		t.Errorf("the totals go on: % x", state)
 	}
 	clock.Advance(998 * time.Millisecond)
-	take(3) // the first two units no longer count
+	take(3) // the first two charges no longer count
 }
 
 func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock, limit engine.Limit, others []engine.Limit) {
@@ -165,8 +165,8 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 	}
 }
 
-// TestEvictedLeases checks that if a server evicts one of a concurrency limit's two keys, the limit becomes free
-// once, but never admits every holder.
+// TestEvictedLeases checks that if a server evicts one of a concurrency limit's two keys, all units become available
+// once, but the limit never admits every holder.
 func TestEvictedLeases(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -198,7 +198,7 @@ func TestEvictedLeases(t *testing.T) {
 	}
 }
 
-// TestStaleSegments (known bug 25) checks that an admitted call deletes all expired segments at once, and that the
+// TestStaleSegments (regression: bug 25) checks that an admitted call deletes all expired segments at once, and that the
 // totals of the other segments remain.
 func TestStaleSegments(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestScriptsWriteManyKeys checks that a server with MSETEX writes existing states together, that each key lives a
-// little longer than its state, and that a missing right or a full server fails only the keys that it must.
+// little longer than its state, and that a missing right or a full server affects as few keys as possible.
 func TestScriptsWriteManyKeys(t *testing.T) {
 	t.Parallel()
 	for _, flavor := range []redistest.Flavor{redistest.Redis, redistest.Valkey} {
@@ -58,7 +58,7 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 		}
 	}
 	calls := func() string { return s.Text("info", "commandstats") }
-	s.Text("config", "resetstat") // drops the counts of Check's probes
+	s.Text("config", "resetstat") // drops the counts from Check's probes
 	take(59, "")
 	if strings.Contains(calls(), "cmdstat_msetex") {
 		t.Error("new keys are written together, which would overwrite a key of another type")
@@ -81,8 +81,8 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(56, "")
 }
 
-// liveAsLongAsAlone checks a call that writes keys whose windows end soon together, and a new key after them. The
-// former must not shorten the life of the latter.
+// liveAsLongAsAlone checks a call that writes several keys together whose windows end soon, followed by a new key. They
+// must not shorten the new key's life.
 func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestRates checks that rates that other limiters do not enforce are exact. Starting from empty, exactly the rate's
-// units pass in a whole period on either store, and each wait is exact to the µs.
+// TestRates checks that rates are exact that other limiters do not enforce exactly. Starting with no units left,
+// exactly the rate's units pass in a whole period on either store, and each wait is exact to the µs.
 func TestRates(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -31,7 +31,7 @@ func TestRates(t *testing.T) {
 		for _, r := range []struct {
 			rate  engine.Rate
 			burst int64
-			polls int // polls per period; each takes all units that pass
+			polls int // requests per period; each takes all units that pass
 		}{
 			{rule.PerSecond(6_000), 12, 1_000},
 			{rule.PerSecond(30_000), 40, 1_000},

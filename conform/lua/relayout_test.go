@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// relaid lists limits whose states are moved, and a limit whose states are not.
+// relaid lists limits whose states are moved, and one limit whose states are not.
 var relaid = []engine.Limit{
 	rule.TokenBucket(rule.PerDay(100)),
 	rule.Pacer(rule.PerDay(100), rule.MaxQueue(100)),
@@ -35,7 +35,7 @@ var relaid = []engine.Limit{
 // relaidKey returns the pattern of a key. Some keys need escaping.
 func relaidKey(i int) string { return []string{"user:%d", "{tag}%d", "a}%%7D%d", "/#%d"}[i%4] }
 
-// relaidOps returns operations on keys. It cycles through the limits.
+// relaidOps returns one operation for each key. It cycles through the limits.
 func relaidOps(kind engine.Kind, keys int) (ops []engine.Op) {
 	for i := range keys {
 		key := fmt.Sprintf(relaidKey(i), i)

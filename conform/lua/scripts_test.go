@@ -21,7 +21,7 @@ import (
 var redisSteps = flag.Int("redis-steps", raced.Size(1000, 100), "differential steps an algorithm, deployment and client")
 
 // auditedSteps is the maximum length of a run whose keys are checked after each step. The check takes longer than the
-// step.
+// step itself.
 const auditedSteps = 10_000
 
 // TestScripts compares the scripts with exact answers, with the Go steps in calls of many operations, and with the

@@ -22,14 +22,14 @@ import (
 func TestSharesDifferential(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	for seed := range uint64(raced.Size(6, 3)) { // with the race detector, one for each burst
+	for seed := range uint64(raced.Size(6, 3)) { // under the race detector, one seed for each burst
 		clock := headgatetest.NewClock()
 		store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: fmt.Sprint(seed), Clock: clock.Now})
 		differential.RunShares(t, store, clock, *differential.Seed+seed, raced.Size(300, 60))
 	}
 }
 
-// TestShareInItsPlace checks that a key or its group is not found at a wrong offset, where the same bytes span two
+// TestShareInItsPlace checks that a key or its group is not found at a wrong offset if its bytes happen to span two
 // entries.
 func TestShareInItsPlace(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 // always do this.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
-// TestStore runs all cases for stores, and checks the keys after every call.
+// TestStore runs all cases in package storetest, and checks the keys after every call.
 func TestStore(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		audited := func(t *testing.T, now func() time.Time) engine.Store {

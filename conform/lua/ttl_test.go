@@ -21,7 +21,7 @@ import (
 const pad = 100 * time.Millisecond
 
 // TestKeysLiveLongEnough checks that a key's TTL is the time until its state is equivalent to no state, rounded up to
-// milliseconds, plus the pad, whether the key is in a call alone or with others. MONITOR shows the TTLs that are set.
+// milliseconds, plus the pad, whether the key is alone in a call or with others. MONITOR shows the TTLs that are set.
 func TestKeysLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -50,7 +50,7 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	}
 }
 
-// monitor returns a function that returns the server's next command that contains a string.
+// monitor returns a function that waits for the server's next command that contains a string.
 func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())
@@ -78,7 +78,7 @@ func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string)
 	return heard
 }
 
-// TestKeysOfACallHaveTheirOwnTTL checks that keys in one call with different lifetimes get different TTLs.
+// TestKeysOfACallHaveTheirOwnTTL checks that keys with different lifetimes in one call get different TTLs.
 func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -101,8 +101,8 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	}
 }
 
-// TestReturnsLiveLongEnough checks that the record of the units returned to a bucket lasts until the bucket would be
-// full without these returns.
+// TestReturnsLiveLongEnough checks that the record of the units given back to a bucket lasts until the bucket would be
+// fully refilled without them.
 func TestReturnsLiveLongEnough(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

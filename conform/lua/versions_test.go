@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestVersionsOnRedis runs the test of package rolling on Redis, with keys and with hashes.
+// TestVersionsOnRedis runs package rolling's test on Redis, with keys and with hashes.
 func TestVersionsOnRedis(t *testing.T) {
 	for _, hashes := range []int{0, 4} {
 		t.Run(fmt.Sprint("hashes=", hashes), func(t *testing.T) {

@@ -24,7 +24,7 @@ var wide = []struct {
 	cost  int64
 	state string
 }{
-	// Numbers that fit into 4 bytes are stored in the same form as in builds with a maximum of 2^32−1 units.
+	// Numbers that fit into 4 bytes are stored in the same form as by builds with a maximum of 2^32−1 units.
 	{rule.TokenBucket(rule.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
 	{rule.TokenBucket(rule.Per(1<<32-1, day), rule.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
 	{rule.FixedWindow(rule.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},
@@ -65,7 +65,7 @@ func TestWideStates(t *testing.T) {
 	}
 }
 
-// refusesCut checks that a state in one form that has the other form's first byte causes an error.
+// refusesCut checks that a state in one form causes an error if it begins with the other form's first byte.
 func refusesCut(t *testing.T, s *redistest.Server, store *redisstore.Store, op *engine.Op) {
 	t.Helper()
 	key := store.Keys(op)[0]

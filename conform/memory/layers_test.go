@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// A store wrapped in group commit passes all tests for stores.
+// A store wrapped in group commit passes all cases in package storetest.
 func TestBatch(t *testing.T) {
 	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -31,7 +31,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// A store wrapped in a deny cache also passes all tests, if all operations go through one process.
+// A store wrapped in a deny cache also passes all cases, if all operations go through one process.
 func TestNear(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -47,7 +47,7 @@ func TestNear(t *testing.T) {
 	}})
 }
 
-// A store wrapped in prefetch also passes all tests, for limits that are not prefetched.
+// A store wrapped in prefetch also passes all cases, for limits that are not prefetched.
 func TestLease(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestRestored runs the test suite for stores on a store that is saved and restored between calls.
+// TestRestored runs all cases in package storetest on a store that is saved and restored between calls.
 func TestRestored(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: testbed.NewRestored})
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Accepted numbers (rule 1). A hundred years are 100 times 365¼ days, but scripts stay below 100 times 365 days.
+// These constants bound the accepted numbers (rule 1). A hundred years are 100 times 365¼ days, but scripts stay below
+// 100 times 365 days.
 const (
 	MaxUnits    = 1<<48 - 1
 	MinPeriodUS = 1_000

@@ -16,7 +16,7 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.PeriodUS) },
 })
 
-// Outcomes has the outcomes of earlier requests that a step reports.
+// Outcomes holds the outcomes of earlier requests that a step reports.
 type Outcomes struct {
 	Good    int64 `json:"good"`
 	Bad     int64 `json:"bad"`
@@ -24,7 +24,7 @@ type Outcomes struct {
 }
 
 // governor is the state of an adaptive rate (section 3c): a bucket whose rate changes, and the reported outcomes. Its
-// amounts and rates are in 1/1024 of a bucket's.
+// amounts and rates are in units of 1/1024 of a bucket's.
 type governor struct {
 	*bucket
 
@@ -64,7 +64,7 @@ func (g *governor) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy whose instants are not too far ahead of the clock (rule 8).
+// corrected returns a copy in which no instant is too far ahead of the clock (rule 8).
 func (g *governor) corrected(l Limit, now int64) *governor {
 	v := *g
 	if g.far(l, now) {
@@ -101,7 +101,7 @@ func (g *governor) next() *big.Int {
 	return add(g.l, floorDiv(g.l, num(64)))
 }
 
-// move sets the rate, within the call's minimum and maximum.
+// move sets the rate, clamped to the call's minimum and maximum.
 func (g *governor) move(rate *big.Int) {
 	rate = larger(mul(num(g.limit.MinRate), parts), smaller(mul(num(g.limit.MaxRate), parts), rate))
 	if rate.Cmp(g.l) == 0 {
@@ -121,7 +121,7 @@ func (g *governor) observe(o *Outcomes) {
 	}
 }
 
-// written returns the state in the form to be stored, with its end.
+// written returns the state in its stored form, including its end.
 func (g *governor) written() view {
 	v := *g
 	v.over = v.end()

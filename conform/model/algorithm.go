@@ -1,14 +1,14 @@
 package model
 
-// algorithm holds the parts that differ between algorithms. Each file registers its own algorithms.
+// algorithm holds the functions and properties that differ between algorithms. Each file registers its own algorithms.
 type algorithm struct {
-	// names has the names that a limit can use. The first is also the counter's.
+	// names lists the names that a limit can use. The first is also part of the counter's name.
 	names []string
-	// check rejects invalid numbers.
+	// check returns an error for invalid parameters.
 	check func(l Limit) error
-	// absent returns the state of a limit that is not stored. It is nil for a limit with its own verbs.
+	// absent returns the state of an unused limit. It is nil for an algorithm with its own verbs.
 	absent func(l Limit, now int64) view
-	// grid returns the numbers that are part of a counter's name. It is nil if there are none.
+	// grid returns the parameters that are part of a counter's name. It is nil if there are none.
 	grid func(l Limit) string
 	// shared is true if all keys of a test case share one counter.
 	shared bool

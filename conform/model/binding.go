@@ -1,6 +1,6 @@
 package model
 
-// Decision is an answer with its details.
+// Decision is an answer with details.
 type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request
@@ -13,7 +13,7 @@ type row struct {
 	limit, remaining, reset, wait int64
 	item, window                  int
 	rate, version                 int64 // for an adaptive rate
-	unbound                       bool  // for a limit without units, which binds an allowed request only if no other limit does
+	unbound                       bool  // for a limit without units, which is binding for an allowed request only if no other limit is
 }
 
 // report lists every window of every limit. If waits is set, it includes the waits.
@@ -31,8 +31,7 @@ func report(items []item, waits bool) (rows []row) {
 	return rows
 }
 
-// conclude returns the answer of the binding window (rule 5). The request's delay is the longest of its limits'
-// delays.
+// conclude returns the answer of the binding window (rule 5). The request's delay is its limits' longest delay.
 func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	b := bindingOf(beside(rows, items), allowed)
 	d := Decision{Binding: b.item, Window: b.window}
@@ -83,7 +82,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time by which a clock that was set back is behind.
+// later adds the time by which a clock that was set back lags.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

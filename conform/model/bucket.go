@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// The first four names stand for one algorithm, the token bucket (section 2).
+// The first four names are names of one algorithm, the token bucket (section 2).
 const (
 	TokenBucket = "token-bucket"
 	GCRA        = "gcra"
@@ -41,7 +41,7 @@ type bucket struct {
 	l, p   *big.Int // the active rate, divided by the greatest common divisor
 	d      *big.Int
 	ts     int64
-	behind int64 // how much later ts is than the time of the call
+	behind int64 // by how much ts is later than the time of the call
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -50,11 +50,11 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-// at brings the state to the time of a call. The active rate is the faster one of two rates: the rate under which the
-// state was written, and the call's rate (rule 10).
+// at brings the state to the time of a call. The active rate is the faster of two rates: the rate under which the state
+// was written, and the call's rate (rule 10).
 func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
-	if b.d.Sign() == 0 { // rule 7: full is the same as absent, whatever ts is
+	if b.d.Sign() == 0 { // rule 7: with nothing missing, the state is the same as no state, whatever ts is
 		return v
 	}
 	if own, stored := mul(v.l, b.p), mul(b.l, v.p); less(stored, own) {
@@ -98,7 +98,7 @@ func (b *bucket) full() *big.Int { return b.tokens(b.limit.Burst) }
 
 func (b *bucket) amount() *big.Int { return sub(b.full(), b.d) }
 
-// cap returns the maximum of d: the capacity plus the amount that may be queued or owed.
+// cap returns the maximum value of d: the capacity plus the amount that may be queued or owed.
 func (b *bucket) cap() *big.Int {
 	if b.limit.Algorithm != Pacer {
 		return add(b.full(), b.tokens(b.limit.Debt))
@@ -106,7 +106,7 @@ func (b *bucket) cap() *big.Int {
 	return sub(b.full(), b.need(0))
 }
 
-// need returns the amount that must be available for c to pass.
+// need returns the amount that must be available for c units to pass.
 func (b *bucket) need(c int64) *big.Int {
 	if b.limit.NextPays {
 		c = 0 // the next request pays
@@ -133,8 +133,8 @@ func (b *bucket) need(c int64) *big.Int {
 
 func (b *bucket) admits(c int64) bool { return c <= b.largest() && !less(b.amount(), b.need(c)) }
 
-// largest returns the largest cost if the next request pays. Such a cost must refill within 100 years, and a script
-// must be able to count it. Other limits bound the amount that they need.
+// largest bounds a cost if the next request pays. Such a cost must refill within 100 years, and a script must be able
+// to count it. Other limits bound the amount that a cost needs.
 func (b *bucket) largest() int64 {
 	if !b.limit.NextPays {
 		return never
@@ -161,7 +161,7 @@ func (b *bucket) wait(c int64) int64 {
 }
 
 // until returns the time until the amount is available. If the clock was set back, this includes the time by which it
-// is behind (rule 8).
+// lags (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
 	if missing.Sign() <= 0 {
@@ -174,8 +174,8 @@ func (b *bucket) remaining() int64 {
 	return larger(num(0), floorDiv(b.amount(), b.p)).Int64()
 }
 
-// most returns the largest cost that passes. It is found by trial: if c passes, everything less passes too. Nothing
-// passes above the largest cost that a full bucket allows.
+// most returns the largest cost that passes. It is found by trial: if c units pass, every lower cost passes too.
+// Nothing passes above the largest cost that a fully refilled bucket allows.
 func (b *bucket) most() int64 {
 	if b.limit.NextPays {
 		if !b.admits(1) {
@@ -188,7 +188,7 @@ func (b *bucket) most() int64 {
 }
 
 // delay returns the time until the units are available. Unlike retry-after and reset-after, it excludes the time by
-// which a clock that was set back is behind, because the slot is that far away in real time. Section 3 says "delay =
+// which a clock that was set back lags, because that is how far away the slot is in real time. Section 3 says "delay =
 // wait", and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if b.limit.Algorithm != Pacer {
@@ -201,7 +201,7 @@ func (b *bucket) delay(c int64) int64 {
 	return ceilDiv(missing, b.l).Int64()
 }
 
-// spend charges under the call's own numbers, which are then stored in the state.
+// spend charges under the call's own rate, which is then stored in the state.
 func (b *bucket) spend(c int64) {
 	l, p := b.limit.rate()
 	b.d = converted(b.d, b.p, p)
@@ -209,10 +209,10 @@ func (b *bucket) spend(c int64) {
 	b.d = add(b.d, b.tokens(c))
 }
 
-// give does not change the rate in the state, which is the active rate.
+// give keeps the rate in the state, which is the active rate.
 func (b *bucket) give(n int64) { b.d = larger(num(0), sub(b.d, b.tokens(n))) }
 
-// deny does nothing for buckets: only windows and logs count denied requests.
+// deny does nothing, because only windows and logs count denied requests.
 func (b *bucket) deny(_, _ int64) {}
 
 func (l Limit) checkBucket() error {

@@ -5,8 +5,8 @@ import (
 	_ "time/tzdata" // time zones must not depend on the machine
 )
 
-// calendarWindow returns the calendar window, in an IANA zone, that contains an instant (section 4). A limit with an
-// unknown zone is rejected when it is built; here an unknown zone falls back to UTC.
+// calendarWindow returns the calendar window, in an IANA zone, that contains an instant (section 4). Limits with an
+// unknown zone are rejected when they are built, so an unknown zone only falls back to UTC here.
 func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -22,8 +22,8 @@ func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	return dateWindow(t, unit, anchorOf(anchor))
 }
 
-// anchorOf returns the local time, read as if it were UTC, at which one window starts. The default is a Monday that
-// is the first day of a year.
+// anchorOf returns the local time, read as UTC, at which one window starts. The default is a Monday that is the first
+// day of a year.
 func anchorOf(text string) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -33,9 +33,9 @@ func anchorOf(text string) time.Time {
 	return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// spanOfTime returns a window of elapsed time. It starts when the zone's clock shows a whole length (in Kolkata,
-// hours begin at half past in UTC), and ends at the first such instant at least one length later. If the clock
-// changes by a part of the length, that window is longer.
+// spanOfTime returns a window of elapsed time. It starts when the zone's clock shows a multiple of the length (in
+// Kolkata, hours begin at half past in UTC), and ends at the first such instant at least one length later. If the clock
+// changes by a fraction of the length, the window is longer.
 func spanOfTime(t time.Time, length time.Duration) (start, end int64) {
 	// quiet is an instant well before t, with no clock change in the three lengths before it.
 	quiet := t
@@ -57,14 +57,14 @@ func offsetOf(t time.Time) int {
 	return offset
 }
 
-// sinceWhole returns how far the zone's clock is past its last whole length.
+// sinceWhole returns how far the zone's clock is past the last multiple of the length.
 func sinceWhole(t time.Time, length time.Duration) time.Duration {
 	shown := t.UnixMicro() + int64(offsetOf(t))*1e6
 	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
 }
 
-// wholeFrom returns the first instant, not before t, at which the zone's clock shows a whole length. A clock change
-// may skip a whole length, or land exactly on one.
+// wholeFrom returns the first instant, not before t, at which the zone's clock shows a multiple of the length. A clock
+// change may skip a multiple, or land exactly on one.
 func wholeFrom(t time.Time, length time.Duration) time.Time {
 	for sinceWhole(t, length) != 0 {
 		at := t.Add(length - sinceWhole(t, length))
@@ -87,7 +87,7 @@ func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	}
 }
 
-// startOf returns the local time, read as if it were UTC, at the start of the n-th window after the one that starts
+// startOf returns the local time, read as UTC, at which a window starts: the n-th window after the window that starts
 // near t's date.
 func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	y, m, d := t.Date()
@@ -121,12 +121,12 @@ func firstInstant(wall time.Time, loc *time.Location) time.Time {
 		_, offset := t.Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second).In(loc)
 		if at.Before(t) {
-			at = t // a clock change skipped it
+			at = t // a clock change skipped the local time
 		}
 		_, until := t.ZoneBounds()
 		if !until.IsZero() && !until.After(t) {
-			// After the end of a zone's table, ZoneBounds ends leap years a day early, so on that day the end is
-			// before t. No offset changes on that day.
+			// After the end of a zone's table, ZoneBounds ends leap years a day early, so that on the last day the end
+			// is before t. No offset changes on that day.
 			until = t.Add(24 * time.Hour)
 		}
 		if until.IsZero() || at.Before(until) {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestCalendarAgrees checks that the model agrees with the steps, which compute windows independently. It includes
-// zones whose clocks change by parts of an hour.
+// zones whose clocks change by fractions of an hour.
 func TestCalendarAgrees(t *testing.T) {
 	units := map[string]algo.Unit{"1m": algo.Minute, "1h": algo.Hour, "1d": algo.Day, "1w": algo.Week, "1mo": algo.Month, "1y": algo.Year}
 	r := rand.New(rand.NewPCG(47, 0))

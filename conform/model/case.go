@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Operations of [Subject.Apply].
+// These are the operations of [Subject.Apply].
 const (
 	Take   = "take"
 	Peek   = "peek"
@@ -18,7 +18,7 @@ type File struct {
 	Cases []Case `json:"cases"`
 }
 
-// Case is a sequence of operations on one subject, which starts with an absent key.
+// Case is a sequence of operations on one subject, whose key is unused at first.
 type Case struct {
 	LimitSets [][]Limit `json:"limit_sets"`
 	Steps     []Step    `json:"steps"`
@@ -30,17 +30,17 @@ type Step struct {
 	Set  int    `json:"set"`
 	Op   string `json:"op"`
 	N    int64  `json:"n"`
-	// Costs has the costs for the individual limits, if they differ. N is then ignored.
+	// Costs lists the costs for the individual limits, if they differ. If it is set, N is ignored.
 	Costs []int64 `json:"costs,omitempty"`
-	// AheadUS is the longest delay that a reserve accepts. Of is the step (counted from 1) whose reservation is
-	// settled.
+	// AheadUS is the longest delay that a reserve accepts. Of is the step (counted from 1) whose reservation this step
+	// settles.
 	AheadUS int64 `json:"ahead_us,omitempty"`
 	Of      int   `json:"of,omitempty"`
 	// TermUS is how long a reservation stays open, or 0 for no term. Stage is the stage of its settlement: final,
 	// report or overdue.
 	TermUS int64  `json:"term_us,omitempty"`
 	Stage  string `json:"stage,omitempty"`
-	// Report has outcomes of earlier requests, for the limits with an adaptive rate.
+	// Report holds outcomes of earlier requests, for the limits with an adaptive rate.
 	Report *Outcomes `json:"report,omitempty"`
 	Want   Answer    `json:"want"`
 }
@@ -63,7 +63,7 @@ type Answer struct {
 	DelayUS      int64  `json:"delay_us"`
 	Rate         int64  `json:"rate,omitempty"` // for an adaptive rate: the rate in force, in 1/1024 units per period, and its version
 	Version      int64  `json:"version,omitempty"`
-	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled; for choices, the choice that was charged
+	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled the reservation; for choices, the choice that was charged
 }
 
 // Equal reports whether both answers are equal.
@@ -73,7 +73,7 @@ func (a Answer) Equal(b Answer) bool {
 	return same && a == b
 }
 
-// String formats the answer on one line, for failing tests.
+// String formats the answer on one line, for test failures.
 func (a Answer) String() string {
 	s := fmt.Sprintf("allowed=%t limit=%d remaining=%d retry=%s reset=%d delay=%d",
 		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)

@@ -1,7 +1,8 @@
 package model
 
-// choose sets aside the items of the choices that are not taken (rule "first"). wait returns the wait of each item.
-// If the request passes, the items set aside cost nothing. If it is denied, the choice with the shortest wait stays.
+// choose picks a choice, and sets aside the items of the other choices (rule "first"). The wait argument returns each
+// item's wait. If the request passes, the items set aside cost nothing. If it is denied, choose picks the choice with
+// the shortest wait.
 func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	best := int64(-1)
 	for choice := 1; choice <= len(items); choice++ {
@@ -35,7 +36,7 @@ func hasChoices(items []item) bool {
 	return false
 }
 
-// waits returns how long the item's cost has to wait.
+// waits returns how long the item must wait for its cost to pass.
 func (it *item) waits() (wait int64) {
 	if it.cost == 0 {
 		return 0

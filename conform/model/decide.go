@@ -17,8 +17,8 @@ func (s *Subject) take(items []item, write bool) Decision {
 		}
 		return conclude(before, items, allowed, delays).paid(made)
 	}
-	// A denied request stores only the fact that the clock was set back far (rule 8). It does not refill, convert or
-	// delete anything (rule 4).
+	// A denied request stores only the fact that the clock was set back far (rule 8). It refills, converts and deletes
+	// nothing (rule 4).
 	for i, it := range items {
 		switch {
 		case charged[i]:
@@ -64,7 +64,7 @@ func delaysOf(items []item, allowed bool) []int64 {
 	return us
 }
 
-// charge charges an admitted request on all of its limits. A denied request is charged on the limits that count
+// charge charges an admitted request on all of its limits. It charges a denied request on the limits that count
 // denials, unless any limit answers Never or a penalty denies (rule 4).
 func charge(items []item, allowed bool) (charged []bool) {
 	charged = make([]bool, len(items))
@@ -86,8 +86,8 @@ func charge(items []item, allowed bool) (charged []bool) {
 	return charged
 }
 
-// deniedFor returns the longest wait of a denied request. The request counts unless it can never pass or a penalty
-// denies it.
+// deniedFor returns a denied request's longest wait. counts is false if the request can never pass or a penalty denies
+// it, because the request then does not count.
 func deniedFor(items []item) (wait int64, counts bool) {
 	counts = true
 	for _, r := range report(items, true) {
@@ -119,8 +119,8 @@ func (s *Subject) atMost(items []item) Decision {
 	return d
 }
 
-// count charges the full cost to a fixed window, even beyond the limit. It is denied if the window then has more
-// units than the limit (section 4).
+// count charges the full cost to a fixed window, even beyond the limit. The answer is a denial if the window's count
+// then exceeds the limit (section 4).
 func (s *Subject) count(items []item) Decision {
 	it := items[0]
 	f := it.view.(*fixed) //nolint:forcetypeassert // only fixed windows support count
@@ -138,8 +138,8 @@ func (s *Subject) count(items []item) Decision {
 	return d
 }
 
-// give returns units, and answers with the resulting state, from which the clock may no longer be behind (rule 8). If
-// the key is absent, there is nothing to which units could be returned.
+// give returns units, and answers with the resulting state, compared with which the clock may no longer lag (rule 8).
+// If there is no state, there is nothing to return units to.
 func (s *Subject) give(items []item, now int64) Decision {
 	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {
@@ -152,7 +152,7 @@ func (s *Subject) give(items []item, now int64) Decision {
 	return conclude(report(items, false), items, true, make([]int64, len(items)))
 }
 
-// reset deletes the state, and answers with the state of a limit at full capacity.
+// reset deletes the state, and answers with the state of an unused limit.
 func (s *Subject) reset(items []item, now int64) Decision {
 	for i, it := range items {
 		delete(s.stored, it.key)

@@ -2,6 +2,6 @@
 // state of one subject, without stores, clocks, locks or optimizations. Production code is tested against it, so it
 // shares nothing with production code, not even the types of limits.
 //
-// It follows the specification literally. Where the specification leaves a choice, a comment in the code states the
-// choice.
+// It follows the specification literally. Where the specification leaves a choice, a comment states which choice the
+// model makes.
 package model

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// These tables are for cases that the vectors do not cover. They were computed by hand.
+// These tables cover cases that the vectors do not contain. They were computed by hand.
 
 func TestCountDenied(t *testing.T) {
 	runTable(t, "fixed", []Limit{{Algorithm: FixedWindow, Limit: 5, WindowUS: 60 * sec, CountDenied: true}}, []try{
@@ -28,8 +28,7 @@ func TestCountDenied(t *testing.T) {
 		{10 * sec, Peek, 2, false, 1, 4 * sec, 4 * sec}, // the take would keep 3 units at 4 s and 2 at 10 s
 		{10 * sec, Peek, 4, false, 1, 10 * sec, 4 * sec},
 	})
-	// The window denies the request. The log would allow it but counts it as denied, and therefore has the longest
-	// wait.
+	// The window denies the request. The log would allow it but counts it as denied, so the log's wait is the longest.
 	runTable(t, "two limits", []Limit{
 		{Algorithm: FixedWindow, Name: "w", Limit: 1, WindowUS: sec},
 		{Algorithm: SlidingLog, Name: "g", Limit: 2, WindowUS: 10 * sec, CountDenied: true},
@@ -76,10 +75,10 @@ func TestLeases(t *testing.T) {
 		{AtUS: 2 * sec, Op: Acquire, ID: "c", Cost: 3, Want: Answer{Remaining: 0, ResetAfterUS: 9 * sec}},
 		{AtUS: 5 * sec, Op: Renew, ID: "a", Want: Answer{Allowed: true, Remaining: 0, RetryAfterUS: new(int64(0)), ResetAfterUS: 10 * sec}},
 		{AtUS: 5 * sec, Op: Acquire, ID: "c", Cost: 1, Want: Answer{Remaining: 0, RetryAfterUS: new(6 * sec), ResetAfterUS: 10 * sec}},
-		{AtUS: 11 * sec, Op: Renew, ID: "b", Want: Answer{Remaining: 1, ResetAfterUS: 4 * sec}}, // the lease is lost
+		{AtUS: 11 * sec, Op: Renew, ID: "b", Want: Answer{Remaining: 1, ResetAfterUS: 4 * sec}}, // the permit is lost
 		{AtUS: 11 * sec, Op: Release, ID: "a", Want: Answer{Allowed: true, Remaining: 2, RetryAfterUS: new(int64(0))}},
 		{AtUS: 11 * sec, Op: Release, ID: "a", Want: Answer{Allowed: true, Remaining: 2, RetryAfterUS: new(int64(0))}},
-		// Rule 8: a lease ends at most one lease time from now.
+		// Rule 8: a permit ends at most one lease time from now.
 		{AtUS: 90 * sec, Op: Acquire, ID: "d", Cost: 2, Want: Answer{Allowed: true, RetryAfterUS: new(int64(0)), ResetAfterUS: 10 * sec}},
 		{AtUS: 50 * sec, Op: Acquire, ID: "e", Cost: 1, Want: Answer{RetryAfterUS: new(10 * sec), ResetAfterUS: 10 * sec}},
 		{AtUS: 60 * sec, Op: Acquire, ID: "e", Cost: 1, Want: Answer{Allowed: true, Remaining: 1, RetryAfterUS: new(int64(0)), ResetAfterUS: 10 * sec}},
@@ -110,7 +109,7 @@ func TestCalendar(t *testing.T) {
 		{"1d", "America/New_York", "2040-12-31T12:00:00Z", "2040-12-31T05:00:00Z", "2041-01-01T05:00:00Z"},
 		// A day without a midnight: in São Paulo it began at 01:00.
 		{"1d", "America/Sao_Paulo", "2018-11-04T12:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
-		// A day with two midnights: in Havana it begins at the first.
+		// A day with two midnights: in Havana it begins at the first one.
 		{"1d", "America/Havana", "2024-11-03T12:00:00Z", "2024-11-03T04:00:00Z", "2024-11-04T05:00:00Z"},
 		// In St John's, one minute of the next day was followed by another hour of the day before.
 		{"1d", "America/St_Johns", "2006-10-29T02:45:00Z", "2006-10-29T02:30:00Z", "2006-10-30T03:30:00Z"},

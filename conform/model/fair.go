@@ -22,8 +22,8 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// pool is the state of a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe its
-// missing units.
+// pool is the state of a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe the
+// bucket's missing units.
 type pool struct {
 	*bucket
 
@@ -36,7 +36,7 @@ type owned struct {
 	parts *big.Int
 }
 
-// owner is a key with its group. Without groups each key is its own group.
+// owner is a key with its group. If there are no groups, each key is its own group.
 type owner struct{ group, key string }
 
 func (l Limit) owner() owner {
@@ -99,8 +99,8 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the selected keys together owe at most w times the amount left. It also returns true for
-// their first unit.
+// within reports whether the selected keys together owe at most w times the amount left if the cost is charged. Their
+// first unit is always within.
 func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
@@ -113,9 +113,9 @@ func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool
 	return add(own, cost).Cmp(mul(w, left)) <= 0
 }
 
-// withinGroup reports whether a key owes at most 8 times the room of its group. It also returns true for the key's
-// first unit. The room is (w·(256·B − D) − owed by the group)/(w + 1) − m. Both sides are multiplied by w + 1, so
-// that only one rounding is needed.
+// withinGroup reports whether a key owes at most 8 times its group's room. The key's first unit is always within. The
+// room is (w·(256·B − D) − owed by the group)/(w + 1) − m. Both sides are multiplied by w + 1, so that only one
+// rounding is needed.
 func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	if c == 1 && own.Sign() == 0 {
 		return true
@@ -128,7 +128,7 @@ func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	return add(owed, mul(mul(num(9), add(w, num(1))), cost)).Cmp(room) <= 0
 }
 
-// groupOf returns a key up to its first colon that is not escaped with a backslash.
+// groupOf returns the part of a key before the first colon that is not escaped with a backslash.
 func groupOf(key string) string {
 	for i := 0; i < len(key); i++ {
 		switch key[i] {
@@ -145,8 +145,8 @@ func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 
-// largest returns the maximum number of units that a key can take if it is the only one: c ≤ w·(B − c), and with
-// groups 9·(w + 1)·c ≤ 8·w·B.
+// largest returns the maximum number of units that a key can take if it is the only key: c ≤ w·(B − c) or, with groups,
+// 9·(w + 1)·c ≤ 8·w·B.
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
 	if p.limit.Nested {

@@ -18,9 +18,8 @@ var _ = register(algorithm{
 	},
 })
 
-// fixed is the state of a fixed window (section 4): a count and the window's end. A count of 0 is the same as no
-// state (rule 7). Therefore, after all units have been returned, a window that starts with its first request starts
-// again.
+// fixed is the state of a fixed window (section 4): a count and the window's end. A count of 0 is the same as no state
+// (rule 7). A window that starts with its first request therefore starts again after all units have been given back.
 type fixed struct {
 	limit Limit
 	now   int64
@@ -61,8 +60,8 @@ func (f *fixed) at(l Limit, now int64) view {
 }
 
 // far reports whether the clock was set back by more than the window's length (rule 8). A calendar window stores only
-// its end, so it counts as far unless that is the end of the current window or of the next one. (Comparing lengths
-// would not be enough: March would be far from February, which is shorter.)
+// its end, so the clock counts as far back unless the stored end is the end of the current window or of the next one.
+// Comparing lengths would not be enough: March would be far from February, which is shorter.
 func (f *fixed) far(l Limit, now int64) bool {
 	if l.Calendar == "" {
 		return f.end-l.WindowUS-now > l.WindowUS

@@ -19,7 +19,7 @@ var _ = register(algorithm{
 	},
 })
 
-// Guarantee is one class's part of a guaranteed rate: its rate, the capacity of its own bucket, and its maximum rate.
+// Guarantee is one class's guarantee: its rate, the capacity of its own bucket, and its maximum rate.
 type Guarantee struct {
 	Rate    int64 `json:"rate"`
 	Burst   int64 `json:"burst,omitempty"`
@@ -42,7 +42,7 @@ func newLoan(l Limit, now int64) *loan {
 
 func (o *loan) amount(units int64) *big.Int { return mul(num(units), num(o.limit.PeriodUS)) }
 
-// sharedUnits returns the capacity of the shared bucket: the burst without the classes' own bursts.
+// sharedUnits returns the capacity of the shared bucket: the burst minus the classes' own bursts.
 func (l Limit) sharedUnits() int64 {
 	units := l.Burst
 	for _, g := range l.Guarantees {
@@ -51,16 +51,16 @@ func (l Limit) sharedUnits() int64 {
 	return units
 }
 
-// ceilingUnits returns the capacity of a ceiling's bucket: the class's own capacity, plus the part of the burst that
-// corresponds to the rate that it may borrow.
+// ceilingUnits returns the capacity of a ceiling's bucket: the class's own capacity, plus the portion of the burst that
+// corresponds to the rate that the class may borrow.
 func (l Limit) ceilingUnits(g Guarantee) int64 {
 	return g.Burst + ceilDiv(mul(num(l.Burst), num(g.Ceiling-g.Rate)), num(l.Count)).Int64()
 }
 
 func (o *loan) class() Guarantee { return o.limit.Guarantees[o.limit.Rank-1] }
 
-// flow is the state of a loan while time passes and nothing is charged. All rates are constant until the next bucket
-// becomes full.
+// flow is the state of a loan while time passes and nothing is charged. All rates are constant until the next bucket is
+// fully refilled.
 type flow struct {
 	*loan
 
@@ -77,8 +77,8 @@ func (o *loan) flow() *flow {
 	return f
 }
 
-// rates returns the refill of the shared bucket and of each class's own bucket, in 1/PeriodUS unit per µs. A full
-// bucket passes its rate on.
+// rates returns the refill of the shared bucket and of each class's own bucket, in 1/PeriodUS unit per µs. A fully
+// refilled bucket passes its rate on.
 func (f *flow) rates() (shared int64, own []int64) {
 	shared, carried := f.limit.Count, int64(0)
 	for i, g := range f.limit.Guarantees {
@@ -95,7 +95,7 @@ func (f *flow) rates() (shared int64, own []int64) {
 	return shared + carried, own
 }
 
-// next returns how long the rates stay constant, or nil if nothing is missing.
+// next returns how long the rates stay constant. It returns nil if nothing is missing.
 func (f *flow) next() *big.Rat {
 	shared, own := f.rates()
 	var soonest *big.Rat
@@ -239,8 +239,8 @@ func (o *loan) most() int64 {
 	return max(0, units)
 }
 
-// wait returns the time until the class has enough for c units and its ceiling allows them, if nothing else is
-// charged.
+// wait returns the time until enough is available to the class for c units and its ceiling allows them, if nothing else
+// is charged.
 func (o *loan) wait(c int64) int64 {
 	own, us, price := o.class(), int64(0), new(big.Rat).SetInt(o.amount(c))
 	if own.Ceiling > 0 {
@@ -293,7 +293,7 @@ func (o *loan) spend(c int64) {
 
 func (o *loan) give(n int64) { o.back(o.amount(n), o.amount(n)) }
 
-// back gives amount back, first to the class's own bucket, and gives capped back to its ceiling's bucket.
+// back gives an amount back, first to the class's own bucket, and another amount (capped) to its ceiling's bucket.
 func (o *loan) back(amount, capped *big.Int) {
 	i := o.limit.Rank - 1
 	o.own, o.capped = slices.Clone(o.own), slices.Clone(o.capped)
@@ -302,7 +302,8 @@ func (o *loan) back(amount, capped *big.Int) {
 	o.capped[i] = larger(num(0), sub(o.capped[i], capped))
 }
 
-// giveBack gives back no more of the charge than would be missing if the charge had refilled before everything else.
+// giveBack gives back no more of the charge than would still be missing if the charge were refilled before everything
+// else.
 func (o *loan) giveBack(n int64, h held, r returns) returns {
 	left := func(rate int64) *big.Int {
 		missing := sub(o.amount(h.units), mul(num(max(0, o.ts-h.taken)), num(rate)))
@@ -312,8 +313,8 @@ func (o *loan) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// spare returns the number of units that a settlement can add: at most as many as the class can have and its ceiling
-// allows.
+// spare returns the number of units that a settlement can add: at most as many as can become available to the class and
+// its ceiling allows.
 func (o *loan) spare() int64 {
 	i, own := o.limit.Rank-1, o.class()
 	left := sub(sub(o.amount(o.largest()+own.Burst+o.limit.sharedUnits()), o.own[i]), o.shared)

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Names of the algorithms.
+// These are the names of the algorithms.
 const (
 	Concurrency     = "concurrency"
 	FairConcurrency = "fair-concurrency"
@@ -29,7 +29,7 @@ var _ = register(algorithm{
 	shared: true,
 })
 
-// leases holds a concurrency limit's permits (section 7) by id, or a fair one's by key and id.
+// leases holds a concurrency limit's permits (section 7) by id or, for a fair limit, by key and id.
 type leases map[holder]lease
 
 type holder struct{ key, id string }
@@ -44,8 +44,8 @@ func (l Limit) holder(id string) holder {
 // lease is one permit. It stores its own length, so that another version of the limit does not shorten it.
 type lease struct{ cost, length, expires int64 }
 
-// Acquire takes a lease. If the id already has a live lease, its own units do not count against it, and a repeated
-// call changes only the expiry, even if the limit has been lowered since (rule 10).
+// Acquire acquires a permit. If the id already holds a live permit, the permit's own units do not count against it, and
+// a repeated call changes only the expiry, even if the limit has been lowered since (rule 10).
 func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	others, who := maps.Clone(held), l.holder(id)
@@ -65,8 +65,7 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	return others.answer(l, true, 0, atUS)
 }
 
-// Renew extends a live lease. If there is none, the lease is lost, and the answer is not allowed, with the wait
-// Never.
+// Renew extends a live permit. If there is none, the permit is lost, and the answer is a denial with the wait Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	mine, live := held[l.holder(id)]
@@ -79,7 +78,7 @@ func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Release releases a lease. It is not an error if the lease is already gone.
+// Release releases a permit. It is not an error if the permit is already gone.
 func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	_, live := held[l.holder(id)]
@@ -88,14 +87,14 @@ func (s *Subject) Release(l Limit, id string, leaseUS, atUS int64) Answer {
 	return held.answer(l, true, 0, atUS)
 }
 
-// Held reports the state, and writes nothing.
+// Held returns the state, and writes nothing.
 func (s *Subject) Held(l Limit, leaseUS, atUS int64) Answer {
 	held, _ := s.held(l, atUS)
 	return held.answer(l, true, 0, atUS)
 }
 
-// held returns a copy of the leases that expire after now. Each expires at most its own length after now (rule 8).
-// corrected reports whether a lease was shortened for this reason.
+// held returns a copy of the permits that expire after now. Each expires at most its own length after now (rule 8).
+// corrected reports whether a permit was shortened for this reason.
 func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	live = leases{}
 	for id, e := range s.leases[keyOf(l, 0, 1)] {
@@ -109,8 +108,8 @@ func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	return live, corrected
 }
 
-// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even the expiry
-// of a lease (rule 4).
+// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even the expiry of
+// a permit (rule 4).
 func (s *Subject) keep(l Limit, held leases, write bool) {
 	if write {
 		s.leases[keyOf(l, 0, 1)] = held
@@ -124,8 +123,8 @@ func (h leases) units() (n int64) {
 	return n
 }
 
-// admits reports whether c fits in addition to all leases. Under a fair limit (section 7b) a key without units can
-// always have one, and a holder can always have fewer units than before. Otherwise enough units must stay free.
+// admits reports whether c units fit in addition to all permits. Under a fair limit (section 7b), a key without units
+// can always get one, and a holder can always reduce its units. In all other cases, enough units must stay free.
 func (h leases) admits(l Limit, c, had int64) bool {
 	free := l.Limit - h.units() - c
 	if free < 0 || l.Algorithm != FairConcurrency {
@@ -153,7 +152,7 @@ func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait returns the time until the earliest expiry after which c fits.
+// wait returns the time until the earliest expiry after which c units fit.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never
@@ -177,7 +176,7 @@ func (h leases) answer(l Limit, allowed bool, wait, now int64) Answer {
 	return r.answer(allowed, 0)
 }
 
-// Operations of [Subject.ApplyLease].
+// These are the operations of [Subject.ApplyLease].
 const (
 	Acquire = "acquire"
 	Renew   = "renew"
@@ -187,7 +186,7 @@ const (
 
 // LeaseCase is a sequence of operations on one subject's concurrency limit.
 type LeaseCase struct {
-	Limits []Limit     `json:"limits"` // one limit, with changing numbers
+	Limits []Limit     `json:"limits"` // versions of one limit
 	Steps  []LeaseStep `json:"steps"`
 }
 

@@ -2,17 +2,17 @@ package model
 
 import "math/big"
 
-// Limit is one limit with its numbers. Each algorithm uses some of the fields.
+// Limit is one limit with its parameters. Each algorithm uses some of the fields.
 type Limit struct {
 	Algorithm string `json:"algorithm"`
 	Name      string `json:"name,omitempty"`
-	// Key, if set, names a different subject from the case's.
+	// Key, if set, selects another subject than the case's.
 	Key string `json:"key,omitempty"`
 	// Choice numbers alternatives from 1. Of the limits with a choice, the first one with room is charged.
 	Choice int `json:"choice,omitempty"`
 
-	// Fields of token buckets and pacers. Debt is the maximum debt. A pacer sets at least one of MaxQueue and
-	// MaxWaitUS, where 0 counts as set.
+	// These fields are for token buckets and pacers. Debt is the maximum debt. A pacer sets at least one of MaxQueue
+	// and MaxWaitUS, where 0 counts as set.
 	Count     int64  `json:"count,omitempty"`
 	PeriodUS  int64  `json:"period_us,omitempty"`
 	Burst     int64  `json:"burst,omitempty"`
@@ -20,8 +20,8 @@ type Limit struct {
 	MaxQueue  *int64 `json:"max_queue,omitempty"`
 	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
 
-	// Fields of windows, logs and concurrency limits, whose lease time is WindowUS. Align is "first", "clock" or an
-	// IANA zone. A zone requires Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
+	// These fields are for windows, logs and concurrency limits, whose lease time is WindowUS. Align is "first",
+	// "clock" or an IANA zone. A zone requires Calendar: 1m, 1h, 1d, 1w, 1mo or 1y.
 	Limit       int64    `json:"limit,omitempty"`
 	WindowUS    int64    `json:"window_us,omitempty"`
 	Align       string   `json:"align,omitempty"`
@@ -37,20 +37,20 @@ type Limit struct {
 	Weight      int64    `json:"weight,omitempty"`
 	Nested      bool     `json:"nested,omitempty"`
 
-	// Fields of adaptive rates, in addition to Count, PeriodUS and Burst.
+	// These fields are for adaptive rates, in addition to Count, PeriodUS and Burst.
 	MinRate    int64 `json:"min_rate,omitempty"`
 	MaxRate    int64 `json:"max_rate,omitempty"`
 	IntervalUS int64 `json:"interval_us,omitempty"`
 	Failures   int64 `json:"failures,omitempty"`
 	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
 
-	// Fields of guaranteed rates, in addition to Count, PeriodUS and Burst. Rank is the class of the requests, from
-	// 1.
+	// These fields are for guaranteed rates, in addition to Count, PeriodUS and Burst. Rank is the class of the
+	// requests, counted from 1.
 	Guarantees []Guarantee `json:"guarantees,omitempty"`
 	LendDown   bool        `json:"lend_down,omitempty"`
 	Rank       int64       `json:"rank,omitempty"`
 
-	// Fields of penalties, in addition to Limit and WindowUS.
+	// These fields are for penalties, in addition to Limit and WindowUS.
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`
 	ForgetUS   int64 `json:"forget_us,omitempty"`
@@ -88,8 +88,8 @@ func (l Limit) largest() int64 {
 	return n
 }
 
-// segment returns s = P/k, the segment length of a sliding window. By default k is 50 for strict, and 1 for the other
-// variants (section 5).
+// segment returns s = P/k, the segment length of a sliding window. By default, k is 50 for strict windows, and 1 for
+// the other variants (section 5).
 func (l Limit) segment() int64 {
 	switch {
 	case l.SegmentUS > 0:

@@ -13,11 +13,11 @@ var _ = register(algorithm{
 	absent: func(l Limit, now int64) view { return newLog(l, now) },
 })
 
-// log is the state of a sliding log (section 6): entries in the order of time.
+// log is the state of a sliding log (section 6): entries in order of time.
 type log struct {
 	limit   Limit
 	now     int64
-	behind  int64 // how much later now is than the time of the call (rule 8)
+	behind  int64 // by how much now is later than the time of the call (rule 8)
 	entries []entry
 	// span is the longest window under which the log has been charged since it was last empty. No entry counts for
 	// longer (rule 10).
@@ -63,7 +63,7 @@ func (g *log) moved(l Limit, now int64) (view, bool) {
 
 func (g *log) gone() bool { return len(g.live(g.span)) == 0 }
 
-// live returns the entries that count in a window: those later than now − P.
+// live returns the entries that count in a window, which are later than now − P.
 func (g *log) live(us int64) []entry {
 	us = min(us, g.span)
 	for i, e := range g.entries {
@@ -104,7 +104,7 @@ func (g *log) reset() int64 {
 	return live[len(live)-1].at + longest - g.now
 }
 
-// wait returns the time until c fits, if entries expire oldest first.
+// wait returns the time until c units fit, if entries expire oldest first.
 func (g *log) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -131,23 +131,23 @@ func (g *log) most() int64 {
 
 func (g *log) delay(int64) int64 { return 0 }
 
-// spend adds the units. A log holds at most 100 000 units; the oldest are dropped first.
+// spend adds the units. A log holds at most 100 000 units. The oldest are dropped first.
 func (g *log) spend(c int64) {
 	g.entries = append(g.live(g.span), entry{g.now, c})
 	g.span = max(g.span, g.limit.longest())
 	g.entries = dropOldest(g.entries, units(g.entries)-MaxLogUnits)
 }
 
-// deny adds c units now and keeps the newest L units (rule 4). With several windows, L is the largest limit. If more
-// units counted before, that many are kept instead.
+// deny adds c units now and keeps the newest L units (rule 4). If there are several windows, L is the largest limit. If
+// more units counted before, that many are kept instead.
 func (g *log) deny(c, _ int64) {
 	most := max(g.limit.largest(), units(g.live(g.span)))
 	g.spend(c)
 	g.entries = dropOldest(g.entries, units(g.entries)-most)
 }
 
-// give removes the oldest of the units that count in the call's own windows. Other units stay, because only a charge
-// deletes them.
+// give removes the oldest units that count in the call's own windows. Other units stay, because only a charge deletes
+// them.
 func (g *log) give(n int64) {
 	live := g.live(g.limit.longest())
 	stale := g.entries[:len(g.entries)-len(live)]

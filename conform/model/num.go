@@ -5,7 +5,8 @@ import (
 	"math/big"
 )
 
-// never is the wait for a cost that cannot pass even at full capacity. It is longer than any other wait (rule 5).
+// never is the wait for a cost that cannot pass even if all units are available. It is longer than any other wait (rule
+// 5).
 const never = math.MaxInt64
 
 func num(n int64) *big.Int { return big.NewInt(n) }

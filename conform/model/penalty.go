@@ -16,10 +16,10 @@ var _ = register(algorithm{
 type offender struct {
 	limit   Limit
 	now     int64
-	strikes int64 // strikes that were not forgotten when the last one began
+	strikes int64 // strikes that were not forgotten when the last strike began
 	last    int64 // when the last strike began
 	ignored []int64
-	told    int64 // when the caller was told that it may retry
+	told    int64 // when the last denial allowed the caller to retry
 	over    int64 // the end of the state, under the limit that wrote it
 }
 
@@ -42,7 +42,7 @@ func (o *offender) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy without instants in the future, if any of them is too far away.
+// corrected returns a copy without instants in the future, if any of them is too far in the future.
 func (o *offender) corrected(l Limit, now int64) *offender {
 	v := *o
 	if o.far(l, now) {

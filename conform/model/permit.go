@@ -2,14 +2,14 @@ package model
 
 import "maps"
 
-// holding has the permits of a concurrency limit that is in a request with other limits. A reservation holds its
+// holding holds the permits of a concurrency limit that is in a request with other limits. A reservation holds its
 // units until it is settled. The lease time is the limit's window.
 type holding struct {
 	leases
 	limit  Limit
 	now    int64
 	latest int64  // when the last permit was granted
-	id     string // the reservation that is charged or gives back
+	id     string // the reservation that is charged or gives units back
 }
 
 func newHolding(l Limit, now int64) *holding { return &holding{leases: leases{}, limit: l, now: now} }

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// Operations on reservations (section 8).
+// These are the operations on reservations (section 8).
 const (
 	Reserve = "reserve"
 	Settle  = "settle"
 )
 
-// Stages in the settlement of a reservation with a term.
+// These are the stages in which a reservation with a term is settled.
 const (
 	Final   = "final"
 	Report  = "report"
@@ -34,22 +34,22 @@ type Reservation struct {
 // Open reports whether a reservation has a term and has not been settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
-// EndsUS returns the time from which settlements have no effect.
+// EndsUS returns the time from which a settlement has no effect.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
-// held is the part of a reservation on one limit.
+// held is a reservation's charge on one limit.
 type held struct {
 	id    string // the permit's id
 	units int64
 	taken int64 // when the units count
 	slot  int64 // when the caller's wait ends
 	told  int64 // units reported as used so far
-	ends  int64 // when a bucket would be at full capacity if there were no other requests
+	ends  int64 // when a bucket would be fully refilled if there were no other requests
 }
 
-// Reserve charges each limit its cost. It also charges units that a bucket will have only later, up to longestUS from
-// now. The reservation is nil if the request is denied. If there is a term, the reservation stays open until the term
-// has passed.
+// Reserve charges each limit its cost. It also charges units that become available in a bucket only later, up to
+// longestUS from now. If the request is denied, the reservation is nil. If there is a term, the reservation stays open
+// until the term has passed.
 func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS int64) (Answer, *Reservation) {
 	s.made++
 	items := s.look(limits, costs, atUS)
@@ -129,7 +129,7 @@ func (it *item) bucket() bool {
 	return ok
 }
 
-// delaying reports whether every limit can delay its callers. A limit that is one of several choices cannot.
+// delaying reports whether every limit can delay its callers. A limit that is a choice cannot.
 func delaying(limits []Limit) bool {
 	for i, l := range limits {
 		if l.Choice != 0 {
@@ -144,7 +144,7 @@ func delaying(limits []Limit) bool {
 	return true
 }
 
-// reserve returns the wait until a reservation passes, and the delay for its caller then.
+// reserve returns the wait until a reservation passes, and the delay that its caller then gets.
 func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	for _, r := range it.view.rows(it.cost) {
 		wait = max(wait, r.wait)
@@ -159,7 +159,7 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	case ok && delays && wait != never && it.limit.Algorithm != Pacer:
 		l, p := it.limit.rate()
 		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
-			return wait, 0 // the state has a faster rate, which the charge would end
+			return wait, 0 // the state's rate is faster, and the charge would end it
 		}
 		delay = wait - b.behind
 		if it.limit.NextPays {
@@ -181,8 +181,8 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	return wait, delay
 }
 
-// Settle ends a reservation. used has the units used on each limit; it is ignored for a permit. A report leaves the
-// reservation open for another term, and the units that it reports stay used.
+// Settle ends a reservation. The used argument lists the units used on each limit. For a permit it is ignored. A report
+// leaves the reservation open for another term, and the units that it reports stay used.
 func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64) (a Answer, settled bool) {
 	settled = !r.settled && (atUS < r.endsUS) == (stage != Overdue)
 	r.settled = r.settled || settled && stage != Report
@@ -222,8 +222,8 @@ func (s *Subject) Settle(r *Reservation, used []int64, stage string, atUS int64)
 	return conclude(report(items, false), items, true, make([]int64, len(items))).Answer, settled
 }
 
-// spare returns the number of units that can still be charged: as many as would pass if the capacity, including a
-// bucket's debt or queue, were twice as large.
+// spare returns the number of units that a settlement can still charge: as many as would pass if the capacity,
+// including a bucket's debt or queue, were twice as large.
 func (it *item) spare(atUS int64) int64 {
 	if p, ok := it.view.(*pool); ok {
 		return p.spare()
@@ -273,7 +273,7 @@ func (s *sliding) place() int64 { return s.now }
 
 func (g *log) place() int64 { return g.now }
 
-// giveBack returns n units of a reservation, limited to the minimum of the amounts in section 8.
+// giveBack gives back n units of a reservation, but no more than the smallest of the amounts in section 8.
 func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	now := b.ts // the clock, or the state's instant if the clock is behind it
 	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
@@ -317,7 +317,7 @@ func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// free returns the amount that can come back even though later callers wait.
+// free returns the amount that can be given back even though later callers are waiting.
 func (b *bucket) free(later *big.Int) *big.Int {
 	switch {
 	case b.limit.NextPays:

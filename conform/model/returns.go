@@ -5,8 +5,7 @@ import "math/big"
 // maxReturns is the maximum number of returns that are remembered individually (section 9).
 const maxReturns = 16
 
-// returned describes the units that settlements gave back to a bucket, either for one charge, or in total for several
-// charges.
+// returned describes the units that settlements gave back to a bucket, for one charge or in total for several charges.
 type returned struct {
 	from  held // the charge, or the first of several charges
 	any   bool // the order of the charges at from's instant is unknown
@@ -16,7 +15,7 @@ type returned struct {
 	sum   *big.Int
 }
 
-// returns lists the units returned to one bucket, in order. Amounts are in units of 1/p token.
+// returns lists the units given back to one bucket, in order. Amounts are in units of 1/p token.
 type returns struct {
 	p   *big.Int
 	all []returned
@@ -34,7 +33,7 @@ func (r returns) live(p *big.Int, now int64) (kept returns) {
 	return kept
 }
 
-// before returns the amount that charges before h have given back since h was charged.
+// before returns the amount that has been given back, since h was charged, for charges before h.
 func (r returns) before(h held) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {
@@ -47,7 +46,7 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns the amount that has come back since h was charged, while callers were waiting that may still be
+// waited returns the amount that has been given back since h was charged while callers were waiting that may still be
 // waiting.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)

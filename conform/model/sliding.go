@@ -11,7 +11,7 @@ import (
 // SlidingWindow is the name of the algorithm.
 const SlidingWindow = "sliding-window"
 
-// Variants of a sliding window (section 5).
+// These are the variants of a sliding window (section 5).
 const (
 	Weighted = "weighted"
 	Strict   = "strict"
@@ -30,7 +30,7 @@ var _ = register(algorithm{
 type sliding struct {
 	limit  Limit
 	now    int64
-	behind int64 // how much later now is than the time of the call (rule 8)
+	behind int64 // by how much now is later than the time of the call (rule 8)
 	counts map[int64]int64
 	// k is the number of segments in the longest window under which the state has been charged since it was last
 	// empty. No unit counts for longer (rule 10).
@@ -70,7 +70,7 @@ func (s *sliding) at(l Limit, now int64) view {
 	return v
 }
 
-// clamp moves the units of all segments later than to into the segment to.
+// clamp moves the units of all segments after a given segment into that segment.
 func (s *sliding) clamp(to int64) {
 	for i, n := range s.counts {
 		if i > to {
@@ -105,7 +105,7 @@ func variant(l Limit) string {
 	return l.Variant
 }
 
-// passes reports whether c would pass in one window at time t ≥ now, if there are no other requests.
+// passes reports whether c units would pass in one window at time t ≥ now, if there are no other requests.
 func (s *sliding) passes(w Window, c, t int64) bool {
 	seg := s.limit.segment()
 	k, cur, e := w.WindowUS/seg, segmentAt(s.limit, t), t-floorTo(t, seg)
@@ -146,14 +146,14 @@ func (s *sliding) rows(c int64) (rows []row) {
 	return rows
 }
 
-// remaining returns the largest c that passes now. If c passes, everything less passes too.
+// remaining returns the largest cost that passes now. If a cost passes, every lower cost passes too.
 func (s *sliding) remaining(w Window) int64 {
 	denied := sort.Search(int(w.Limit), func(i int) bool { return !s.passes(w, int64(i)+1, s.now) })
 	return int64(denied)
 }
 
-// wait returns the time until c passes. The count never grows as time passes: a segment's weight falls from 1 to 0
-// and stays there. So c also passes at every later instant.
+// wait returns the time until c units pass. The count never grows as time passes: a segment's weight falls from 1 to 0
+// and stays at 0. The units therefore also pass at every later instant.
 func (s *sliding) wait(w Window, c int64) int64 {
 	if c > w.Limit {
 		return never
@@ -164,8 +164,8 @@ func (s *sliding) wait(w Window, c int64) int64 {
 	return int64(sort.Search(int(s.reset(w)), func(us int) bool { return s.passes(w, c, s.now+int64(us)) }))
 }
 
-// reset returns the time until the last non-empty segment stops counting in this window. (A log has one reset for all
-// its windows, which is the longest window's.)
+// reset returns the time until the last non-empty segment stops counting in this window. In a log, by contrast, the
+// longest window's reset applies to all windows.
 func (s *sliding) reset(w Window) int64 {
 	seg := s.limit.segment()
 	reach := s.reach(w)
@@ -198,7 +198,7 @@ func (s *sliding) most() int64 {
 func (s *sliding) delay(int64) int64 { return 0 }
 
 // spend also deletes every segment that no longer counts, which is visible only if the clock is set back. A give does
-// not, because only an admitted call deletes segments.
+// not delete any, because only an admitted call does.
 func (s *sliding) spend(c int64) {
 	cur := segmentAt(s.limit, s.now)
 	for i := range s.counts {
@@ -219,7 +219,7 @@ func (s *sliding) keepNewest(n int64) {
 	}
 }
 
-// deny adds as many units as are still free in the window that has the most free.
+// deny adds c units, but no more than are still free in the window with the most free units.
 func (s *sliding) deny(c, _ int64) {
 	var free int64
 	for _, w := range s.limit.windows() {

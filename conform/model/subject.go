@@ -13,7 +13,7 @@ type Subject struct {
 	leases map[key]leases
 	made   int // number of reservations
 
-	// Outcomes is reported with the next operation, to the limits with an adaptive rate.
+	// Outcomes are reported with the next operation to the limits with an adaptive rate.
 	Outcomes *Outcomes
 }
 
@@ -28,19 +28,20 @@ func (s *Subject) Clone() *Subject {
 	return &Subject{stored: maps.Clone(s.stored), back: maps.Clone(s.back), leases: maps.Clone(s.leases), made: s.made}
 }
 
-// key is the name of a limit's counter (rule 13). Of the limit's numbers, it contains only the grid.
+// key is the name of a limit's counter (rule 13). The only parameters that it contains are the grid.
 type key struct{ subject, algorithm, name, grid string }
 
-// A view is the state of one limit at one instant, under one set of numbers. The stored state is simply the last view
-// written.
+// view is the state of one limit at one instant, under one version of the limit. The stored state is simply the last
+// view written.
 type view interface {
-	// at returns a copy of this state as seen by a call with these numbers at this time.
+	// at returns a copy of this state as seen by a call at the given time under the given version of the limit.
 	at(l Limit, now int64) view
-	// moved returns the state to store after the clock was set back far (rule 8). ok is false if it was not.
+	// moved returns the state to store after the clock was set back far (rule 8). ok is false if the clock was not set
+	// back far.
 	moved(l Limit, now int64) (v view, ok bool)
 	// gone reports whether the state is equivalent to no state.
 	gone() bool
-	// rows returns each window, with the wait for c more units (0 if c is 0).
+	// rows returns each window, with the wait for c more units. The wait is 0 if c is 0.
 	rows(c int64) []row
 	admits(c int64) bool
 	most() int64         // the largest cost that would pass now
@@ -49,7 +50,7 @@ type view interface {
 	deny(c, wait int64) // counts the denied cost of a request with this wait (CountDenied)
 	give(n int64)
 	place() int64 // the instant at which units charged now count
-	// giveBack returns units of a reservation. r lists the earlier returns.
+	// giveBack gives units of a reservation back. r lists the units given back earlier.
 	giveBack(n int64, h held, r returns) returns
 }
 
@@ -66,8 +67,8 @@ type item struct {
 	observed bool // the view has counted outcomes
 }
 
-// Apply applies one operation at a store time. Several limits form one all-or-nothing request. n must not be
-// negative, and no pair of algorithm and name may occur twice. Both are rejected before any decision (rules 5 and 6).
+// Apply applies one operation at a store time. Several limits form one all-or-nothing request. n must not be negative,
+// and no pair of algorithm and name may occur twice; stores reject both mistakes before any decision (rules 5 and 6).
 // Concurrency limits have their own verbs.
 func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 	return s.ApplyCosts(limits, each(limits, n), op, atUS)
@@ -76,8 +77,8 @@ func (s *Subject) Apply(limits []Limit, op string, n, atUS int64) Answer {
 // each returns the same cost for every limit.
 func each(limits []Limit, n int64) []int64 { return slices.Repeat([]int64{n}, len(limits)) }
 
-// ApplyCosts is like [Subject.Apply], with a cost for each limit. A limit with cost 0 takes part without being
-// charged (rule 5).
+// ApplyCosts is like [Subject.Apply], with a cost for each limit. A limit with cost 0 is part of the request, but is
+// not charged (rule 5).
 func (s *Subject) ApplyCosts(limits []Limit, costs []int64, op string, atUS int64) Answer {
 	return s.Decide(limits, costs, op, atUS).Answer
 }
@@ -123,8 +124,8 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 	return items
 }
 
-// keyOf returns the name of the i-th of n limits' counters. An unnamed limit is "default" if it is the only one, and
-// otherwise "1", "2", … (rule 13).
+// keyOf returns the name of the counter for limit i of n. An unnamed limit is called "default" if it is the only limit,
+// and otherwise "1", "2", … (rule 13).
 func keyOf(l Limit, i, n int) key {
 	a := algorithms[l.Algorithm]
 	k := key{subject: l.Key, algorithm: a.names[0], name: l.Name}
@@ -143,5 +144,5 @@ func keyOf(l Limit, i, n int) key {
 	return k
 }
 
-// absent returns the state of a limit that is not stored: full or empty (rule 7).
+// absent returns the state of an unused limit (rule 7).
 func absent(l Limit, now int64) view { return algorithms[l.Algorithm].absent(l, now) }

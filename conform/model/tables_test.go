@@ -40,7 +40,7 @@ func bucketOf(count, period, burst int64) []Limit {
 	return []Limit{{Algorithm: TokenBucket, Count: count, PeriodUS: period, Burst: burst}}
 }
 
-// TestKnownBugsArithmetic has the numbers from docs/design/known-bugs.md, computed by hand.
+// TestKnownBugsArithmetic contains the examples from docs/design/known-bugs.md, computed by hand.
 func TestKnownBugsArithmetic(t *testing.T) {
 	runTable(t, "1: 10/s", bucketOf(10, sec, 10), []try{{0, Take, 1, true, 9, 0, 100 * ms}})
 	runTable(t, "1: 100/min", bucketOf(100, 60*sec, 100), []try{{0, Take, 1, true, 99, 0, 600 * ms}})
@@ -85,7 +85,7 @@ func TestKnownBugsArithmetic(t *testing.T) {
 	})
 }
 
-// TestTenAtOneInstant (bug 2) checks that at any instant ten requests pass and the eleventh does not.
+// TestTenAtOneInstant (regression: bug 2) checks that at any instant ten requests pass and the eleventh does not.
 func TestTenAtOneInstant(t *testing.T) {
 	limits := bucketOf(10, sec, 10)
 	for start := range int64(10_000) {
@@ -101,8 +101,8 @@ func TestTenAtOneInstant(t *testing.T) {
 	}
 }
 
-// TestThreeASecond (bug 3) checks that three requests per second pass indefinitely. A capacity of 1 could not hold
-// the units that refill while a wait is rounded up to the next µs, so the test uses 2.
+// TestThreeASecond (regression: bug 3) checks that three requests per second pass indefinitely. A capacity of 1 could
+// not hold the units that refill while a wait is rounded up to the next µs, so the test uses 2.
 func TestThreeASecond(t *testing.T) {
 	limits, s := bucketOf(3, sec, 2), New()
 	s.Apply(limits, Take, 2, t0)
@@ -121,8 +121,8 @@ func TestThreeASecond(t *testing.T) {
 	}
 }
 
-// TestTwoBucketsOfADay (bug 7) checks a limit whose window overlaps two segments, one second after the previous
-// segment was full.
+// TestTwoBucketsOfADay (regression: bug 7) checks a limit whose window overlaps two segments, one second after the
+// previous segment was full.
 func TestTwoBucketsOfADay(t *testing.T) {
 	limits := []Limit{{Algorithm: SlidingWindow, Limit: 150_000, WindowUS: day, Segments: 1, Variant: Weighted}}
 	runTable(t, "7", limits, []try{
@@ -132,7 +132,7 @@ func TestTwoBucketsOfADay(t *testing.T) {
 	})
 }
 
-// TestEightFiveOne (bug 22) checks that a denial spends nothing, for every algorithm.
+// TestEightFiveOne (regression: bug 22) checks that a denial spends nothing, for every algorithm.
 func TestEightFiveOne(t *testing.T) {
 	for _, l := range []Limit{
 		bucketOf(10, sec, 10)[0],
@@ -152,7 +152,7 @@ func TestEightFiveOne(t *testing.T) {
 	}
 }
 
-// TestThousandAtOnce (bug 23) checks that a thousand requests in one microsecond are a thousand entries.
+// TestThousandAtOnce (regression: bug 23) checks that a thousand requests in one microsecond are a thousand entries.
 func TestThousandAtOnce(t *testing.T) {
 	limits, s := []Limit{{Algorithm: SlidingLog, Limit: 1000, WindowUS: sec}}, New()
 	for range 1000 {
@@ -163,8 +163,8 @@ func TestThousandAtOnce(t *testing.T) {
 	}
 }
 
-// TestLoweredWhileFull (bug 30) checks that spent units stay spent under other numbers. The version with the lower
-// limit waits exactly as long as its own rate takes to refill all spent units.
+// TestLoweredWhileFull (regression: bug 30) checks that spent units stay spent under another version of the limit. The
+// version with the lower limit waits exactly as long as its own rate takes to refill all spent units.
 func TestLoweredWhileFull(t *testing.T) {
 	s, wide, narrow := New(), bucketOf(1, sec, 10), bucketOf(1, sec, 2)
 	s.Apply(wide, Take, 10, t0)

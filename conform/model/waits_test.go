@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// These tests check every number by trial: the wait (rule 3), the remaining units (section 5) and the reset.
+// These tests check every value in an answer by trial: the wait (rule 3), the remaining units (section 5) and the
+// reset.
 
 func TestVectorsByTrying(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
@@ -77,8 +78,8 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining checks that the remaining units pass now, and that one more unit does not. It skips limits where units
-// that are queued, owed or paid for by the next caller can pass in addition.
+// tryRemaining checks that the remaining units pass now, and that one more unit does not. It skips limits under which
+// more units can pass because they are queued, owed or paid for by the next caller.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {
 		return ""
@@ -97,7 +98,7 @@ func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got m
 	return ""
 }
 
-// tryReset checks that the state is at full capacity after the reset, but not one µs earlier.
+// tryReset checks that all units are available after the reset, but not one µs earlier.
 func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	// An adaptive rate is skipped, because it keeps its rate.
 	if len(limits) > 1 || len(limits[0].Windows) > 1 || got.ResetAfterUS == 0 || limits[0].Algorithm == model.AdaptiveRate {

@@ -39,8 +39,8 @@ func newWarmup(l Limit, now int64) *warmup {
 	return w
 }
 
-// ramp returns the number of units that make a cold limit warm. It is half the units that the rate allows in the
-// warm-up time, because the mean price on the ramp is two tokens.
+// ramp returns the number of units that make a cold limit warm: half the units that the rate allows in the warm-up
+// time, because the mean price on the ramp is two tokens.
 func (l Limit) ramp() int64 {
 	count, period := l.rate()
 	return smaller(num(never), floorDiv(mul(num(l.WarmUpUS), count), mul(num(2), period))).Int64()
@@ -96,8 +96,8 @@ func (w *warmup) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// warm returns the number of units that still count. A limit that was full for at most a quarter of the warm-up time
-// has not cooled.
+// warm returns the number of units that still count. A limit that has been fully refilled for at most a quarter of the
+// warm-up time has not cooled.
 func (w *warmup) warm() int64 {
 	idle := w.now - w.ts
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
@@ -108,7 +108,7 @@ func (w *warmup) warm() int64 {
 
 func (w *warmup) gone() bool { return w.owed.Sign() == 0 && w.warm() == 0 }
 
-// most returns the largest cost that passes. It equals remaining, unless the next request pays.
+// most returns the largest cost that passes. Unless the next request pays, it is the same as remaining.
 func (w *warmup) most() int64 {
 	if !w.limit.NextPays {
 		return w.remaining()
@@ -121,7 +121,7 @@ func (w *warmup) most() int64 {
 
 func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
 
-// may returns the largest amount that may be owed if c units pass.
+// may returns the largest amount that may be owed for c units to pass.
 func (w *warmup) may(c int64) *big.Int {
 	v := w.warm()
 	if w.limit.NextPays {
@@ -137,7 +137,8 @@ func (w *warmup) admits(c int64) bool {
 	return w.owed.Cmp(w.may(c)) <= 0
 }
 
-// remaining returns the number of units that pass now. It is found by trial: if a cost passes, smaller ones pass too.
+// remaining returns the number of units that pass now. It is found by trial: if a cost passes, every lower cost passes
+// too.
 func (w *warmup) remaining() int64 {
 	v := w.warm()
 	return int64(sort.Search(int(w.limit.Burst), func(i int) bool {
@@ -184,8 +185,8 @@ func (w *warmup) give(n int64) {
 
 func (w *warmup) place() int64 { return w.now }
 
-// giveBack returns n units of a reservation, except those that have refilled, counted backwards from the end of the
-// reservation.
+// giveBack gives back n units of a reservation, except for the units that have refilled, counted backwards from the end
+// of the reservation.
 func (w *warmup) giveBack(n int64, h held, r returns) returns {
 	if w.now >= h.ends || w.owed.Sign() == 0 {
 		return r

@@ -6,8 +6,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestDescriptionsAreValid checks that the files are valid OpenAPI: all fields are known, references resolve, and
-// examples match their schemas. The handlers' tests compare a server's responses with the files.
+// TestDescriptionsAreValid checks that the files are valid OpenAPI: all fields are known, all references resolve, and
+// all examples match their schemas. The handlers' tests compare a server's responses with the files.
 func TestDescriptionsAreValid(t *testing.T) {
 	for _, name := range []string{"openapi.yaml", "admin.yaml"} {
 		loader := openapi3.NewLoader()
@@ -23,7 +23,7 @@ func TestDescriptionsAreValid(t *testing.T) {
 	}
 }
 
-// TestCutDescriptionIsFound checks that an unquoted description that is cut off at a comma is an error.
+// TestCutDescriptionIsFound checks that an unquoted description that is cut off at a comma is reported as an error.
 func TestCutDescriptionIsFound(t *testing.T) {
 	loader := openapi3.NewLoader()
 	file, err := loader.LoadFromData([]byte(`

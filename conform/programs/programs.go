@@ -31,8 +31,9 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Python returns the path of a Python that has a module. It tries the first python3 in PATH, and then Debian's Python,
-// because other Pythons cannot use Debian's packages. If neither has the module, it does the same as [Tool].
+// Python returns the path of a Python in which a module is installed. It tries the first python3 in PATH, and then
+// Debian's Python, because other Pythons cannot use Debian's packages. If the module is missing from both, Python skips
+// or fails the test like [Tool].
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -63,8 +64,8 @@ func Headgate(t testing.TB) string {
 	return path
 }
 
-// build writes a separate binary for each test process. Several of these run at the same time, and none may replace a
-// binary that another one runs.
+// build writes a separate binary for each test process. Several test processes run at the same time, and none may
+// replace a binary that another one runs.
 var build = sync.OnceValues(func() (string, error) {
 	if built := os.Getenv("HEADGATE_BINARY"); built != "" {
 		return built, nil
@@ -80,8 +81,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Serve starts the command with its arguments, the first being serve, and returns the addresses of its listeners by
-// name. The server stops at the end of the test. It must then drain without an error.
+// Serve starts the command with the given arguments, which must begin with serve, and returns the addresses of its
+// listeners by name. At the end of the test, the server stops. It must drain without an error.
 func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	t.Helper()
 	c := exec.CommandContext(context.Background(), Headgate(t), args...)
@@ -106,8 +107,8 @@ func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	return addresses
 }
 
-// Run starts a program, and stops it at the end of the test. The program may exit with any status. Run returns the
-// program's standard error.
+// Run starts a program, and stops it at the end of the test. The program may exit with any status. Run returns the text
+// that the program writes to standard error.
 func Run(t testing.TB, c *exec.Cmd) *strings.Builder {
 	t.Helper()
 	return start(t, c, func(error) {})
@@ -133,9 +134,9 @@ func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	return log
 }
 
-// FreePort returns a port on 127.0.0.1 that no process listens on. It is outside the range that Linux uses for
-// outgoing connections, because such a connection could take the port before the server listens. Until the test ends,
-// a file reserves the port, so that other tests do not use it.
+// FreePort returns a port on 127.0.0.1 that no process listens on. The port is outside the range that Linux uses for
+// outgoing connections, because an outgoing connection could take it before the server listens. Until the test ends, a
+// file reserves the port, so that other tests do not use it.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const low, high, reservedFor = 10000, 32768, 2 * time.Hour

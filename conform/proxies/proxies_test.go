@@ -1,5 +1,5 @@
-// Package proxies tests the proxies in examples/proxies with a real client. Each proxy calls one Headgate and has one
-// upstream.
+// Package proxies tests the proxies in examples/proxies with a real client. Each proxy calls one Headgate and forwards
+// to one upstream.
 package proxies
 
 import (
@@ -26,14 +26,14 @@ import (
 
 const examples = "../../examples/proxies/"
 
-// proxy is a proxy program with a configuration.
+// proxy describes how to run a proxy program with its example configuration.
 type proxy struct {
 	name   string
-	listen string // as in the configuration
+	listen string // the address in the configuration
 	start  func(t *testing.T, dir string) *exec.Cmd
 	files  []string
-	// two returns the changes for using two Headgates. closed has the changes that make the proxy respond with 503 if
-	// there is no decision.
+	// two returns the changes that make the proxy use two Headgates. closed lists the changes that make it respond with
+	// 503 if there is no decision.
 	two    func(first, second string) []string
 	closed []string
 }
@@ -97,8 +97,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// open starts a proxy with the example's files, in which it changes only the addresses, and returns the proxy's
-// address. changes are pairs of a string and its replacement.
+// open starts a proxy with the example's files and returns the proxy's address. It changes only the addresses in the
+// files, and applies the given changes, which are pairs of a string and its replacement.
 func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)
@@ -213,7 +213,7 @@ trusted_proxies: [127.0.0.0/8]
 routes: [{match: {path: "/keyed"}, key: [{header: X-Api-Key}], policies: [api]}, {match: {path: "/api/**"}, key: [client_ip], policies: [api]}]
 `
 
-// decider starts a Headgate with a policies file. stop shuts it down in the same way as a restart.
+// decider starts a Headgate with a policies file. The stop function shuts it down as for a restart.
 func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -240,7 +240,7 @@ func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	return own, stop
 }
 
-// TestThroughRestarts restarts two Headgates in turns. The proxy's clients must not notice.
+// TestThroughRestarts restarts two Headgates in turn. The proxy's clients must not notice.
 func TestThroughRestarts(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { throughRestarts(t, &all[i]) })
@@ -252,7 +252,7 @@ func throughRestarts(t *testing.T, p *proxy) {
 	defer upstream.Close()
 	first, stop1 := decider(t, keyed, "127.0.0.1:0")
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
-	// A machine that is busy with other tests can take longer than the timeouts in the example.
+	// The example's timeouts are too short for a machine that is busy with other tests.
 	patient := []string{"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 "}
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
@@ -289,8 +289,8 @@ func throughRestarts(t *testing.T, p *proxy) {
 	}
 }
 
-// TestWithoutADecision checks that each cause of a missing decision has its own response, and that no such response
-// looks like a denial.
+// TestWithoutADecision checks that each cause of a missing decision results in its own response, and that no such
+// response looks like a denial.
 func TestWithoutADecision(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { withoutADecision(t, &all[i]) })

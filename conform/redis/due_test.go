@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestDueBehindUnreadable checks that later reservations end even if this version cannot read earlier open ones, or no
-// caller has ended these.
+// TestDueBehindUnreadable checks that overdue reservations end even if earlier open reservations are in a form that
+// this version cannot read, or have not been ended by any caller.
 func TestDueBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	d := testbed.Standalone(t, testbed.Flavor(redistest.Redis))

@@ -21,13 +21,14 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// kills is the number of processes that are killed between a reserve and its commit, on each deployment.
+// kills is the number of processes to kill between a reserve and its commit, on each deployment.
 var kills = flag.Int("kills", 12, "processes that are killed between a reserve and its commit")
 
 // callTask is the task for the processes in TestKilledBeforeItsCommit.
 const callTask = "call"
 
-// termOfCalls is longer than a process takes between its reserve and its report on a busy machine.
+// termOfCalls is the term of calls. It is longer than a process on a busy machine takes between its reserve and its
+// report.
 const termOfCalls = 3 * time.Second
 
 // callPolicies returns the charges of a call. On a Cluster, their keys are on several slots.
@@ -37,8 +38,9 @@ func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 
-// callAndWait is the main function of these processes. The process settles some calls, reserves another one, may
-// report on that call, and waits to be killed. It prints the number of units used on the first charge.
+// callAndWait is the main function of a process in TestKilledBeforeItsCommit. The process settles some calls, reserves
+// another call, may report on that call, and waits to be killed. It prints the number of units used on the first
+// charge.
 func callAndWait(store *redisstore.Store) error {
 	ctx, l := context.Background(), headgate.New(headgate.WithStore(store))
 	total := int64(0)
@@ -69,8 +71,8 @@ func callAndWait(store *redisstore.Store) error {
 	return nil
 }
 
-// Processes are killed between a reserve and its commit. After the term, the counters equal the sum of the other
-// processes' commits and all reports.
+// Processes are killed between a reserve and its commit. After the term, the counters equal the sum of all commits and
+// reports.
 func TestKilledBeforeItsCommit(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, _ testbed.Open) {
 		own := testbed.Prefix()
@@ -137,8 +139,8 @@ func endAll(t *testing.T, store *redisstore.Store) {
 	}
 }
 
-// killedBeforeItsCommit runs such a process until it has an open reservation, kills it, and returns the number of
-// units that it has used.
+// killedBeforeItsCommit runs callAndWait in a process until it has an open reservation, kills the process, and returns
+// the number of units that it used.
 func killedBeforeItsCommit(t *testing.T, client, url string) (used int64) {
 	c := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^$")
 	c.Env = append(os.Environ(), askerURL+"="+url, askerClient+"="+client, askerTask+"="+callTask)

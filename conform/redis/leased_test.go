@@ -30,12 +30,12 @@ import (
 const (
 	leaseTask    = "lease " // followed by the limit
 	leaseLife    = 200 * time.Millisecond
-	leaseSettled = 4 * time.Second // after this time, the processes have found each other
+	leaseSettled = 4 * time.Second // by then the processes have found each other
 	leaseLasts   = 4 * time.Second
 )
 
-// spendLeases is the main function of these processes. The process sends requests for one hot key at its own rate. It
-// writes the time of every admitted request to standard output immediately, because it may be killed.
+// spendLeases is the main function of a process in TestLeased. The process sends requests for one hot key at its own
+// rate. It writes the time of every admitted request to standard output immediately, because it may be killed.
 func spendLeases(store *redisstore.Store, task string) error {
 	var perSecond int
 	if _, err := fmt.Sscanf(task, leaseTask+"%d", &perSecond); err != nil {
@@ -79,7 +79,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 }
 
 // Four processes with different rates on one Redis are stopped and continued at random, and one is killed. No window
-// admits more than its limit, and a bucket never admits more than the stated bound in any span of time.
+// admits more than its limit, and a bucket never admits more than the stated bound in any time span.
 func TestLeased(t *testing.T) {
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestLeased(t *testing.T) {
 	}{
 		{"fixed-window 1000/1s align clock", 1000},
 		{"sliding-log 1000/1s", 1000},
-		// The bound is a burst, the refill in a second, and the refill during a lease's life.
+		// The bound is a burst, the refill in a second, and the refill during the life of prefetched units.
 		{"1000/s burst 1000", 2000 + 200},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestLeased(t *testing.T) {
 			} else {
 				most = mostWithin(passed, time.Second.Microseconds())
 			}
-			// If a process is stopped between reading its clock and sending a request, it reports a wrong time for
-			// that request. The same applies to a request at a window's edge.
+			// If a process is stopped between reading its clock and sending a request, it reports a wrong time for that
+			// request. Requests at a window's edge are affected too.
 			if slack := pauses + 8; most > c.bound+slack {
 				t.Errorf("%d passed within a second, want %d at most, and %d that were stopped in between", most, c.bound, slack)
 			}
@@ -173,7 +173,7 @@ func leasedProcesses(t *testing.T, url, limit string) (passed []int64, pauses in
 	return passed, pauses
 }
 
-// mostWithin returns the maximum number of times in any span of this length.
+// mostWithin returns the largest number of the given times within any span of the given length.
 func mostWithin(times []int64, span int64) (most int) {
 	sorted := slices.Clone(times)
 	slices.Sort(sorted)

@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// afterAnswer is a store whose caller cancels immediately after the store's answer. The units are charged, but the
-// answer arrives when the caller is gone.
+// afterAnswer is a store that cancels its caller's context immediately after the wrapped store's answer. The units are
+// charged, but the answer arrives when the caller is gone.
 type afterAnswer struct {
 	engine.Store
 

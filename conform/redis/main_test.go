@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/testbed"
 )
 
-// TestMain runs the tests. In a process that a test has started, it only sends that test's operations to a store.
+// TestMain runs the tests. In a process started by a test, it performs the test's task instead.
 func TestMain(m *testing.M) {
 	if url := os.Getenv(askerURL); url != "" {
 		os.Exit(ask(url))

@@ -25,8 +25,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// askerURL is the store's URL for a process of this test binary. askerClient is its client, and askerTask is its task:
-// the index of a linear limit, or "25".
+// These environment variables configure a process of this test binary: the store's URL, the client, and the task, which
+// can be the index of a linear limit, or "25".
 const (
 	askerURL    = "HEADGATE_TEST_ASK"
 	askerClient = "HEADGATE_TEST_CLIENT"
@@ -40,7 +40,7 @@ type asking struct {
 	Call, Return int64
 }
 
-// ask is the main function of such a process. It writes its answers to standard output.
+// ask is the main function of a process started by a test. It writes its answers to standard output.
 func ask(url string) int {
 	opened, err := openAs(os.Getenv(askerClient))(context.Background(), url, redisstore.Config{})
 	if err != nil {
@@ -82,7 +82,7 @@ func ask(url string) int {
 	return 0
 }
 
-// openAs returns a function that opens the URLs of this package's deployments with this client.
+// openAs returns a function that opens the URLs of this package's deployments with the given client.
 func openAs(client string) func(context.Context, string, redisstore.Config) (*redisstore.Store, error) {
 	if client == "goredis" {
 		return openByGoredis
@@ -90,7 +90,7 @@ func openAs(client string) func(context.Context, string, redisstore.Config) (*re
 	return rueidisadapter.Open
 }
 
-// openByGoredis opens the URLs of this package's deployments.
+// openByGoredis opens the URLs of this package's deployments with go-redis.
 func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	scheme, rest, _ := strings.Cut(url, "://")
 	rest, query, _ := strings.Cut(rest, "?")
@@ -137,7 +137,7 @@ func pass(store engine.Store, parallel int) (passed int) {
 	return passed
 }
 
-// processes runs several processes of this test binary concurrently, using the same store.
+// processes runs several processes of this test binary concurrently on the same store, and returns their output.
 func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	t.Helper()
 	outputs := make([][]byte, n)
@@ -159,7 +159,7 @@ func processes(t *testing.T, n int, client, url, task string) [][]byte {
 	return outputs
 }
 
-// linearOverProcesses searches for a sequential order for the answers to four processes that do not communicate.
+// linearOverProcesses searches for a sequential order of the answers to four processes that do not communicate.
 func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
 	t.Helper()
 	for i, limit := range linearize.Limits() {
@@ -179,7 +179,7 @@ func linearOverProcesses(t *testing.T, client string, d testbed.Deployment) {
 	}
 }
 
-// Known bug 24: of 50 parallel calls from two processes under a limit of 25, exactly 25 pass.
+// Regression: bug 24. Of 50 parallel calls from two processes under a limit of 25, exactly 25 pass.
 func TestProcesses(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	passed := 0

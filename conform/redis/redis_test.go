@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestLinearizable searches for a sequential order for the answers to 64 goroutines, with and without group commit,
-// and for the answers to four processes that do not communicate.
+// TestLinearizable searches for a sequential order of the answers to 64 goroutines, with and without group commit, and
+// of the answers to four processes that do not communicate.
 func TestLinearizable(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		for _, limit := range linearize.Limits() {

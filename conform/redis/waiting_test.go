@@ -34,7 +34,7 @@ func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.
 	return limiters, stores
 }
 
-// slot returns when the store admitted a caller. It fails the test if the caller returned earlier.
+// slot returns the time from which the store admitted a caller. It fails the test if the caller returned earlier.
 func slot(t *testing.T, d headgate.Decision) time.Time {
 	t.Helper()
 	at := d.At.Add(d.Delay)
@@ -45,8 +45,8 @@ func slot(t *testing.T, d headgate.Decision) time.Time {
 }
 
 // A thousand callers in two processes wait for one key. Their slots must be exactly as far apart as the rate requires,
-// with at most 1.2 script calls per caller. TestWaitInOrder uses its own clock to check that a process's callers pass
-// in order.
+// and there must be at most 1.2 script calls per caller. TestWaitInOrder checks with its own clock that a process's
+// callers pass in order.
 func TestWaitOnRedis(t *testing.T) { onBoth(t, waitInTwoProcesses) }
 
 func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -91,7 +91,7 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 }
 
 // Callers in two processes use Guava's own sequence of acquires: 1, 10, 1. The cost of each acquire delays the next
-// one. Then the rate doubles while a caller waits.
+// acquire. Then the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
@@ -105,7 +105,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := drained.At // when nothing is owed any more
+	free := drained.At // the time from which nothing is owed
 	for i, s := range []struct{ process, units int64 }{{0, 1}, {1, 10}, {0, 1}, {1, 1}, {0, 20}} {
 		d, err := policy(s.process, 20).WaitN(ctx, "k", s.units)
 		if err != nil {
@@ -144,7 +144,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if off := slot(t, reserved).Sub(free); reserved.Delay > 0 && (off < -time.Microsecond || off > time.Microsecond) {
 		t.Errorf("the slot of the caller that had one is %s off", off)
 	}
-	// The amount owed when that caller arrived, including the caller's own unit, refills at twice the rate.
+	// The amount owed when the caller arrived, including the caller's own unit, refills at twice the rate.
 	want := reserved.At.Add((free.Sub(reserved.At) + unit) / 2)
 	if off := slot(t, second).Sub(want); second.Delay > 0 && (off < -2*time.Microsecond || off > 2*time.Microsecond) {
 		t.Errorf("the slot of a caller at twice the rate is %s off", off)

@@ -15,7 +15,7 @@ import (
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// SteppedClock starts a server whose clock [Server.Step] sets forward and back. Commands and scripts are real.
+// SteppedClock starts a real server whose clock can be set forward and back with [Server.Step].
 func SteppedClock(t testing.TB, flavor Flavor, config ...string) *Server {
 	t.Helper()
 	Need(t, flavor)

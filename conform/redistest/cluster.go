@@ -25,11 +25,11 @@ func Cluster(t testing.TB, flavor Flavor, config ...string) *Nodes {
 	return newCluster(t, flavor, nil, config...)
 }
 
-// NodeTimeout is the cluster-node-timeout in these Clusters.
+// NodeTimeout is the cluster-node-timeout of Clusters started by this package.
 const NodeTimeout = time.Second
 
-// formTimeout is the node timeout while a Cluster forms. With NodeTimeout, handshakes on a busy machine would expire
-// and not be repeated, and replicas would replace primaries.
+// formTimeout is the node timeout while a Cluster forms. If it were as short as NodeTimeout, handshakes on a busy
+// machine would expire and not be repeated, and replicas would replace primaries.
 const formTimeout = time.Minute
 
 func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes {
@@ -81,8 +81,8 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 	return c
 }
 
-// announced returns the value of the first of these settings that the server has. It is a port where other nodes reach
-// the server.
+// announced returns the first of the named settings that is set on the server. The setting's value is a port at which
+// other nodes reach the server.
 func (s *Server) announced(names ...string) string {
 	for _, name := range names {
 		for i := 0; i < len(s.args); i += 2 {
@@ -96,7 +96,7 @@ func (s *Server) announced(names ...string) string {
 
 func (s *Server) id() string { return s.Text("cluster", "myid") }
 
-// settle waits until all nodes agree that every slot has a node.
+// settle waits until all nodes agree that every slot is assigned to a node.
 func (c *Nodes) settle(of []*Server) {
 	c.t.Helper()
 	for _, s := range of {
@@ -131,7 +131,7 @@ func (c *Nodes) Primaries() (primaries []*Server) {
 	return primaries
 }
 
-// Of returns a key's slot and the primary that serves it.
+// Of returns a key's slot and the primary that serves the slot.
 func (c *Nodes) Of(key string) (slot int64, primary *Server) {
 	c.t.Helper()
 	for _, s := range c.Primaries() {
@@ -188,7 +188,7 @@ type Move struct {
 	From, To *Server
 }
 
-// MoveKeys moves up to most of the slot's keys.
+// MoveKeys moves some of the slot's keys, at most the given number.
 func (m *Move) MoveKeys(most int) {
 	m.nodes.t.Helper()
 	keys := m.From.MustDo("cluster", "getkeysinslot", m.slot, most).([]any)

@@ -32,7 +32,7 @@ func TestTLS(t *testing.T) {
 	s.MustDo("set", "k", "v")
 }
 
-// When the primary dies, another server with its data takes over.
+// When the primary dies, another server takes over with its data.
 func TestSentinel(t *testing.T) {
 	s := redistest.Sentinel(t, redistest.Redis)
 	first := s.Primary()
@@ -66,7 +66,7 @@ func TestCluster(t *testing.T) {
 }
 
 // A primary that is cut off from the other nodes stops within twice the node timeout, and its replica takes over.
-// Clients can reach both. After the partition has healed, one of them has the keys.
+// Clients can reach both servers. After the partition has healed, one of the two serves the keys.
 func TestPartition(t *testing.T) {
 	c := redistest.PartibleCluster(t, redistest.Redis)
 	_, minority := c.Of("k")

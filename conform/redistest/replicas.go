@@ -28,7 +28,7 @@ func (s *Server) follows() bool {
 	return err == nil && strings.Contains(fmt.Sprint(info), "master_link_status:up")
 }
 
-// Sentinels is a primary with two replicas, monitored by three Sentinels.
+// Sentinels is a primary with two replicas that three Sentinels monitor.
 type Sentinels struct {
 	// MasterName is the primary's name in the Sentinels' configuration.
 	MasterName string
@@ -36,7 +36,7 @@ type Sentinels struct {
 	sentinels  []*Server
 }
 
-// Sentinel starts the servers and Sentinels. A primary that does not answer for half a second is replaced.
+// Sentinel starts the servers and Sentinels. The Sentinels replace a primary that does not answer for half a second.
 func Sentinel(t testing.TB, flavor Flavor) *Sentinels {
 	t.Helper()
 	s := &Sentinels{MasterName: "mymaster"}

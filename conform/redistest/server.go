@@ -1,5 +1,5 @@
-// Package redistest starts real Redis and Valkey servers on loopback for tests, and stops them when the test ends.
-// There are single servers, a primary with replicas, Sentinels, a Cluster, and a server with TLS.
+// Package redistest starts real Redis and Valkey servers on loopback for tests, and stops them when the test ends. It
+// can start a single server, a primary with replicas, servers with Sentinels, a Cluster, and a server with TLS.
 package redistest
 
 import (
@@ -51,7 +51,7 @@ type Server struct {
 	env  []string // added to the test's environment
 	run  *exec.Cmd
 	done chan struct{}
-	// admin sends commands to the server. files is set if connections need TLS.
+	// admin sends commands to the server. files is set if the server accepts only TLS connections.
 	admin *redis.Client
 	files *tlstest.Files
 	steps string // the file with the clock's offset, or "" if the clock cannot be stepped
@@ -187,13 +187,13 @@ func (s *Server) MustDo(args ...any) any {
 	return answer
 }
 
-// Text is like MustDo, for string replies.
+// Text sends a command that must succeed and return a string.
 func (s *Server) Text(args ...any) string {
 	s.t.Helper()
 	return fmt.Sprint(s.MustDo(args...))
 }
 
-// Kill kills the server, like a machine that fails.
+// Kill kills the server, as if its machine failed.
 func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 
 // Stop shuts the server down gracefully.
@@ -207,7 +207,7 @@ func (s *Server) Wipe() {
 	}
 }
 
-// Keep copies the data of a running server with appendonly, so that Restore can use it.
+// Keep copies a running server's data for Restore. The server must have appendonly set.
 func (s *Server) Keep() {
 	s.t.Helper()
 	s.copyData("appendonlydir", "kept")
@@ -249,7 +249,7 @@ func (s *Server) end(signal syscall.Signal) {
 	s.done = nil
 }
 
-// Pause suspends the server, like a machine that hangs. Resume continues it.
+// Pause suspends the server, as if its machine hung. Resume continues it.
 func (s *Server) Pause() { _ = s.run.Process.Signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.

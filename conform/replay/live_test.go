@@ -53,7 +53,7 @@ func draw(r *rand.Rand, now *int64) accesslog.Request {
 	return q
 }
 
-// ask sends a request to a live server in the same way as a proxy on this machine.
+// ask sends a request to a live server as a proxy on this machine would.
 func ask(h http.Handler, q *accesslog.Request) int {
 	r := httptest.NewRequest(http.MethodGet, "/v1/authorize", nil)
 	r.RemoteAddr = "127.0.0.1:4711"
@@ -73,8 +73,7 @@ func ask(h http.Handler, q *accesslog.Request) int {
 	return w.Code
 }
 
-// TestAnswersAreThoseOfALiveServer sends the same requests with the same times to a server over HTTP and to the
-// replay.
+// TestAnswersAreThoseOfALiveServer sends the same requests at the same times to a server over HTTP and to the replay.
 func TestAnswersAreThoseOfALiveServer(t *testing.T) {
 	config, err := policy.Load("../../replay/simulate/testdata/live.yaml")
 	if err != nil {

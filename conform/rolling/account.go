@@ -11,20 +11,20 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// account has the units that all versions of one limit have admitted, for comparison with the units that the rules
+// account records the units that all versions of one limit have admitted, for comparison with the units that the rules
 // allow.
 type account struct {
 	limits  []engine.Limit
 	version int // version for the next request
 	admits  []admit
-	own     []int64 // each version's last charge; 0 if the state has been empty since
+	own     []int64 // time of each version's last charge; 0 if the state has been empty since
 	spent   int64   // total units
 	kept    int64   // longest window charged since the state was empty
 	ends    int64   // when the state becomes empty if there are no more charges
 }
 
-// admit has admitted units, and the instant when the rules count them. That is the state's instant if the clock is
-// behind the state.
+// admit is a number of admitted units with the instant at which the rules count them. If the clock lags the state, that
+// is the state's instant.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []engine.Limit) *account {
@@ -77,8 +77,8 @@ func (a *account) charge(at, cost int64) {
 	a.ends += a.kept
 }
 
-// last returns the state's instant. This is the instant of the last charge or, for windows, the start of that charge's
-// segment or window. The start is earlier than the charge, so the clock is less far behind.
+// last returns the state's instant: the instant of the last charge or, for windows, the start of that charge's segment
+// or window. The start is earlier than the charge, so the clock lags less.
 func (a *account) last() int64 {
 	if len(a.admits) == 0 {
 		return math.MinInt64
@@ -96,8 +96,8 @@ func (a *account) last() int64 {
 	}
 }
 
-// spans compares every span that ends now with the largest capacity and the fastest refill of any version, or with the
-// largest limit and the shortest window.
+// spans compares the units admitted in every span that ends now with the largest capacity and the fastest refill of any
+// version, or with the largest limit and the shortest window.
 func (a *account) spans(now int64) error {
 	sum, capacity, span := int64(0), int64(0), int64(math.MaxInt64)
 	for _, l := range a.limits {
@@ -124,7 +124,8 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the longest span in which it never admits more than that (section 5).
+// safe returns a limit's capacity, and the longest span in which the limit never admits more than its capacity (section
+// 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm.Refills():
@@ -164,8 +165,8 @@ func (a *account) ownLimit(now, cost int64) error {
 	return nil
 }
 
-// waits checks that no caller waits longer than the version's numbers require for the units spent under all versions,
-// plus the time until the clock reaches the state's instant again.
+// waits checks that no caller waits longer than the version requires for the units spent under all versions, plus the
+// time until the clock reaches the state's instant again.
 func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	if d.RetryAfter == headgate.Never {
 		return nil

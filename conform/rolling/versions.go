@@ -18,11 +18,11 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Interleavings is the number of interleavings for each algorithm in memory. On Redis, it is a tenth of this. `make
-// test-long` sets it to 10^5.
+// Interleavings is the number of interleavings for each algorithm in memory. On Redis, the number is a tenth as large.
+// `make test-long` sets it to 10^5.
 var Interleavings = flag.Int("interleavings", raced.Size(4_000, 400), "random interleavings of versions an algorithm")
 
-// subjects is the number of interleavings that share a clock and a call.
+// subjects is the number of interleavings that share a clock and are sent in the same calls.
 const subjects = 100
 
 func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
@@ -42,7 +42,7 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, n int) {
 // interleave runs interleavings in parallel with one clock.
 func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *rand.Rand, space, mode string, draw func(r *rand.Rand, least int64) []engine.Limit) {
 	t.Helper()
-	least := int64(12) // buckets that take longer to fill than the clock goes back
+	least := int64(12) // buckets take longer to fill than the clock goes back
 	if mode == "forward" {
 		least = 1
 	}
@@ -83,8 +83,8 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 	clock.Advance(3 * time.Hour) // the remaining units no longer count
 }
 
-// raised checks that raising a limit has an immediate effect: a larger version with the same rate has at least as many
-// units left as the smaller version, plus the difference between their capacities.
+// raised checks that raising a limit has an immediate effect: under a larger version with the same rate, at least as
+// many units are left as under the smaller version, plus the difference between their capacities.
 func raised(t *testing.T, store engine.Store, space string, accounts []*account, r *rand.Rand) {
 	t.Helper()
 	i := r.IntN(subjects)
@@ -112,7 +112,7 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 	}
 }
 
-// Draws has functions that draw two or three limits with the same counter.
+// Draws maps each algorithm to a function that draws two or three limits with the same counter.
 var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []engine.Limit {
 		return ofOne(r, func() engine.Limit {
@@ -135,7 +135,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 			return rule.WarmUp(rate, over, rule.Burst(least+r.Int64N(9)))
 		})
 	},
-	// Each subject is alone in its bucket, because the limit's name is unique.
+	// Each subject gets a bucket of its own, because the limit's name is unique.
 	"fair-share": func(r *rand.Rand, least int64) []engine.Limit {
 		rate, name := rule.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
 		return ofOne(r, func() engine.Limit {
@@ -150,7 +150,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 				engine.Setting{Field: "interval", Span: 300 * time.Millisecond})
 		})
 	},
-	// All its numbers except the rank identify the counter.
+	// All parameters except the rank are part of the counter's name.
 	"guaranteed-rate": func(r *rand.Rand, least int64) []engine.Limit {
 		rate, burst := rule.Per(6+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), 2*least+3+r.Int64N(9)
 		return ofOne(r, func() engine.Limit {
@@ -181,7 +181,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 	},
 })
 
-// everyAlgorithm adds plain limits for algorithms without an entry in draws.
+// everyAlgorithm adds an entry with plain limits for each algorithm that has none in draws.
 func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []engine.Limit) map[string]func(r *rand.Rand, least int64) []engine.Limit {
 	for a := range storetest.Examples() {
 		if draws[a.String()] == nil && !a.Holds() {

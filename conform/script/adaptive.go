@@ -30,7 +30,7 @@ func drawAdaptive(r *rand.Rand, l *model.Limit, opts Options) {
 	}
 }
 
-// outcomes adds a random report to a step that can have one.
+// outcomes adds a random report to a step that supports one.
 func (g *generator) outcomes(s *model.Step) {
 	adapts := slices.ContainsFunc(g.made.LimitSets[s.Set], func(l model.Limit) bool { return l.Algorithm == model.AdaptiveRate })
 	if !adapts || s.Op != model.Take && s.Op != model.AtMost && s.Op != model.Reserve || g.rand.IntN(3) == 0 {

@@ -40,7 +40,7 @@ func (g *generator) instantStep() (model.Step, bool) {
 	return s, true
 }
 
-// unitStep draws a cost equal to the remaining units, the capacity, or the capacity with other numbers, ± 1 unit.
+// unitStep draws a cost equal to the remaining units, the capacity, or another version's capacity, ± 1 unit.
 func (g *generator) unitStep() model.Step {
 	s := model.Step{AtUS: g.now, Set: g.set(), Op: g.op()}
 	edge := capacity(g.limit(s.Set))
@@ -56,7 +56,7 @@ func (g *generator) unitStep() model.Step {
 	return s
 }
 
-// learn records the instants in an answer, and those when the limits' segments and windows begin.
+// learn records the instants in an answer, and the instants when the limits' segments and windows begin.
 func (g *generator) learn(s model.Step) {
 	g.instant = g.instant[:0]
 	if us := s.Want.RetryAfterUS; us != nil {
@@ -82,8 +82,8 @@ func (g *generator) note(us int64) {
 
 // The functions below decide by the limit's fields. A limit with a burst counts as a token bucket or a pacer, which
 // refill unit by unit. The functions predict where edges are likely, so a limit that refills differently has fewer
-// steps at its edges. They also bound the instants in a script. A limit whose units refill together therefore needs a
-// case of its own.
+// steps at its edges. They also bound the instants in a script. A limit whose units all refill at once therefore needs
+// its own case.
 
 // capacity returns the largest cost that can pass.
 func capacity(l model.Limit) int64 {
@@ -111,7 +111,7 @@ func span(l model.Limit) int64 {
 	return l.WindowUS
 }
 
-// memory returns the longest time that a limit's state can matter.
+// memory returns the longest time for which a limit's state can matter.
 func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
@@ -131,8 +131,8 @@ func memory(l model.Limit) int64 {
 // longestAhead returns the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts returns the longest time that a limit's state can matter in a script. This includes units reserved ahead, and
-// costs that the next request pays.
+// lasts returns the longest time for which a limit's state can matter in a script. This includes units reserved in
+// advance, and costs that the next request pays.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {

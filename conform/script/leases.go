@@ -7,8 +7,9 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// GenerateLeases returns a case for a concurrency limit with a few holders, or for a fair one with three keys. Most
-// steps are at an expiry ± 1 µs, or at capacity ± 1 unit. With Extras, the holders have different lease times.
+// GenerateLeases returns a case for a concurrency limit with a few holders, or for a fair concurrency limit with three
+// keys. Most steps are at an expiry ± 1 µs, or at capacity ± 1 unit. If Extras is set, the holders use different lease
+// times.
 func GenerateLeases(r *rand.Rand, steps int, opts Options) model.LeaseCase {
 	c := model.LeaseCase{Limits: leaseLimits(r, opts)}
 	leases := []int64{pick(r, []int64{ms, sec, 60 * sec})}

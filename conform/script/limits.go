@@ -35,11 +35,11 @@ var (
 // drawing configures how to draw limits for an algorithm. Each file registers its own.
 type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
-	// onGrid moves a limit to another limit's grid. It is nil if limits of this algorithm have no grid.
+	// onGrid moves a limit to another limit's grid. It is nil if the algorithm has no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
-	// keys are the keys of a case's limits, which all share one counter. It is nil if each key has its own counter.
+	// keys lists the keys of a case's limits, which all share one counter. It is nil if each key has its own counter.
 	keys []string
-	// ranks is true if a case has requests of several classes, which share one counter.
+	// ranks is true if a case contains requests of several classes, which share one counter.
 	ranks bool
 	// beside is true if limits of the algorithm occur only together with limits of other algorithms.
 	beside bool
@@ -52,8 +52,8 @@ func register(algorithm string, d drawing) bool {
 	return true
 }
 
-// randomSets draws the sets of limits for a case. With Changes there are three sets, which have the same algorithms
-// and names.
+// randomSets draws the sets of limits for a case. If Changes is set, there are three sets with the same algorithms and
+// names.
 func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
@@ -120,10 +120,9 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 	return algorithms
 }
 
-// changed keeps some of the old numbers, so that each number also changes on its own. It mostly keeps the grid,
-// because a limit on another grid has another counter. If the clock can go back, it always keeps the grid. The reason
-// is that a store may drop an expired counter while it adds another, which would become visible when the clock goes
-// back.
+// changed returns the limit l with some of the old parameters, so that each parameter also changes alone. It mostly
+// keeps the grid, because a limit on another grid has another counter. If the clock can go back, it always keeps the
+// grid: a store may drop an expired counter while it adds another, which would become visible when the clock goes back.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	if opts.ClockSteps || r.IntN(4) > 0 {
 		l = onGrid(r, old, l, opts)
@@ -147,7 +146,7 @@ func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {
 	return half
 }
 
-// onGrid draws limits like l on another limit's grid. If it finds no such limit, it returns the other limit.
+// onGrid draws a limit like l on another limit's grid. If it finds none, it returns the other limit.
 func onGrid(r *rand.Rand, of, l model.Limit, opts Options) model.Limit {
 	for range 20 {
 		if keep := drawings[of.Algorithm].onGrid; keep != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// A permit in a list is only reserved. leases.go has the permits' own verbs.
+// In a list, a permit is only reserved. The permits' own verbs are in leases.go.
 var _ = register(model.Concurrency, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, _ Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 5, 20}), pick(r, []int64{ms, sec, 60 * sec})
@@ -29,12 +29,12 @@ func holds(l model.Limit) bool {
 	return l.Algorithm == model.Concurrency || l.Algorithm == model.FairConcurrency
 }
 
-// listKeys are suffixes of the case's key, for limits in a list that have their own keys. All are on the same slot of
-// a Cluster. With several slots, the mode is split, and the decision is not made in one step. storetest and
-// conform/llm test that case.
+// listKeys are suffixes of the case's key, for limits in a list that have their own keys. All of these keys are on the
+// same slot of a Cluster. If keys are on several slots, the mode is split, and the decision is not made in one step.
+// storetest and conform/llm test that case.
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 
-// chooses makes choices of the limits in a set, except for permits and limits that count denials.
+// chooses turns the limits in a set into choices, except for permits and limits that count denials.
 func chooses(r *rand.Rand, set []model.Limit) {
 	for i := range set {
 		l := &set[i]
@@ -45,7 +45,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	}
 }
 
-// first replaces verbs that limits with choices do not have.
+// first replaces verbs that choices do not support.
 func (g *generator) first(s *model.Step) {
 	switch s.Op {
 	case model.AtMost, model.Count:

@@ -14,16 +14,16 @@ import (
 // Options select additional kinds of changes in a script.
 type Options struct {
 	ClockSteps bool // the store's clock also goes back, by a little or a lot
-	Changes    bool // the numbers change between calls
+	Changes    bool // the limits' parameters change between calls
 	All        bool // two or three limits in one request
 	Big        bool // numbers up to 2^48−1 units and 100 years
 	Extras     bool // debt, counted denials and calendar windows
 	Reserve    bool // units are reserved and settled
-	First      bool // of several limits, the first one with room pays
+	First      bool // some limits are choices, and the first with room is charged
 	Lists      bool // limits have their own keys and costs, and some are concurrency limits
 }
 
-// Algorithms lists the algorithms that [Generate] supports.
+// Algorithms lists the names of the algorithms that [Generate] supports.
 var Algorithms []string
 
 func init() {
@@ -34,8 +34,8 @@ func init() {
 	}
 }
 
-// Generate returns a case with this number of steps. With All, the first limit has the given algorithm, and the others
-// are random. Equal seeds produce equal cases.
+// Generate returns a case with the given number of steps. If All is set, only the first limit's algorithm is the given
+// one, and the others are random. Equal seeds produce equal cases.
 func Generate(r *rand.Rand, algorithm string, steps int, opts Options) model.Case {
 	g := newGenerator(r, algorithm, opts)
 	for range steps {
@@ -61,7 +61,7 @@ type generator struct {
 	instant []int64 // where answers change, according to the last answers
 	last    model.Step
 	edges   int // number of steps at an edge
-	// reserved has the open reservations by step number, starting at 1.
+	// reserved holds the open reservations by step number, starting at 1.
 	reserved map[int]*model.Reservation
 }
 
@@ -87,7 +87,7 @@ func (g *generator) step() {
 	}
 	g.reserve(&s)
 	if s.Op != model.Take && s.Op != model.Peek && s.Op != model.Settle {
-		s.N = max(s.N, 1) // a cost of 0 is interesting only there
+		s.N = max(s.N, 1) // a cost of 0 is interesting only for that operation
 	}
 	if g.opts.Lists {
 		g.list(&s)
@@ -131,7 +131,7 @@ func (g *generator) answer(s *model.Step) {
 	}
 }
 
-// reserve decides whether a take reserves, or settles an earlier reservation. To settle, it uses the reservation's
+// reserve decides whether a take becomes a reserve, or settles an earlier reservation. A settle uses the reservation's
 // limits.
 func (g *generator) reserve(s *model.Step) {
 	if !g.opts.Reserve || s.Op != model.Take || g.rand.IntN(3) == 0 {
@@ -193,7 +193,7 @@ func (g *generator) op() string {
 	return model.Reset
 }
 
-// units draws a cost, which is mostly small and sometimes a large part of the capacity.
+// units draws a cost, which is usually small and sometimes a large part of the capacity.
 func (g *generator) units(set int) int64 {
 	most := capacity(g.limit(set))
 	switch g.rand.IntN(12) {

@@ -76,7 +76,7 @@ func checkRange(t *testing.T, c model.Case, opts Options) {
 	}
 }
 
-// A script is only useful if it has every kind of answer.
+// Scripts are useful only if every kind of answer occurs in them.
 func TestScriptsMeetEveryAnswer(t *testing.T) {
 	for _, algorithm := range Algorithms {
 		seen := map[string]int{}

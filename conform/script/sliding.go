@@ -31,7 +31,7 @@ func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
 	}
 }
 
-// moveToSegments gives a sliding window segments of this length.
+// moveToSegments gives a sliding window segments of the given length.
 func moveToSegments(r *rand.Rand, l *model.Limit, us int64) {
 	if len(l.Windows) == 0 {
 		l.Segments = pick(r, segments)

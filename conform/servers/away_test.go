@@ -47,7 +47,7 @@ func (l *logbook) lines(with string) (found []string) {
 	return found
 }
 
-// web is a server in this process that is used over HTTP.
+// web is a server in this process. Tests use it over HTTP.
 type web struct {
 	t      *testing.T
 	url    string
@@ -82,7 +82,8 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	return w
 }
 
-// status returns the response status and body for a path. If send is not empty, the request is a POST.
+// status sends a request for a path and returns the response's status and body. If send is not empty, the request is a
+// POST with that body.
 func (w *web) status(path, send string) (int, string) {
 	w.t.Helper()
 	method := http.MethodGet
@@ -102,7 +103,7 @@ func (w *web) status(path, send string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// want sends a take and checks the response status.
+// want sends a take and checks the response's status.
 func (w *web) want(status int, take string) {
 	w.t.Helper()
 	if got, body := w.status("/v1/allow", take); got != status {
@@ -110,7 +111,7 @@ func (w *web) want(status int, take string) {
 	}
 }
 
-// until repeats a request until the response has the status want.
+// until repeats a request until the response's status is the wanted one.
 func (w *web) until(want int, path, send string) {
 	w.t.Helper()
 	got := 0
@@ -123,7 +124,7 @@ func (w *web) until(want int, path, send string) {
 }
 
 // At start, the server logs one line, without the password. An outage is logged with one line when Redis stops
-// answering and one when Redis answers again, whatever fails in between.
+// answering and another when it answers again, whatever fails in between.
 func TestServerLogsOutages(t *testing.T) {
 	t.Parallel()
 	const take = `{"key":"k","limit":"1000000/s"}`
@@ -160,7 +161,7 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 }
 
-// The server uses its own deadline. The deadlines in the store's URL and options have no effect.
+// The server uses its own deadline, regardless of the deadlines in the store's URL and options.
 func TestServerKeepsItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -280,7 +281,7 @@ routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed], upstr
 	}
 }
 
-// serveWeb starts a server with these flags on a Redis.
+// serveWeb starts a server with the given flags on a Redis.
 func serveWeb(t *testing.T, s *redistest.Server, flags ...string) *web {
 	t.Helper()
 	address := serve(t, "redis://"+s.Addr(), append([]string{"--resp", "off", "--http", "127.0.0.1:0"}, flags...)...).Options().Addr

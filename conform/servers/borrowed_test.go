@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Known bug 42: keys of a RESP connection are slices of its read buffer. One connection uses 20 000 keys for the first
-// time. No key is denied because of denials that --max-stale has cached for other keys.
+// Regression: bug 42. Keys from a RESP connection are slices of its read buffer. One connection uses 20 000 keys for
+// the first time. No key is denied because of denials that --max-stale has cached for other keys.
 func TestBorrowedOverRESP(t *testing.T) {
 	t.Parallel()
 	d := testbed.Guard(t, testbed.Standalone(t, redistest.Redis))
@@ -24,7 +24,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 	defer here.Close()
 	other := serve(t, d.User.In(d.URL)).Conn()
 	defer other.Close()
-	// ask charges a key's only unit, which refills in two seconds. It returns 0 if the request passed.
+	// The function ask charges a key's only unit, which refills in two seconds. It returns 0 if the request passed.
 	type asked interface {
 		Do(ctx context.Context, args ...any) *redis.Cmd
 	}
@@ -54,7 +54,7 @@ func TestBorrowedOverRESP(t *testing.T) {
 		if took := time.Since(began); took < 2*time.Second {
 			t.Fatalf("%s passed on both servers within %s", key(n), took)
 		}
-		ask(here, key(n)) // on a busy machine the unit has refilled
+		ask(here, key(n)) // on a busy machine, the unit may have refilled
 	}
 	denied := 0
 	for n := range fresh {

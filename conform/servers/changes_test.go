@@ -48,8 +48,8 @@ func set(t *testing.T, w *web, name, fields string) {
 	}
 }
 
-// A change made on one server takes effect on the other within a second, and on both after a restart. Halving a limit
-// refills no keys. After doubling a limit, denied callers pass immediately.
+// A change made on one server takes effect on the other within a second, and on both after a restart. After a limit is
+// halved, no key's units are refilled. After it is doubled, denied callers pass immediately.
 func TestChangeOnTwoServers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// Commands that users of CL.THROTTLE run on keys (TTL, EXISTS, DEL) also work if states are hash fields.
+// Commands that users of CL.THROTTLE run on keys (TTL, EXISTS, DEL) also work if the states are fields of hashes.
 func TestKeyCommandsOnHashes(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

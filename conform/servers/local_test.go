@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// localPolicies has limits that recover in a second and in an hour, and a limit with failure mode deny.
+// localPolicies contains limits that recover in a second and in an hour, and a limit with failure mode deny.
 const localPolicies = `
 policies:
   hour: {algorithm: fixed-window, limit: 40, window: 1h}
@@ -32,7 +32,7 @@ type answer struct {
 	OvershootMax *int64 `json:"overshoot_max"`
 }
 
-// taken takes a unit of a policy from a server.
+// taken takes a unit of a policy through a server.
 func taken(w *web, name string) (a answer) {
 	w.t.Helper()
 	status, body := w.status("/v1/allow", `{"policy":"`+name+`","key":"k"}`)
@@ -83,9 +83,9 @@ func acquired(w *web) (ids []string) {
 	return ids
 }
 
-// Two servers share the units that were left when Redis died, and together they stay within the limit. Redis comes
-// back empty. A limit that recovers in a second is soon exact again, but an hourly limit is still decided by the
-// shares.
+// Two servers share the units that were left when Redis died, and together they stay within the limit. Redis comes back
+// empty. Decisions on a limit that recovers in a second are soon exact again, but the shares still decide an hourly
+// limit.
 func TestServersShareInAnOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -100,7 +100,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 			StoreOptions: open.Options{Fallback: &fallback.Config{}},
 		}))
 	}
-	time.Sleep(4500 * time.Millisecond) // several beats, so that the servers find each other, plus the life of a lease
+	time.Sleep(4500 * time.Millisecond) // several beats, so that the servers find each other, plus the life of prefetched units
 	for range 8 {
 		for _, w := range servers {
 			if a := taken(w, "hour"); !a.Allowed || a.Mode != "exact" {
@@ -109,7 +109,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 		}
 	}
 	s.Kill()
-	// The shares were empty when the servers started, and of an hourly limit nothing has refilled yet.
+	// The shares were empty when the servers started, and those of the hourly limit have not refilled yet.
 	if passed := drain(servers, "hour", 80); passed > 1 {
 		t.Errorf("%d units of an hour passed seconds after the start", passed)
 	}
@@ -153,8 +153,8 @@ func TestServersShareInAnOutage(t *testing.T) {
 	}
 }
 
-// If Redis comes back with an older snapshot, it has lost charges. No verb trusts it, whatever the failure mode is
-// (known bug 57: 40 of 40 units passed again, marked exact).
+// If Redis comes back with an older snapshot, it has lost charges. No verb trusts it, whatever the failure mode
+// (regression: bug 57; 40 of 40 units passed again, marked exact).
 func TestOlderSnapshotIsDoubted(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

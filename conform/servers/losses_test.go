@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// A FLUSHALL is logged with one line, and so is the end of its effects. In between the mode is fallback. Afterwards it
+// A FLUSHALL is logged with one line, and so is the end of its effects. In between, the mode is fallback. Afterwards it
 // is exact again.
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// When one master of a Cluster hangs, its keys are decided by shares. Decisions on the other masters' keys remain
-// exact (known bug 61).
+// When one master of a Cluster hangs, shares decide its keys. Decisions on the other masters' keys remain exact
+// (regression: bug 61).
 func TestOneMasterHangs(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.Cluster(t, redistest.Redis, "cluster-require-full-coverage no", "cluster-replica-no-failover yes")

@@ -25,13 +25,13 @@ policies:
   both: {all: [live, trial]}
 `
 
-// scrape returns the values in /metrics by series.
+// scrape returns the values from /metrics by series.
 func (w *web) scrape() map[string]float64 {
 	w.t.Helper()
 	return series(w.t, w.admin(http.MethodGet, "/metrics", ""))
 }
 
-// series returns the values in a response from /metrics, by series.
+// series returns the values in the text of /metrics, by series.
 func series(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -87,7 +87,7 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 	}
 	w.want(http.StatusOK, failsOpen)
 	w.want(http.StatusTooManyRequests, failsOpen)
-	// Units are prefetched when the server has determined the number of servers.
+	// Units are prefetched once the server knows the number of servers.
 	got := w.scrape()
 	for end := time.Now().Add(20 * time.Second); got[`headgate_prefetch_operations_total{result="spent"}`] == 0 && time.Now().Before(end); got = w.scrape() {
 		w.want(http.StatusOK, hot)

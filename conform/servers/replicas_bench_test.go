@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// BenchmarkReplicas measures the cost of waiting for replicas: decisions per second and median latency with the same
-// callers, which wait for zero, one and two replicas in turns.
+// BenchmarkReplicas measures the cost of waiting for replicas: decisions per second and median latency for the same
+// callers, which wait for zero, one and two replicas in turn.
 func BenchmarkReplicas(b *testing.B) {
 	primary := redistest.Standalone(b, redistest.Redis)
 	for range 2 {

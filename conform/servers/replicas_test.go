@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// replicated is a deployment where primaries have replicas.
+// replicated is a deployment whose primaries have replicas.
 type replicated struct {
 	testbed.Deployment
 	replicas func() []*redistest.Server
@@ -67,7 +67,7 @@ func (r *replicated) stopped(during func()) {
 }
 
 // A request is allowed once the replicas have its charge. If they do not answer, the result is an error within the
-// stated time, and the unit stays charged. This is tested on each deployment, and with each client on one of them.
+// stated time, and the unit stays charged. The test covers each deployment, and each client on one deployment.
 // TestReplicasWhileASlotMoves tests both clients on a Cluster.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 			t.Errorf("%s: %d errors are counted", client.Name, n)
 		}
 	}
-	// This is a program's own connection, with only the four methods of a Conn.
+	// A program's own connection implements only the four methods of a Conn.
 	store, err := redisstore.New(struct{ redisstore.Conn }{testbed.ConnOf(t, r.Goredis())}, redisstore.Config{Prefix: testbed.Prefix()})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 	}
 }
 
-// Operations that do not wait for replicas are not queued after operations that do, neither in group commit nor on the
+// Operations that do not wait for replicas are not queued after operations that do, either in group commit or on the
 // connections.
 func TestReplicasDelayNoOther(t *testing.T) {
 	t.Parallel()
@@ -198,7 +198,7 @@ func TestReplicasDelayNoOther(t *testing.T) {
 			}
 			took = max(took, time.Since(sent))
 		}
-		if took > 4*time.Second { // if it were queued after such an operation, it would take five seconds
+		if took > 4*time.Second { // queued after an operation that waits, it would take five seconds
 			t.Errorf("another request took %s", took)
 		}
 		for range callers {

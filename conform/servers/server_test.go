@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The verify command shows users that a Redis gives exact decisions. All answers are exact on every deployment, and no
-// keys remain.
+// The verify command shows users that decisions on their Redis are exact. All answers are exact on every deployment,
+// and no keys remain.
 func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	headgate := programs.Headgate(t)
@@ -105,7 +105,7 @@ func TestTwoServers(t *testing.T) {
 	if passed.Load() != 25 || failed.Load() != 0 {
 		t.Errorf("%d of 50 passed, %d failed; limit 25", passed.Load(), failed.Load())
 	}
-	// The commands that users of CL.THROTTLE send for its keys work through the server.
+	// The commands that users of CL.THROTTLE run on its keys work through the server.
 	ctx := context.Background()
 	if ttl := servers[0].PTTL(ctx, "k").Val(); ttl < 50*time.Minute {
 		t.Errorf("PTTL %s", ttl)

@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// If a server starts while Redis is dead or hangs, it immediately decides by its share. When Redis is available, it
-// decides with Redis.
+// If a server starts while Redis is dead or hangs, it immediately decides by its share. When Redis becomes available,
+// the server decides with Redis.
 func TestServerStartsWithoutStore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func throttle(t *testing.T, client *redis.Client) string {
 	return fmt.Sprint(words[:3])
 }
 
-// comesTo waits until throttle returns this value.
+// comesTo waits until throttle returns the wanted value.
 func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Helper()
 	got := ""
@@ -99,8 +99,8 @@ func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	}
 }
 
-// A store that was opened while its server was down first checks that the data has the store's layout. It fails if the
-// layout is a different one, and decides nothing before the check.
+// A store that was opened while its server was down first checks that the data is in the store's layout. If it is not,
+// the store fails. It decides nothing before the check.
 func TestLateStoreOfAnotherLayout(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")

@@ -36,7 +36,7 @@ func (b builds) ask(to *redis.Client, words string) []any {
 	return reply.([]any)
 }
 
-// first checks the first integers in a reply.
+// first sends a command to a server, and checks the first integers in the reply.
 func (b builds) first(to *redis.Client, words string, want ...int64) []any {
 	b.Helper()
 	reply := b.ask(to, words)
@@ -96,7 +96,7 @@ func (b builds) permits() {
 	b.first(b.old, "ACQUIRE permits k 50", 0, 100, 0)
 }
 
-// beyond makes lists in this build use more of every limit than the limit has.
+// beyond makes lists in this build use more units of every limit than the limit allows.
 func (b builds) beyond() {
 	b.Helper()
 	for _, name := range slices.Sorted(maps.Keys(upgraded)) {

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// While servers of two builds share one Redis, they count each other for outages. For prefetched units, no server may
-// divide by too small a number: each counts all servers, or prefetches nothing. After the upgrade or the rollback, the
-// remaining servers prefetch again.
+// While servers from two builds share one Redis, they count each other for outages. For prefetching, no server may
+// divide units by too small a number: each counts all servers, or prefetches nothing. After the upgrade or the
+// rollback, the remaining servers prefetch again.
 func TestMembersOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -46,7 +46,7 @@ func TestMembersOfTwoBuilds(t *testing.T) {
 	}
 }
 
-// memberServer is a running server that has a policy with prefetch.
+// memberServer is a running server with a policy that prefetches units.
 type memberServer struct {
 	t    *testing.T
 	port int

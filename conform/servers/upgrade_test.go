@@ -21,8 +21,8 @@ import (
 
 var previous = flag.String("previous", "", "a headgate command of an earlier build, for tests of two builds; by default the build under test")
 
-// upgraded has policies for two versions of a configuration. %d is the limit. No units refill while the test runs. The
-// policies cover every state format.
+// upgraded contains policies for two versions of a configuration. %d is the limit. No units refill while the test runs.
+// The policies cover every state format.
 var upgraded = map[string]string{
 	"bucket":  "{algorithm: token-bucket, rate: 1/1h, burst: %d}",
 	"pacer":   "{algorithm: pacer, rate: 1/1h, burst: %d, max_queue: 0}",
@@ -50,7 +50,7 @@ func buildsOf(t *testing.T) (earlier, build string) {
 
 // A rolling upgrade and its rollback under load: servers with an earlier build and configuration are replaced one by
 // one. While both run, and afterwards, no more requests pass than the larger limit allows. Requests fail only on
-// connections that are closed by a stopping server. At the end, the new configuration's limit is active.
+// connections that a stopping server closes. At the end, the new configuration's limit is active.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)
@@ -105,7 +105,7 @@ func upgradeFile(t *testing.T, limit int) string {
 	return path
 }
 
-// counts has the number of requests that passed under each policy.
+// counts holds the number of requests that passed under each policy.
 type counts map[string]int64
 
 func (c counts) add(other counts) {

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// canary has two versions of a limit, as during a rolling change.
+// canary holds two versions of a limit, as during a rolling change.
 type canary struct {
 	change   string
 	old, new engine.Limit
@@ -47,7 +47,7 @@ func canaries() []canary {
 }
 
 // TestCanaries sends one request per second for an hour: to the old version alone, to the new version alone, and to
-// both in turns with the same key. The table is in docs/reference/changing-limits.md.
+// both in turn with the same key. The table is in docs/reference/changing-limits.md.
 func TestCanaries(t *testing.T) {
 	var table strings.Builder
 	for _, c := range canaries() {
@@ -70,7 +70,7 @@ func TestCanaries(t *testing.T) {
 
 type answers struct{ denied int }
 
-// anHour sends one request per second to two versions in turns.
+// anHour sends one request per second to two versions in turn.
 func anHour(t *testing.T, first, second engine.Limit) (a, b answers) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// envelope is an independent token bucket for checking a guaranteed rate. It represents a class's guarantee or the
-// whole limit. Amounts are in millionths of a unit.
+// envelope is an independent token bucket for checking a guaranteed rate. It models a class's guarantee or the whole
+// limit. Amounts are in millionths of a unit.
 type envelope struct{ rate, burst, has int64 }
 
 func newEnvelope(rate, burst int64) envelope {
@@ -30,7 +30,8 @@ type lender struct {
 	ranks [3]engine.Limit
 	state algo.State
 	now   int64
-	// passed is charged with the units of each class. all is charged with the units of all classes.
+	// passed holds an envelope for each class, charged only with that class's units. all is charged with the units of
+	// all classes.
 	passed [3]envelope
 	all    envelope
 }
@@ -108,7 +109,7 @@ func TestGuaranteesAreNeverDenied(t *testing.T) {
 	}
 }
 
-// The same, on long random traces with pauses for buckets to fill.
+// TestGuaranteesInLongTraces checks the same on long random traces, with pauses in which buckets fill.
 func TestGuaranteesInLongTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {
@@ -124,8 +125,8 @@ func TestGuaranteesInLongTraces(t *testing.T) {
 	}
 }
 
-// Lending loses at most 1 % of the rate: together the classes get all units that they ask for, or the limit. Each
-// class sends requests at random instants.
+// Lending loses at most 1 % of the rate: together, the classes get all units that they request, or as many as the limit
+// allows. Each class sends requests at random instants.
 func TestLendingLosesLittle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -151,7 +152,7 @@ func TestLendingLosesLittle(t *testing.T) {
 	}
 }
 
-// lending returns the units per second that the classes ask for and get, with a limit of 1000/s in bursts of 200. It
+// lending returns the units per second that the classes get and request, under a limit of 1000/s in bursts of 200. It
 // counts from the third second on, because the bursts are spent in the first two.
 func lending(t *testing.T, guarantees, lend string, asks [3]float64) (passed, asked [3]float64) {
 	t.Helper()

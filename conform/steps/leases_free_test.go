@@ -44,7 +44,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 	subject := model.New()
 	for i, s := range c.Steps {
 		limit := c.Limits[s.Limit]
-		s.Cost = max(1, s.Cost) // to acquire nothing is an error before any store is called
+		s.Cost = max(1, s.Cost) // acquiring nothing is rejected before any store is called
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
 		results := make([]engine.Result, 1)

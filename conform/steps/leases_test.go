@@ -10,9 +10,9 @@ import (
 )
 
 // TestLeasesDifferential runs random scripts for a concurrency limit on the memory store and on the model. A holder
-// acquires the same number of units each time, the clock only goes forward, and the limit's numbers do not change. The
-// two sides may differ in the effect of acquiring different units, and in whether a peek shortens permits that end too
-// late.
+// acquires the same number of units each time, the clock only goes forward, and the limit does not change. The reason
+// is that the two sides may differ in the effect of acquiring a different number of units, and in whether a peek
+// shortens permits that end too late.
 func TestLeasesDifferential(t *testing.T) {
 	for i := range max(1, *differential.Steps/differential.CaseSteps) {
 		differLeases(t, *differential.Seed+uint64(i))

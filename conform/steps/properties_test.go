@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// machine is the state of one limit, with time as an argument.
+// machine is the state of one limit. Its methods take the time as an argument.
 type machine struct {
 	limit  engine.Limit
 	stored algo.State
@@ -47,7 +47,7 @@ type bound struct {
 	most  int64
 }
 
-// bounds returns the bounds in the table in the README.
+// bounds returns the bounds listed in the README's table.
 func bounds() []bound {
 	perSecond := rule.PerSecond(7)
 	list := []bound{
@@ -151,7 +151,7 @@ func checkWait(t *rapid.T, m *machine, cost int64, o algo.Outcome) {
 }
 
 // A request for n units is equivalent to n requests for one unit at the same instant, denials change nothing, and a
-// give never exceeds the capacity. Two machines, one for each way, must always give the same answers.
+// give never exceeds the capacity. Two machines, one for each kind of request, must always give the same answers.
 func TestTogether(t *testing.T) {
 	for _, b := range bounds() {
 		t.Run(b.limit.String(), rapid.MakeCheck(func(t *rapid.T) {

@@ -18,8 +18,8 @@ var (
 	number           = regexp.MustCompile(`(to )?(\d+)`)
 )
 
-// Every rule, section and known bug whose number appears in comments and docs exists in docs/, and every known bug has
-// a test that refers to its number.
+// Every rule, section and known bug whose number appears in comments and docs exists in docs/, and a test refers to
+// each known bug by its number.
 func TestReferences(t *testing.T) {
 	rules, bugs := read(t, "docs/design/rules.md"), read(t, "docs/design/known-bugs.md")
 	files, err := exec.Command("git", "-C", "../..", "ls-files", "*.go", "*.lua", "*.md", "*.txt").Output()

@@ -11,7 +11,7 @@ import (
 
 // TestRestoredDifferential runs random scripts of every algorithm on the model and on a store that is saved and
 // restored between calls. The clock is not set back, because expired states are not saved, which would become visible
-// at a time before their expiry.
+// at times before their expiry.
 func TestRestoredDifferential(t *testing.T) {
 	for _, algorithm := range script.Algorithms {
 		for name, options := range differential.Kinds {

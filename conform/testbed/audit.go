@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// padding is added to the lifetimes of keys in the tests' scripts. Otherwise virtual time and real expiry would
-// conflict.
+// padding is added to the lifetimes of keys in the tests' scripts. Without it, keys could expire in real time before
+// they do in virtual time.
 const padding = time.Hour
 
 // audited is a store whose keys are checked after every call.
@@ -24,7 +24,7 @@ type audited struct {
 	t       *testing.T
 	prefix  string
 	holders []*redistest.Server
-	// Parallel calls cannot be told apart, so their keys are not checked.
+	// busy reveals parallel calls. Their effects cannot be told apart, so their keys are not checked.
 	busy chan struct{}
 }
 
@@ -93,9 +93,9 @@ func readsOnly(op *engine.Op) bool {
 	return op.Kind == engine.OpPeek || op.Kind == engine.OpExpiry || op.Kind == engine.OpAllow && units == 0
 }
 
-// counts returns how long the state that a call leaves can count, under the call's own numbers or any others. This is
-// the maximum of the time in the call's answer and the store's expiry for the key. It is computed before the keys are
-// checked. If a parallel call charges units in between, keys only live longer.
+// counts returns how long the state that a call leaves can count, under the call's own version of the limit or any
+// other. It is the longer of the time in the call's answer and the store's expiry for the key. It is computed before
+// the keys are checked. If a parallel call charges units in between, keys only live longer.
 func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
@@ -115,8 +115,8 @@ func (a *audited) checkTTL(key string, now seen, counts time.Duration) {
 	}
 }
 
-// checkLeases checks that a holder is either in both states of a concurrency limit or in neither. The second state
-// also has the sum of all units and, if the limit divides them, each key's units.
+// checkLeases checks that a holder is either in both states of a concurrency limit or in neither. The second state also
+// contains the sum of all units and, if the limit divides them, each key's units.
 func (a *audited) checkLeases(keys map[string]seen) {
 	for key := range keys {
 		units, ok := strings.CutPrefix(key, a.prefix)

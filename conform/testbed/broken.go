@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Strange puts lists and garbage at the keys of states, with any prefix.
+// Strange checks that a store copes with lists and garbage at the keys of its states.
 func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	for name, limit := range limitsOfAll() {
@@ -42,8 +42,8 @@ func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	strangeOpen(t, s, store)
 }
 
-// strangeOpen checks that settling a reservation with foreign bytes is an error, and that an id without bytes is
-// dropped.
+// strangeOpen checks that settling an open reservation whose bytes are garbage is an error, and that an id whose bytes
+// are missing is dropped.
 func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	t.Helper()
 	op := engine.Op{
@@ -102,7 +102,7 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	}
 }
 
-// heals checks that a reset deletes the value at the key, whatever it is.
+// heals checks that a reset deletes the value at a key, whatever the value is.
 func heals(t *testing.T, store engine.Store, name string, limit engine.Limit) {
 	t.Helper()
 	results := make([]engine.Result, 1)

@@ -16,7 +16,7 @@ import (
 // Hourly is a limit that does not refill during a test.
 var Hourly = rule.TokenBucket(rule.PerHour(100))
 
-// Take charges one unit to a key.
+// Take charges a key one unit.
 func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -25,7 +25,7 @@ func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	return results[0]
 }
 
-// WantClass checks that an operation's error has this class.
+// WantClass checks the class of an operation's error.
 func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
@@ -48,8 +48,8 @@ func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Error("the store did not work again")
 }
 
-// RecoversFrom waits until the store decides again, and checks that no call was charged twice. At most 100 calls were
-// sent.
+// RecoversFrom waits until the store decides again, and checks that no call was charged twice. At most 100 calls may
+// have been sent.
 func RecoversFrom(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

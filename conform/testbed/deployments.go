@@ -19,7 +19,7 @@ import (
 )
 
 // Deployment is a Redis deployment from a program's point of view: its address for either client, and the servers that
-// have keys.
+// hold keys.
 type Deployment struct {
 	URL     string
 	Goredis func() redis.UniversalClient
@@ -27,7 +27,7 @@ type Deployment struct {
 	hashes  int
 	Holders func() []*redistest.Server
 	all     []*redistest.Server
-	User    *User // the user that stores connect as; nil means the default user
+	User    *User // the user as which stores connect; nil means the default user
 }
 
 // deployments are the deployments on which all tests must pass.
@@ -56,27 +56,27 @@ var deployments = []struct {
 	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
-// chosen has the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
+// chosen names the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
 // server, a Cluster with shards, and Valkey with states in hashes.
 var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
 
-// flavor makes all deployments run one kind of server.
+// flavor makes all deployments run the same kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
 
 // Flavor returns the server selected by -flavor, or else the default.
 func Flavor(usual redistest.Flavor) redistest.Flavor { return cmp.Or(redistest.Flavor(*flavor), usual) }
 
-// checked makes stores check their server first, as programs do. If the server supports it, they can then write many
-// keys with one command.
+// checked makes stores check their server first, as programs do. After the check, a store can write many keys with one
+// command, if the server supports it.
 var checked = flag.Bool("checked", false, "check the server of each store that a test opens")
 
-// EveryClient makes tests run with every client on each deployment. Without it, the clients alternate.
+// EveryClient makes tests run with every client on each deployment. By default, the clients alternate.
 var EveryClient = flag.Bool("every-client", false, "try every deployment of Redis with every client")
 
 // Open opens a store on a test's deployment with the test's client.
 type Open = func(t testing.TB, c redisstore.Config) *redisstore.Store
 
-// Everywhere runs a test on the chosen deployments. Stores connect as a user that has exactly the documented rights.
+// Everywhere runs a test on the chosen deployments. Stores connect as a user with exactly the documented rights.
 func Everywhere(t *testing.T, test func(t *testing.T, d Deployment, client string, open Open)) {
 	t.Helper()
 	names := strings.Split(*chosen, ",")
@@ -157,7 +157,7 @@ func OfSentinel(s *redistest.Sentinels) Deployment {
 	}
 }
 
-// Adapters are the clients, with functions that open a store on a deployment.
+// Adapters lists the clients, each with a function that opens a store on a deployment.
 var Adapters = []struct {
 	Name string
 	Open func(t testing.TB, d Deployment, c redisstore.Config) *redisstore.Store
@@ -178,7 +178,7 @@ func OpenRueidis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	return opened(t, store)
 }
 
-// opened returns the store, and closes it after the test.
+// opened returns the store, and closes it at the end of the test.
 func opened(t testing.TB, store *redisstore.Store) *redisstore.Store {
 	t.Helper()
 	t.Cleanup(func() { _ = store.Close() })
@@ -218,7 +218,8 @@ func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 // Prefix returns a prefix that no other test uses.
 func Prefix() string { return "t-" + strings.ToLower(rand.Text()[:10]) }
 
-// At returns a deployment with a single server. user is the user and password ("user:pw@") if the server needs them.
+// At returns a deployment with a single server. user contains the user and password ("user:pw@") if the server needs
+// them.
 func At(address, user string) Deployment {
 	url := "redis://" + user + address
 	return Deployment{URL: url, Goredis: func() redis.UniversalClient {

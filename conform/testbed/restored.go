@@ -11,8 +11,9 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Keys limits the keys in a memory store, for tests that open thousands of stores. With the default limit, a store has
-// a thousand shards. With the race detector, creating their locks takes longer than a test.
+// Keys is the maximum number of keys in a memory store, for tests that open thousands of stores. With the default
+// maximum, a store consists of a thousand shards, and under the race detector, creating their locks takes longer than a
+// test.
 const Keys = 1 << 14
 
 // restored is a memory store that is saved and restored repeatedly. Callers must not notice.
@@ -67,7 +68,7 @@ func (r *restored) restore() {
 	r.store = next
 }
 
-// Unwrap returns the current store, which was restored last.
+// Unwrap returns the current store: the one that was restored last.
 func (r *restored) Unwrap() engine.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The user that stores connect as. It has exactly the rights listed by [redisstore.Store.Permissions].
+// The user as which stores connect. It has exactly the rights listed by [redisstore.Store.Permissions].
 const (
 	UserName = "app"
 	UserWord = "pw"
@@ -26,8 +26,8 @@ type User struct {
 	given   map[string]int // number of running tests that use a prefix
 }
 
-// Guard returns the deployment for stores that connect as this user. When the test ends, it checks the servers' ACL
-// logs for refused commands (known bug 46).
+// Guard returns the deployment with a user as which stores connect. When the test ends, Guard checks the servers' ACL
+// logs for refused commands (regression: bug 46).
 func Guard(t *testing.T, d Deployment) Deployment {
 	t.Helper()
 	d.User = &User{servers: d.all, holders: d.Holders, given: map[string]int{}}
@@ -91,9 +91,9 @@ func (u *User) Permit(t testing.TB, prefix string) {
 // deleteScript deletes all keys that match a pattern.
 const deleteScript = `for _, key in ipairs(redis.call('keys', ARGV[1])) do redis.call('del', key) end return 1`
 
-// withdraw deletes the keys with a prefix and withdraws the rights for the prefix when the last test that uses it
-// ends. Otherwise each command would be compared with the prefixes of all earlier tests, and each check by an [Audit]
-// would list all their keys.
+// withdraw deletes the keys with a prefix and withdraws the rights for the prefix when the last test that uses it ends.
+// If they were kept, each command would be compared with the prefixes of all earlier tests, and each check by an
+// [Audit] would list all their keys.
 func (u *User) withdraw(prefix string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -115,7 +115,7 @@ func (u *User) withdraw(prefix string) {
 	}
 }
 
-// In returns the URL with the user's name and password.
+// In returns a URL with the user's name and password inserted.
 func (u *User) In(url string) string {
 	if u == nil {
 		return url
