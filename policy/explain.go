@@ -16,7 +16,7 @@ type Explanation struct {
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the matching route. It is nil if no route matches, in which case the request is not limited.
+	// Route is the matching route. If no route matches, it is nil, and the request is not limited.
 	Route *RouteSummary `json:"route"`
 	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
 	// nothing is charged, and the response contains Status and Reason.

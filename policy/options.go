@@ -25,8 +25,8 @@ func (f *LimitFields) value(name string) reflect.Value {
 // has reports whether the file sets a field.
 func (f *LimitFields) has(name string) bool { return !f.value(name).IsNil() }
 
-// firstSet returns the name of the first field that the file sets, other than deny and unlimited. It returns "" if
-// there is none.
+// firstSet returns the name of the first field that the file sets, other than deny and unlimited. It returns "" if the
+// file sets no such field.
 func (f *LimitFields) firstSet() string {
 	for field := range reflect.TypeFor[LimitFields]().Fields() {
 		if name := field.Tag.Get("yaml"); name != "deny" && name != "unlimited" && f.has(name) {

@@ -87,7 +87,7 @@ func (p *Policy) setEstimateMax(most *string) error {
 	return nil
 }
 
-// setTerm reads the time limit for settling reservations, and what happens to them afterwards.
+// setTerm reads the time limit for settling reservations, and their fate after it.
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {

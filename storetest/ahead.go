@@ -12,8 +12,8 @@ func (s step) until(ahead time.Duration) step {
 	return s
 }
 
-// ahead contains the cases for prefetched units. In a sliding log, such units count from the last instant at which they
-// can be spent, so that no span admits more than the limit.
+// ahead contains the cases for prefetched units. In a sliding log, such units count from the last instant when they can
+// be spent, so that no span admits more than the limit.
 var ahead = []scenario{
 	{
 		name: "taken ahead", why: "every span counts the units that can be spent in it",

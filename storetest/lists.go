@@ -69,7 +69,7 @@ func (l lists) settle(r *engine.Reservation, settles bool, used ...int64) {
 	}
 }
 
-// runLists checks reservations in which each limit has its own key and cost.
+// runLists checks reservations whose limits each have their own key and cost.
 func runLists(t *testing.T, o Options) {
 	t.Helper()
 	with := func(name string, test func(l lists)) {

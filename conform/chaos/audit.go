@@ -16,24 +16,24 @@ func (s span) touches(from, to time.Duration) bool { return s.from <= to && from
 type happened struct {
 	wall   time.Time // wall-clock time at the start of the run
 	faults []struck
-	// losses lists the spans in which the store may have lost data.
+	// losses lists the spans when the store may have lost data.
 	losses []span
-	// twice lists the spans in which two primaries may answer, because the old primary has not yet learned that there
-	// is a new one.
+	// twice lists the spans when two primaries may answer, because the old primary has not yet learned that there is a
+	// new one.
 	twice []span
 	// emptied lists the losses that left the store without any data.
 	emptied []span
-	// restarts lists the times at which a process restarted, with all units of its shares available.
+	// restarts lists the times when a process restarted, with all units of its shares available.
 	restarts []restart
-	// stalls lists, in order, the spans in which the machine did not run the control goroutine.
+	// stalls lists, in order, the spans when the machine did not run the control goroutine.
 	stalls []span
 	// steps lists the steps of Redis's clock in order.
 	steps []step
 	stale time.Duration // maximum age of a cached denial
 }
 
-// struck is a fault with the times at which it really began and ended. primary is the time at which the servers had a
-// primary again, or 0 if that is unknown.
+// struck is a fault with the times when it really began and ended. primary is the time when the servers had a primary
+// again, or 0 if that is unknown.
 type struck struct {
 	event
 	span

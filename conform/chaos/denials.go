@@ -10,7 +10,7 @@ import (
 // hanging server.
 const late = 2 * time.Second
 
-// charge is a span in which a request was, or may have been, charged.
+// charge is a span when a request was, or may have been, charged.
 type charge struct {
 	span
 	units int64
@@ -68,8 +68,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns the number of units that may have been spent when a request was denied, and the number at which the
-// limit denies.
+// spent returns the number of units that may have been spent when a request was denied, and the number that justifies a
+// denial.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace

@@ -2,8 +2,8 @@
 // unit.
 //
 // A seed determines a schedule of faults for real Redis servers and several headgate processes. If Redis is standalone,
-// each process connects through its own proxy. Callers log every request with the times at which it was sent and
-// answered. The audit then checks the log against the limits and against the promise in each answer.
+// each process connects through its own proxy. Callers log when every request was sent and answered. The audit then
+// checks the log against the limits and against the promise in each answer.
 //
 //	policies.go   the limits, and how much they allow in a span
 //	schedule.go   a seed → the faults and their times

@@ -99,8 +99,8 @@ func figures(out io.Writer, w *waits, faults map[string]*facts, histories int) {
 	fmt.Fprintf(out, "histories of single keys with an order\t%d\n", histories)
 }
 
-// stallStep is how long the control goroutine sleeps each time. leastStall is the minimum time by which it must
-// oversleep to count as a stall.
+// stallStep is how long the control goroutine sleeps each time. leastStall is the minimum oversleep that counts as a
+// stall.
 const (
 	stallStep  = 2 * time.Millisecond
 	leastStall = 5 * time.Millisecond

@@ -80,7 +80,7 @@ func (h *happened) calm(from, to time.Duration) bool {
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)
 }
 
-// away lists, for each process, the times at which it was sent requests that the store did not answer, in order.
+// away lists, for each process, the times of requests that the store did not answer, in order.
 type away map[int][]time.Duration
 
 func awayOf(answers []answer) away {

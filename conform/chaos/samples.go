@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A sample is the history of one new key: concurrent takes and peeks through all processes, over HTTP and RESP. Some
-// sequential order must exist in which a counter would give the same answers. The limits refill so slowly that no unit
-// becomes available again during a sample.
+// A sample is the history of one new key: concurrent takes and peeks through all processes, over HTTP and RESP. The
+// answers must be the same as a counter's for some sequential order of the operations. The limits refill so slowly that
+// no unit becomes available again during a sample.
 const (
 	sampleLimit = 20
 	samplePause = time.Second

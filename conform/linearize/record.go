@@ -34,7 +34,7 @@ func (r *reservations) add(pair int, made reservation) {
 }
 
 // last returns one of a pair's last few reservations: the latest if back is 0, and the first if there are too few. ok
-// is false if there are none.
+// is false if the pair has no reservation yet.
 func (r *reservations) last(pair, back int) (last reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

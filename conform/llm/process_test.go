@@ -26,7 +26,7 @@ type charge struct {
 
 func (r named) of(key string, units int64) charge { return charge{r, key, units} }
 
-// process is a limiter that stands in for a separate process.
+// process is a limiter that plays the role of a separate process.
 type process struct {
 	*testing.T
 	*headgate.Limiter

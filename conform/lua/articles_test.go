@@ -18,7 +18,7 @@ import (
 )
 
 // These scripts are short forms of scripts from popular articles. Each runs on a real server, alongside Headgate, in a
-// case in which the script is wrong. docs/design/articles.md contains the table of cases.
+// case where the script is wrong. docs/design/articles.md contains the table of cases.
 const (
 	// scriptLog keeps a sorted set of request times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -187,7 +187,7 @@ func articleSmall(b *beside) {
 	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
 }
 
-// articleCrash is the case in which the process dies after an INCR that returned 1, before it sends EXPIRE.
+// articleCrash is the case where the process dies after an INCR that returned 1, before it sends EXPIRE.
 func articleCrash(b *beside) {
 	b.s.MustDo("incr", "counter")
 	if ttl := b.s.MustDo("pttl", "counter"); ttl != int64(-1) {
@@ -201,7 +201,7 @@ func articleCrash(b *beside) {
 	}
 }
 
-// articleChanged is the case in which a limit is lowered after most of its units were spent.
+// articleChanged is the case where a limit is lowered after most of its units were spent.
 func articleChanged(b *beside) {
 	theirs, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)

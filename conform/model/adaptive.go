@@ -64,7 +64,7 @@ func (g *governor) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy in which no instant is too far ahead of the clock (rule 8).
+// corrected returns a copy whose instants are not too far ahead of the clock (rule 8).
 func (g *governor) corrected(l Limit, now int64) *governor {
 	v := *g
 	if g.far(l, now) {

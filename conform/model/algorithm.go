@@ -8,7 +8,7 @@ type algorithm struct {
 	check func(l Limit) error
 	// absent returns the state of an unused limit. It is nil for an algorithm with its own verbs.
 	absent func(l Limit, now int64) view
-	// grid returns the parameters that are part of a counter's name. It is nil if there are none.
+	// grid returns the parameters that are part of a counter's name. It is nil if no parameter is part of the name.
 	grid func(l Limit) string
 	// shared is true if all keys of a test case share one counter.
 	shared bool

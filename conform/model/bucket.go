@@ -50,8 +50,8 @@ func newBucket(l Limit, now int64) *bucket {
 	return b
 }
 
-// at brings the state to the time of a call. The active rate is the faster of two rates: the rate under which the state
-// was written, and the call's rate (rule 10).
+// at brings the state to the time of a call. The active rate is the faster of two rates: the rate that was active when
+// the state was written, and the call's rate (rule 10).
 func (b *bucket) at(l Limit, now int64) view {
 	v := newBucket(l, now)
 	if b.d.Sign() == 0 { // rule 7: with nothing missing, the state is the same as no state, whatever ts is

@@ -22,8 +22,8 @@ func calendarWindow(unit, zone, anchor string, now int64) (start, end int64) {
 	return dateWindow(t, unit, anchorOf(anchor))
 }
 
-// anchorOf returns the local time, read as UTC, at which one window starts. The default is a Monday that is the first
-// day of a year.
+// anchorOf returns the local time, read as UTC, when one window starts. The default is a Monday that is the first day
+// of a year.
 func anchorOf(text string) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -63,7 +63,7 @@ func sinceWhole(t time.Time, length time.Duration) time.Duration {
 	return time.Duration(shown-floorTo(shown, length.Microseconds())) * time.Microsecond
 }
 
-// wholeFrom returns the first instant, not before t, at which the zone's clock shows a multiple of the length. A clock
+// wholeFrom returns the first instant, not before t, when the zone's clock shows a multiple of the length. A clock
 // change may skip a multiple, or land exactly on one.
 func wholeFrom(t time.Time, length time.Duration) time.Time {
 	for sinceWhole(t, length) != 0 {
@@ -87,8 +87,8 @@ func dateWindow(t time.Time, unit string, anchor time.Time) (start, end int64) {
 	}
 }
 
-// startOf returns the local time, read as UTC, at which a window starts: the n-th window after the window that starts
-// near t's date.
+// startOf returns the local time, read as UTC, when a window starts: the n-th window after the window that starts near
+// t's date.
 func startOf(t time.Time, unit string, n int, anchor time.Time) time.Time {
 	y, m, d := t.Date()
 	switch unit {

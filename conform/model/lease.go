@@ -65,7 +65,8 @@ func (s *Subject) Acquire(l Limit, id string, cost, leaseUS, atUS int64) Answer 
 	return others.answer(l, true, 0, atUS)
 }
 
-// Renew extends a live permit. If there is none, the permit is lost, and the answer is a denial with the wait Never.
+// Renew extends a live permit. If the id holds no live permit, the permit is lost, and the answer is a denial with the
+// wait Never.
 func (s *Subject) Renew(l Limit, id string, leaseUS, atUS int64) Answer {
 	held, corrected := s.held(l, atUS)
 	mine, live := held[l.holder(id)]
@@ -152,7 +153,7 @@ func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait returns the time until the earliest expiry after which c units fit.
+// wait returns the time until so many permits have expired that c units fit.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never

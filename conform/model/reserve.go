@@ -12,7 +12,7 @@ const (
 	Settle  = "settle"
 )
 
-// These are the stages in which a reservation with a term is settled.
+// These are the stages of settling a reservation with a term.
 const (
 	Final   = "final"
 	Report  = "report"
@@ -34,7 +34,7 @@ type Reservation struct {
 // Open reports whether a reservation has a term and has not been settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
-// EndsUS returns the time from which a settlement has no effect.
+// EndsUS returns the time when settlements cease to have an effect.
 func (r *Reservation) EndsUS() int64 { return r.endsUS }
 
 // held is a reservation's charge on one limit.

@@ -31,7 +31,7 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Python returns the path of a Python in which a module is installed. It tries the first python3 in PATH, and then
+// Python returns the path of a Python where a module is installed. It tries the first python3 in PATH, and then
 // Debian's Python, because other Pythons cannot use Debian's packages. If the module is missing from both, Python skips
 // or fails the test like [Tool].
 func Python(t testing.TB, module string) string {

@@ -34,7 +34,7 @@ func twoProcesses(t *testing.T, flavor redistest.Flavor) (limiters [2]*headgate.
 	return limiters, stores
 }
 
-// slot returns the time from which the store admitted a caller. It fails the test if the caller returned earlier.
+// slot returns the time when the store lets a caller pass. It fails the test if the caller returned earlier.
 func slot(t *testing.T, d headgate.Decision) time.Time {
 	t.Helper()
 	at := d.At.Add(d.Delay)
@@ -105,7 +105,7 @@ func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := drained.At // the time from which nothing is owed
+	free := drained.At // when nothing is owed any more
 	for i, s := range []struct{ process, units int64 }{{0, 1}, {1, 10}, {0, 1}, {1, 1}, {0, 20}} {
 		d, err := policy(s.process, 20).WaitN(ctx, "k", s.units)
 		if err != nil {

@@ -81,7 +81,7 @@ func newCluster(t testing.TB, flavor Flavor, l *links, config ...string) *Nodes 
 	return c
 }
 
-// announced returns the first of the named settings that is set on the server. The setting's value is a port at which
+// announced returns the first of the named settings that is set on the server. The setting's value is a port where
 // other nodes reach the server.
 func (s *Server) announced(names ...string) string {
 	for _, name := range names {

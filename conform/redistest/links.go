@@ -28,10 +28,10 @@ type link struct {
 	inner, outer net.Conn
 }
 
-// source returns the local address from which a node connects.
+// source returns the local address that a node connects from.
 func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
 
-// nodeOf returns the node that connects from an address, or -1 if there is none.
+// nodeOf returns the node that connects from the given address, or -1.
 func nodeOf(address net.Addr) int {
 	tcp, ok := address.(*net.TCPAddr)
 	if ip := tcp.IP.To4(); ok && ip != nil && ip[2] == 1 {
@@ -121,7 +121,7 @@ func (l *links) remove(c *link) {
 // severed reports whether a partition separates the link's two ends.
 func (l *links) severed(c *link) bool { return c.from >= 0 && l.apart[c.from] != l.apart[c.to] }
 
-// cut closes the links for which the given function returns true.
+// cut closes the links that the given function selects.
 func (l *links) cut(which func(*link) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,8 +23,8 @@ type account struct {
 	ends    int64   // when the state becomes empty if there are no more charges
 }
 
-// admit is a number of admitted units with the instant at which the rules count them. If the clock lags the state, that
-// is the state's instant.
+// admit is a number of admitted units with the instant when the rules count them. If the clock lags the state, that is
+// the state's instant.
 type admit struct{ at, units int64 }
 
 func newAccount(limits []engine.Limit) *account {
@@ -124,8 +124,7 @@ func (a *account) spans(now int64) error {
 	return nil
 }
 
-// safe returns a limit's capacity, and the longest span in which the limit never admits more than its capacity (section
-// 5).
+// safe returns a limit's capacity, and the longest span whose admitted units never exceed it (section 5).
 func safe(n *algo.Limit) (capacity, span int64) {
 	switch {
 	case n.Algorithm.Refills():

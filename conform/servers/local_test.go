@@ -109,7 +109,7 @@ func TestServersShareInAnOutage(t *testing.T) {
 		}
 	}
 	s.Kill()
-	// The shares were empty when the servers started, and those of the hourly limit have not refilled yet.
+	// The shares were empty when the servers started, and the hourly limit's shares have not refilled yet.
 	if passed := drain(servers, "hour", 80); passed > 1 {
 		t.Errorf("%d units of an hour passed seconds after the start", passed)
 	}

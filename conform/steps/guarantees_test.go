@@ -109,7 +109,7 @@ func TestGuaranteesAreNeverDenied(t *testing.T) {
 	}
 }
 
-// TestGuaranteesInLongTraces checks the same on long random traces, with pauses in which buckets fill.
+// TestGuaranteesInLongTraces checks the same on long random traces, with pauses for buckets to fill.
 func TestGuaranteesInLongTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {

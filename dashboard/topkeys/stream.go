@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxSamples is the maximum number of events per second at which every event is counted. Above it, only a random
-	// sample is counted, and each event in the sample represents several events.
+	// maxSamples is the maximum number of events per second that are all counted. Above it, only a random sample is
+	// counted, and each event in the sample represents several events.
 	maxSamples = 5_000
 	// maxStride is the maximum number of events that one sample represents.
 	maxStride = 1 << 12

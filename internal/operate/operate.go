@@ -90,5 +90,5 @@ func Limits(p *headgate.Policy) []engine.Limit { return limits(p) }
 // Paces reports whether an allowed request can be delayed, because one of the limits is a pacer.
 func Paces(p *headgate.Policy) bool { return paces(p) }
 
-// Term returns the reservation's term, or nil if there is none.
+// Term returns the reservation's term, or nil.
 func Term(r *headgate.Reservation) *engine.Term { return term(r) }

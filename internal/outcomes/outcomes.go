@@ -15,7 +15,7 @@ const (
 	// Allowed and Denied are decisions.
 	Allowed Outcome = iota
 	Denied
-	// Unknown means an error because of which the decision is not known.
+	// Unknown means that the decision is not known because of an error.
 	Unknown
 	// Invalid means an error in the request, one that matches [engine.ErrInvalid].
 	Invalid

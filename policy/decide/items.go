@@ -74,7 +74,7 @@ func (b *Batch) items(at *plan) {
 	}
 }
 
-// limitsOf collects the limits of an item. There are none if the route's policy is no longer in the file. An inline
+// limitsOf collects the limits of an item. It finds no limits if the route's policy is no longer in the file. An inline
 // limit has no owner.
 func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 	p, ok := b.policies.Get(item.Policy)

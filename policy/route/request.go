@@ -45,7 +45,7 @@ func FromHTTP(r *http.Request) (Request, error) {
 const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
-// upstream may read a different path from it than the routes do. OPTIONS * and the empty path of http://h are accepted.
+// upstream may extract a different path than the routes do. OPTIONS * and the empty path of http://h are accepted.
 // Check also rejects a host that is neither a name nor an address with at most one port (regression: bug 67), and a
 // query with more than 10 000 fields.
 func (r *Request) Check() error {

@@ -98,8 +98,8 @@ func checkText(name string, data []byte) *Error {
 	return nil
 }
 
-// beginning returns the line of a "..." that comes first in the file, apart from comments. It returns 0 if there is
-// none.
+// beginning returns the line of a "..." that comes first in the file, apart from comments. It returns 0 if there is no
+// such line.
 func beginning(data []byte) (line int) {
 	for text := range bytes.Lines(data) {
 		line++

@@ -15,7 +15,7 @@ import (
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64
-	// Client is the peer recorded in the log, or the zero Addr if there is none.
+	// Client is the peer recorded in the log, or the zero Addr if the log does not contain it.
 	Client netip.Addr
 	Method string
 	// Host is "" if the log does not contain it. Path is the path as sent, and Query is the text after the question

@@ -1,5 +1,5 @@
-// Package replaytest generates access logs for which the right limits are known. The logs contain requests from people
-// that read pages, and from clients that are each unusual in one way. The same seed generates the same log.
+// Package replaytest generates access logs whose right limits are known. The logs contain requests from people that
+// read pages, and from clients that are each unusual in one way. The same seed generates the same log.
 package replaytest
 
 import (

@@ -35,7 +35,7 @@ const (
 )
 
 // variants returns the given limit, followed by limits with other algorithms and the same parameters. It returns nil if
-// there are none.
+// no other algorithm supports these parameters.
 func variants(limit engine.Limit) (all []engine.Limit) {
 	rates := limit.Rates()
 	if len(rates) != 1 || rates[0].Months != 0 {

@@ -11,7 +11,7 @@ import (
 
 // Limits on the data that is kept per key.
 const (
-	// maxDetailed is the maximum number of denied keys for which patterns and stretches are recorded.
+	// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
 	maxDetailed = 50_000
 	maxCharges  = 64 // further charges share one bit in the costs
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the number of the key's request at which the recording of its habits starts. Keys with fewer requests
-// are never outliers.
+// habitsFrom is the number of the key's request that starts the recording of its habits. Keys with fewer requests are
+// never outliers.
 const habitsFrom = atLeast / 2
 
 // maxHabits is the maximum number of keys whose habits are recorded. Each needs about 300 bytes.

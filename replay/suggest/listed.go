@@ -2,7 +2,7 @@ package suggest
 
 import "fmt"
 
-// every returns the indices of the keys for which the given function returns true.
+// every returns the indices of the keys that the given function selects.
 func (f *finder) every(of func(p *profile) bool) (places []int) {
 	for i := range f.all {
 		if of(&f.all[i]) {

@@ -27,7 +27,7 @@ const (
 	inDay
 )
 
-// longer are the windows in which a gap between keys counts.
+// longer are the windows where a gap between keys counts.
 var longer = []int{inMinute, inHour, inDay}
 
 // Percentiles describes how the keys' maximum numbers of requests in windows of one length are distributed.

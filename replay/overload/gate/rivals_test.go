@@ -70,7 +70,7 @@ func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 }
 
 // TestGradient2Moves checks that a steady latency raises the limit by the smoothed queue, and that twice the latency
-// cuts it by a quarter of what the ratio alone would.
+// cuts it by a quarter of the ratio's cut.
 func TestGradient2Moves(t *testing.T) {
 	g := NewGradient2()
 	now := int64(1)

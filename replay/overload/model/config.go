@@ -13,8 +13,8 @@ type Server struct {
 	Service Service
 	// Slowdown is a factor for service times. An empty course means 1.
 	Slowdown Course
-	// Contention is the fraction by which each other request in the server lengthens a service time, so that throughput
-	// falls when the server handles too many requests (Gunther's universal scalability law).
+	// Contention is the fraction that each other request in the server adds to a service time, so that throughput falls
+	// when the server handles too many requests (Gunther's universal scalability law).
 	Contention float64
 	Pause      Pause
 	// Drops makes workers skip waiting attempts whose client has given up.
@@ -31,7 +31,7 @@ type Server struct {
 // Config configures a run.
 type Config struct {
 	Seed uint64
-	// Length is the time for which clients send new requests, in µs.
+	// Length is how long clients send new requests, in µs.
 	Length  int64
 	Server  Server
 	Clients []Client
