@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// logScript is the articles' sliding log, which uses a sorted set. It was corrected so that denied requests do not
-// count.
+// logScript is the articles' sliding log, which uses a sorted set. The script was corrected so that denied requests do
+// not count.
 const logScript = `local t = redis.call('TIME') local now = t[1] * 1000000 + t[2]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 1000000)
 local n = redis.call('ZCARD', KEYS[1])
@@ -35,7 +35,7 @@ func articles(ctx context.Context, s settings) ([]table, error) {
 	return append(fifty, far...), err
 }
 
-// fiftyCallers checks the articles' figure: 50 callers, 50 000 scripts per second, 99.99 % of them within 5 ms.
+// fiftyCallers checks the articles' claim: with 50 callers, 50 000 scripts per second, 99.99 % of them within 5 ms.
 func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 2)
 	if err != nil {
@@ -65,7 +65,7 @@ func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	}, nil
 }
 
-// evalsha returns a contender that runs a script on a key and ignores the reply.
+// evalsha returns a contender that runs a script on each key and ignores the reply.
 func evalsha(ctx context.Context, name string, s *server, body string) contender {
 	client, script := redis.NewClient(&redis.Options{Addr: s.address, PoolSize: 50}), redis.NewScript(body)
 	return contender{
@@ -136,7 +136,7 @@ func logs(ctx context.Context, servers []*server) (contenders []contender, err e
 	}), nil
 }
 
-// distant returns an address that forwards all bytes to a server and back, with a delay in each direction.
+// distant returns an address where a proxy forwards all bytes to a server and back, with a delay in each direction.
 func distant(ctx context.Context, address string, each time.Duration) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +161,7 @@ func distant(ctx context.Context, address string, each time.Duration) (string, e
 	return listener.Addr().String(), nil
 }
 
-// later forwards bytes. Each byte has the same delay.
+// later forwards bytes, each after the same delay.
 func later(from, to net.Conn, each time.Duration) {
 	type piece struct {
 		due  time.Time

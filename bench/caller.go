@@ -19,7 +19,7 @@ type caller struct {
 	picked int // number of keys picked in this round
 
 	next  [100]string
-	ready int // number of picked keys that were not yet requested
+	ready int // number of picked keys that have not been requested yet
 	read  byte
 }
 
@@ -43,8 +43,8 @@ func (c *caller) one() {
 	c.asked++
 }
 
-// choose picks the next keys and reads them. A real caller has just received the key in a request, so the key is in
-// the CPU cache. With a million keys it would not be, and reading it would take as long as a decision.
+// choose picks the next keys and reads them. A real caller has just received the key in a request, so the key is in the
+// CPU cache. In a benchmark with a million keys, it would not be, and reading it would take as long as a decision.
 func (c *caller) choose(n int) {
 	for i := range n {
 		key := c.keys[c.pick()]
@@ -63,8 +63,8 @@ func (c *caller) pick() int {
 	return int(c.picks[c.picked])
 }
 
-// picks returns keys with a Zipf distribution of exponent 1.1. They are drawn before the measurement, because drawing
-// a key takes as long as several decisions.
+// picks returns the indexes of keys drawn from a Zipf distribution with exponent 1.1. They are drawn before the
+// measurement, because drawing a key takes as long as several decisions.
 func (l load) picks() (picks []int32) {
 	if !l.zipf {
 		return nil
@@ -76,8 +76,8 @@ func (l load) picks() (picks []int32) {
 	return picks
 }
 
-// flatOut sends requests as fast as possible. It reads the clock only once for many requests, so that this does not
-// affect the measurement.
+// flatOut sends requests as fast as possible. It reads the clock only once for many requests, so that reading the clock
+// does not affect the measurement.
 func (c *caller) flatOut() {
 	for time.Now().Before(c.stop) {
 		for sent := c.asked; c.asked < sent+max(1, int64(4096/c.callers)); {
@@ -86,11 +86,11 @@ func (c *caller) flatOut() {
 	}
 }
 
-// late is how late a timer can be on a quiet machine.
+// late bounds how late a timer can fire on a quiet machine.
 const late = 2 * time.Millisecond
 
-// timed sends requests at predetermined times and measures latency from those times, so that the wait for an earlier
-// response counts.
+// timed sends requests at predetermined times and measures latency from these times, so that waiting for an earlier
+// response counts too.
 func (c *caller) timed(n int) {
 	due := time.Now()
 	interval := time.Duration(0)

@@ -29,8 +29,8 @@ for i = 1, #KEYS do
 end
 return out`
 
-// scriptCeiling measures how many keys per second one Redis can decide in scripts with 100 keys each, using a client
-// with low overhead.
+// scriptCeiling returns a contender that measures how many keys per second one Redis can decide in scripts with 100
+// keys each, using a client with low overhead.
 func scriptCeiling(ctx context.Context, address string) (contender, error) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = client.Close() }()

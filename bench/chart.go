@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Dimensions of the chart, in pixels.
+// These are the dimensions of the chart in pixels.
 const (
 	chartWidth = 860
 	nameWidth  = 260
@@ -16,7 +16,7 @@ const (
 	groupGap   = 34
 )
 
-// chart draws each table as bars. The longest bar has the full width.
+// chart draws each table as bars. The longest bar takes up the whole width.
 func chart(path string, tables []table) error {
 	var b strings.Builder
 	y := 10

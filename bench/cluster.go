@@ -15,7 +15,7 @@ import (
 
 const slots = 16384
 
-// startCluster starts a Cluster with this many primaries.
+// startCluster starts a Cluster with the given number of primaries.
 func startCluster(ctx context.Context, nodes int) (servers []*server, err error) {
 	defer func() {
 		if err != nil {
@@ -122,7 +122,7 @@ func address(nodes []*server) string {
 }
 
 // systemWrites returns the number of write calls made by this process, or 0 if the system does not report it. While a
-// limiter is being measured, nothing else writes.
+// limiter is being measured, nothing else in the process writes.
 func systemWrites() (n int64) {
 	data, err := os.ReadFile("/proc/self/io")
 	if err != nil {

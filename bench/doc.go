@@ -1,5 +1,5 @@
-// Command bench compares Headgate with other limiters and with the machine's own limits. All run on the same machine
-// in turns, and medians are compared. It prints tables and writes docs/benchmarks.md.
+// Command bench compares Headgate with other limiters and with the machine's own limits. All run in turn on the same
+// machine, and medians are compared. It prints tables and writes docs/benchmarks.md.
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round with its callers, keys and duration

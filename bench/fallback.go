@@ -15,8 +15,8 @@ import (
 )
 
 // failureLayer measures the cost of the fallback layer while Redis is up. It compares the Redis store with and without
-// the layer. Both use the same Redis with separate keys, because two servers differ by more than the cost of the
-// layer.
+// the layer. Both use the same Redis with separate keys, because the difference between two servers exceeds the cost of
+// the layer.
 func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 1)
 	if err != nil {

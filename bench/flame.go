@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Dimensions of the flame graph, in pixels.
+// These are the dimensions of the flame graph in pixels.
 const (
 	flameWidth  = 1200.0
 	flameHeight = 17
@@ -24,7 +24,7 @@ type frame struct {
 	called map[string]*frame
 }
 
-// flames draws where the time in a profile was spent. Callers are below their callees, and widths are proportional to
+// flames draws where the time in a profile was spent. A function's callees are above it, and widths are proportional to
 // time.
 func flames(title string, p *profile.Profile) string {
 	root := &frame{name: title, called: map[string]*frame{}}

@@ -62,9 +62,9 @@ func gateways(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// starter starts servers until one fails.
+// starter starts servers. After one fails to start, it starts no more.
 type starter struct {
-	ctx     context.Context //nolint:containedctx // that of the group
+	ctx     context.Context //nolint:containedctx // the group's context
 	self    string          // the path of this program
 	started []*server
 	err     error
@@ -139,8 +139,9 @@ func (r *httpRow) measure(s settings) (table, error) {
 	return t, nil
 }
 
-// flood sends requests from 1000 users on all connections for some time. It returns how many responses per second had
-// status 200. It parses as little of a response as possible, so that most of the CPU time is left for the server.
+// flood sends requests from 1000 users on all connections for the given time. It returns the number of responses with
+// status 200 per second. It parses as little of a response as possible, so that most of the CPU time is left for the
+// server.
 func flood(address, request string, lasts time.Duration) (float64, error) {
 	users := make([][]byte, 1000)
 	for i := range users {
@@ -213,7 +214,7 @@ type httpServer struct {
 	Body   string      `json:"body,omitempty"`
 }
 
-// answerOf returns a server that sends the same response as the server at address.
+// answerOf returns the configuration of a server that sends the same response as the server at the given address.
 func answerOf(address, request string) (string, error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// grpcCallers is the number of concurrent callers, which share grpcConns connections.
+// grpcCallers is the number of concurrent callers. They share grpcConns connections.
 const grpcCallers, grpcConns = 64, 4
 
 // grpcRate is the number of calls per second at which latency is measured. It is well below the slowest server's
@@ -158,8 +158,8 @@ func keyNumber(key string) int {
 	return n & (1<<30 - 1)
 }
 
-// measureGRPC measures the contenders in turns. It first measures calls per second and CPU time at full load, then
-// latency at a fixed rate. With 64 concurrent callers, latency would be an overloaded server's.
+// measureGRPC measures the contenders in turn. It first measures calls per second and CPU time at full load, then
+// latency at a fixed rate. At full load, 64 concurrent callers would measure an overloaded server's latency.
 func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	keys := make([]string, 100_000)
 	for i := range keys {
@@ -190,13 +190,13 @@ func measureGRPC(contenders []*grpcContender, s settings) ([]table, error) {
 	return grpcTables(contenders, perSecond, cpu, busy, steady), nil
 }
 
-// grpcTables returns the tables. The contenders are in the order of grpcServers.
+// grpcTables returns the tables. The contenders must be in the order of grpcServers.
 func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]float64) []table {
 	const memory, onRedis, many, empty, rival = 0, 1, 2, 3, 4
 	row := func(i int, rounds [][]float64) line {
 		return line{name: contenders[i].name, ours: contenders[i].ours, value: middle(rounds[i]), rounds: rounds[i]}
 	}
-	// above is a server's CPU time minus the empty server's: the cost of deciding.
+	// above returns a server's CPU time minus the empty server's, which is the cost of deciding.
 	above := func(i int) line {
 		l := row(i, cpu)
 		l.value, l.rounds = max(0, l.value-middle(cpu[empty])), nil

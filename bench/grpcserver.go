@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// emptyServer answers every request with an empty response, without a decision.
+// emptyServer sends an empty response to every request, without a decision.
 type emptyServer struct {
 	pb.UnimplementedRateLimitServiceServer
 }
@@ -52,7 +52,8 @@ func startEmpty(ctx context.Context) (*server, error) {
 	return startPrinting(exec.CommandContext(ctx, self, "-empty-grpc"))
 }
 
-// startEnvoy starts bin/headgate with a configuration. If profiles are taken, the server runs in this process instead.
+// startEnvoy starts bin/headgate with a configuration for Envoy. If profiles are taken, the server runs in this process
+// instead.
 func startEnvoy(ctx context.Context, store, root string, s settings) (*server, error) {
 	dir := filepath.Join(root, "config")
 	if s.profiles == nil {
@@ -65,7 +66,7 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 	}, (*daemon.Daemon).GRPCAddr)
 }
 
-// prefetching has the command line's default settings for prefetched units.
+// prefetching holds the command line's default settings for prefetched units.
 var prefetching = openstore.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}
 
 // startRival starts envoyproxy/ratelimit on a Redis and waits until it responds.
@@ -103,7 +104,7 @@ func startRival(ctx context.Context, redis, root string) (*server, error) {
 }
 
 // cpu returns the CPU time that the server's process has used, with a resolution of 10 ms. For a server in this
-// process, it is the process's own time. It is 0 if the system does not report it.
+// process, it returns the process's own time. It returns 0 if the system does not report the time.
 func (s *server) cpu() time.Duration {
 	pid := os.Getpid()
 	if s.command != nil {

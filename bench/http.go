@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// manyPerDay is a limit that no address in this row reaches. A unit takes 8.6 s to refill, so that each address has a
-// state from one request to the next.
+// manyPerDay is a limit that no address in this row reaches. A unit takes 8.6 s to refill, so that each address's state
+// lasts from one request to the next.
 const manyPerDay = 10_000
 
 // middleware compares middlewares that limit by the client's address. Each wraps an empty handler.
@@ -60,7 +60,7 @@ func middleware(_ context.Context, s settings) ([]table, error) {
 	}, nil
 }
 
-// middlewares returns ours, the others, and the handler without middleware.
+// middlewares returns Headgate's middleware, the others, and the handler without middleware.
 func middlewares() ([]contender, error) {
 	headgates := headgate.New()
 	perIP := operate.Policy(headgates, "per-ip", rule.TokenBucket(rule.PerDay(manyPerDay)))
@@ -92,7 +92,7 @@ func middlewares() ([]contender, error) {
 	return contenders, nil
 }
 
-// peer returns the key for httprate. Its own function for the peer's address is deprecated.
+// peer returns the key for httprate, whose own function for the peer's address is deprecated.
 func peer(r *http.Request) (string, error) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	return httprate.CanonicalizeIP(host), err
@@ -106,7 +106,8 @@ func throttledGCRAOf(rate throttled.Rate, burst int) (*throttled.GCRARateLimiter
 	return throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: rate, MaxBurst: burst})
 }
 
-// exchange is a request and its response. It is reused, because a real server would have both anyway.
+// exchange is a request and its response. Exchanges are reused, because a real server would have to allocate both in
+// any case.
 type exchange struct {
 	request *http.Request
 	header  http.Header

@@ -58,7 +58,7 @@ func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, l
 		contenders = append(contenders, asked(context.WithoutCancel(ctx), layout, store, limit))
 		contenders[i].ours = i == 0
 	}
-	for _, c := range contenders { // every key was used
+	for _, c := range contenders { // every key has been used
 		if _, err := turn(c, l, settings{lasts: time.Duration(len(l.keys)) * 15 * time.Microsecond}); err != nil {
 			return nil, err
 		}

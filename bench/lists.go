@@ -20,7 +20,7 @@ const (
 
 var errDenied = errors.New("denied")
 
-// model has the policies for calls to a language model. They deny no calls in the benchmark.
+// model holds the policies for calls to a language model. They deny no calls in the benchmark.
 type model struct {
 	*headgate.Limiter
 
@@ -84,8 +84,8 @@ func (m *model) parts(ctx context.Context, user string) error {
 	return errors.Join(err, permit.Release(ctx))
 }
 
-// lists compares a language model call as one list with separate requests for its limits, and a reserve with an allow
-// on the same number of limits.
+// lists makes two comparisons: a language model call as one list with separate requests for its limits, and a reserve
+// with an allow on the same number of limits.
 func lists(ctx context.Context, s settings) (tables []table, err error) {
 	servers, err := startPrograms(ctx, redisProgram, 5)
 	if err != nil {

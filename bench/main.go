@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// settings are the durations and sizes for all measurements.
+// settings holds the durations and sizes for all measurements.
 type settings struct {
 	name   string
 	rounds int

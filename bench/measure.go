@@ -18,7 +18,7 @@ type contender struct {
 	ask func(key string) error
 	// askMany, if set, replaces ask. It requests one decision for each key, in a single call.
 	askMany func(keys []string) error
-	// rate, if set, replaces ask. It generates load by other means for some time, and returns the number of keys
+	// rate, if set, replaces ask. It generates load by other means for the given time, and returns the number of keys
 	// decided per second.
 	rate func(lasts time.Duration) (float64, error)
 	// done closes the contender.
@@ -38,11 +38,11 @@ type load struct {
 	row     string // the name in the profiles
 	callers int
 	keys    []string
-	// zipf requests a few keys most often. At least a tenth of all requests are for the most frequent key.
+	// zipf makes a few keys more frequent than others. At least a tenth of all requests are for the most frequent key.
 	zipf bool
-	// perSecond is the rate of requests, however long the responses take. 0 means as fast as possible.
+	// perSecond is the rate of requests, regardless of how long the responses take. 0 means as fast as possible.
 	perSecond float64
-	// timed measures the latency of each decision, even without a rate.
+	// timed makes callers measure the latency of each decision, even if no rate is set.
 	timed bool
 }
 
@@ -58,7 +58,7 @@ type sample struct {
 	failed    int64
 }
 
-// measured sends requests for random keys from all callers for some time, and returns the result.
+// measured sends requests for random keys from all callers for the given time, and returns the result.
 func measured(c contender, l load, lasts time.Duration) sample {
 	var asked, failed atomic.Int64
 	var wg sync.WaitGroup
@@ -101,8 +101,8 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	return s
 }
 
-// interleave runs the contenders in turns, round after round, so that other load on the machine affects all of them.
-// It returns each contender's rounds. Failed requests do not count as decisions. More than one failure in a thousand
+// interleave runs the contenders in turn, round after round, so that other load on the machine affects all of them. It
+// returns each contender's rounds. Failed requests do not count as decisions. More than one failure in a thousand
 // requests is an error.
 func interleave(contenders []contender, l load, s settings) ([][]sample, error) {
 	all := make([][]sample, len(contenders))
@@ -141,12 +141,12 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	return one, nil
 }
 
-// median returns the median of a value over the rounds.
+// median returns the median, over the rounds, of the value that the function number computes.
 func median(samples []sample, number func(sample) float64) float64 {
 	return middle(each(samples, number))
 }
 
-// each returns a value for each round.
+// each returns the value that the function number computes for each round.
 func each(samples []sample, number func(sample) float64) []float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
@@ -160,8 +160,8 @@ func middle(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// compare returns the lines of a table. Each line has, for one contender, the median over its rounds of the value that
-// number computes from a sample.
+// compare returns the lines of a table. Each line holds one contender's median, over its rounds, of the value that the
+// function number computes from a sample.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {

@@ -22,8 +22,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the in-memory limit. A unit takes 86 s to refill, so that a key's state still exists after ten million
-// keys were created and the other contenders had their turns.
+// perDay is the in-memory limit. A unit takes 86 s to refill, so that a key's state still exists after ten million keys
+// have been created and the other contenders have had their turns.
 const perDay = 1000
 
 // zipfs is a note for rows with a Zipf distribution.
@@ -38,7 +38,7 @@ func names(n int) []string {
 	return keys
 }
 
-// memory compares in-process limiters. Two goroutines send requests, and all keys have a state.
+// memory compares in-process limiters. Two goroutines send requests, and every key already has a state.
 func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
@@ -99,8 +99,8 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 	return tables, nil
 }
 
-// inMemory creates the limiters, each in its best configuration for this many keys. It requests each key once and
-// measures the memory.
+// inMemory creates the limiters, each in its best configuration for this number of keys. It requests each key once and
+// measures the memory used.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
 	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()
@@ -124,7 +124,7 @@ func inMemory(keys []string) (contenders []contender, weights []line, err error)
 	return contenders, weights, nil
 }
 
-// rivals returns the names of all contenders except ours and those that have no per-key limits.
+// rivals returns the names of all contenders except Headgate's and those without per-key limits.
 func rivals(contenders []contender) (names []string) {
 	for _, c := range contenders {
 		if !c.ours && c.name != bareName && c.name != keyless {
@@ -156,7 +156,7 @@ func manyKeys(s settings) (table, error) {
 	return t, nil
 }
 
-// evenly measures one limiter with requests for this many keys.
+// evenly measures one limiter with evenly distributed requests for n keys.
 func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, error) {
 	keys := names(n)
 	c, err := make(n)
@@ -174,7 +174,7 @@ func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, 
 	return compare([]contender{c}, samples, nanoseconds), err
 }
 
-// The names of contenders that are compared separately.
+// These are the names of contenders that are compared separately.
 const (
 	hundredKeys = "headgate, 100 keys a call"
 	keyless     = "x/time/rate, one limiter without keys"
@@ -183,7 +183,7 @@ const (
 
 var daily = rule.TokenBucket(rule.PerDay(perDay))
 
-// inStore creates a limiter with a store for this many keys.
+// inStore creates a limiter with a store for at least the given number of keys.
 func inStore(keys int) (*headgate.Limiter, error) {
 	store, err := memstore.New(memstore.Config{MaxKeys: max(keys, memstore.DefaultMaxKeys)})
 	if err != nil {
@@ -192,7 +192,7 @@ func inStore(keys int) (*headgate.Limiter, error) {
 	return headgate.New(headgate.WithStore(store)), nil
 }
 
-// own is Headgate with a policy, which looks up its limit only once.
+// own is Headgate with a policy, whose limit is looked up only once.
 func own(keys int) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// counted are the flags with which a server counts for operators: metrics, top keys and sampled log lines.
+// counted are the flags that make a server count for operators: metrics, top keys and sampled log lines.
 var counted = []string{"--admin", "127.0.0.1:0", "--log-denied", "10/s"}
 
 // operators compares a server that counts for operators with a server that does not.
@@ -57,7 +57,8 @@ func operators(ctx context.Context, s settings) (tables []table, err error) {
 	return []table{depth, calls}, nil
 }
 
-// grpcBeside compares two servers for Envoy's rate limit service. on counts for operators, and off does not.
+// grpcBeside compares two servers for Envoy's rate limit service. The server on counts for operators, and the server
+// off does not.
 func grpcBeside(on, off *server, s settings) (table, error) {
 	var contenders [2]*grpcContender
 	for i, one := range []*server{off, on} {
@@ -79,7 +80,7 @@ func grpcBeside(on, off *server, s settings) (table, error) {
 	})
 }
 
-// beside measures with and without counting, in turns, and compares the medians. The note contains the ratio for each
+// beside measures with and without counting, in turn, and compares the medians. The note contains the ratio for each
 // pair.
 func beside(s settings, measure func(on bool) (float64, error)) (table, error) {
 	var rates [2][]float64

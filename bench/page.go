@@ -12,13 +12,13 @@ import (
 const (
 	// followers is the number of clients that follow the events.
 	followers = 3
-	// followed is the length of a measurement at 400 000 commands per second. At a million or more, the measurement
-	// still includes two snapshots.
+	// followed is the length of a measurement at 400 000 commands per second. Even at a million or more, a measurement
+	// includes two snapshots.
 	followed = 6 * time.Second
 )
 
-// page compares a server whose events are followed by clients with the same server without clients, over RESP in
-// memory. The page in a browser is one such client.
+// page measures a server over RESP in memory, with and without clients that follow its events. The page in a browser is
+// such a client.
 func page(ctx context.Context, s settings) ([]table, error) {
 	port, err := freePort()
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// perSecond is the limit on Redis. With many keys, most requests pass, as in real use. With one hot key, most are
-// denied.
+// perSecond is the limit on Redis. In rows with many keys, most requests pass, as in real use. In rows with one hot
+// key, most are denied.
 const perSecond = 1000
 
 const (
@@ -53,9 +53,9 @@ func onOneRedis(ctx context.Context, s settings) (tables []table, err error) {
 	return append([]table{leased}, tables...), err
 }
 
-// onOneServer compares them on one kind of server.
+// onOneServer compares exact limiters on one kind of server.
 func onOneServer(ctx context.Context, program string, s settings) ([]table, error) {
-	// Each contender has its own server, because one contender's expiring keys would slow down the next.
+	// Each contender gets its own server, because one contender's expiring keys would slow down the next.
 	servers, err := startPrograms(ctx, program, 9)
 	if err != nil {
 		return nil, err
@@ -131,14 +131,14 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	}, nil
 }
 
-// bareScript does only the minimum for any script that stores a key's state.
+// bareScript does the minimum that any script that stores a key's state must do.
 const bareScript = `local t = redis.call('TIME')
 local state = redis.call('GET', KEYS[1])
 redis.call('SET', KEYS[1], t[1] .. t[2], 'PX', 1000)
 return state or t[1]`
 
-// alonePerCall compares the latency of a single caller. The first server is for the bare script, and the second for a
-// caller with a cancellable context.
+// alonePerCall compares the latency that a single caller sees. The first server is for the bare script, and the second
+// is for a caller with a cancellable context.
 func alonePerCall(ctx context.Context, contenders []contender, servers []*server, how settings) (table, error) {
 	bare := evalsha(ctx, "TIME, GET and SET in a script, by go-redis", servers[0], bareScript)
 	defer bare.done()
@@ -161,7 +161,7 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder moves the line with this name to the front, to compare it with the others.
+// reorder moves the line with the given name to the front, to compare it with the others.
 func reorder(lines []line, name string) []line {
 	for i := range lines {
 		if lines[i].name == name {
@@ -171,7 +171,7 @@ func reorder(lines []line, name string) []line {
 	return lines
 }
 
-// onServers creates the limiters: Headgate with its defaults, with a deny cache, and without group commit; and
+// onServers creates the limiters: Headgate with its default settings, with a deny cache, and without group commit, and
 // redis_rate in its two fastest forms.
 func onServers(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	for _, ours := range []struct {
@@ -209,7 +209,7 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 	return stack.New(opened, opened, layers)
 }
 
-// asked returns a contender: a Headgate store with requests for one unit of a limit.
+// asked returns a contender that requests one unit of a limit at a time from a Headgate store.
 func asked(ctx context.Context, name string, store engine.Store, limit engine.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
 	policy := operate.Policy(limiter, "bench", limit)

@@ -42,7 +42,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	defer func() { _ = target.Close() }()
 	var quiet, reloading, ratios []float64
 	for round := range 2*s.rounds + 1 {
-		// One second is skipped, because the reload before it left work for the garbage collector.
+		// Skip one second, because the previous reload left work for the garbage collector.
 		if _, err := r.second(ctx, target, nil); err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func reloads(ctx context.Context, s settings) ([]table, error) {
 	}}, nil
 }
 
-// writePolicies replaces the file with one whose rates differ from the previous version's.
+// writePolicies replaces the file with a version whose rates differ from the previous version's.
 func writePolicies(name string, version int) error {
 	var text strings.Builder
 	text.WriteString("policies:\n")
@@ -106,7 +106,8 @@ func startReloading(ctx context.Context, file string) (*reloading, error) {
 	return r, nil
 }
 
-// second sends load to the server for a second, while change replaces the file, and returns the p99.9 in µs.
+// second sends load to the server for a second and returns the p99.9 in µs. If the function change is not nil, it
+// replaces the file during that second.
 func (r *reloading) second(ctx context.Context, target traffic.Target, change func() error) (float64, error) {
 	changed := make(chan error, 1)
 	go func() {

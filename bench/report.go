@@ -14,12 +14,12 @@ import (
 type table struct {
 	title string
 	unit  string
-	// lower reports whether smaller numbers are better.
+	// lower is true if smaller values are better.
 	lower bool
-	// reach is the target for the ratio to the best of the others: an upper bound if smaller numbers are better, and
-	// otherwise a lower bound. 0 means no target.
+	// reach is the target for the ratio to the best of the others. It is an upper bound if smaller values are better,
+	// and otherwise a lower bound. 0 means no target.
 	reach float64
-	// beside has the names of the lines to compare with. Empty means all others.
+	// beside lists the names of the lines to compare with. If it is empty, these are all others.
 	beside []string
 	lines  []line
 	note   string
@@ -55,7 +55,7 @@ func (l *line) over(other *line) (s spread, ok bool) {
 	return spread{slices.Min(ratios), middle(ratios), slices.Max(ratios)}, true
 }
 
-// String formats the median, and the other two if they differ.
+// String formats the median. If the minimum and maximum differ, it includes them.
 func (s spread) String() string {
 	if s.least == s.greatest {
 		return fmt.Sprintf("%.2f", s.median)
@@ -76,7 +76,7 @@ func (t *table) best() (best line) {
 	return best
 }
 
-// write prints the table in Markdown. Each line has its ratio to the best of the others.
+// write prints the table in Markdown. Each line includes its ratio to the best of the others.
 func (t *table) write(w io.Writer) {
 	best := t.best()
 	fmt.Fprintf(w, "### %s\n\n| | %s | ratio |\n|---|---:|---:|\n", t.title, t.unit)
@@ -100,7 +100,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// verdict reports whether Headgate's first line reaches the target ratio.
+// verdict returns a sentence that says whether Headgate's first line reaches the target ratio.
 func (t *table) verdict(best line) string {
 	for _, l := range t.lines {
 		if !l.ours || best.value == 0 {
@@ -130,8 +130,8 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables and a description of the machine. loaded is the machine's load before the first
-// measurement.
+// report writes all tables and a description of the machine. The loaded argument describes the machine's load before
+// the first measurement.
 func report(path, drawn string, s settings, loaded string, tables []table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",
@@ -144,7 +144,7 @@ func report(path, drawn string, s settings, loaded string, tables []table) error
 	return os.WriteFile(path, []byte(strings.TrimRight(b.String(), "\n")+"\n"), 0o644)
 }
 
-// loadAverages returns the system's load averages, if it reports them.
+// loadAverages returns the system's load averages, if the system reports them.
 func loadAverages() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(data))

@@ -75,7 +75,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// served is a server and the command that it is measured with.
+// served is a server with the command to measure it with.
 type served struct {
 	name   string
 	ours   bool

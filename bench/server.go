@@ -41,7 +41,7 @@ func startRedis(ctx context.Context, more ...string) (*server, error) {
 	return startProgram(ctx, redisProgram, more...)
 }
 
-// startProgram is like startRedis, for another server with the same protocol.
+// startProgram is like startRedis, but for any server with the same protocol.
 func startProgram(ctx context.Context, program string, more ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts a server in this process, so that it can be profiled. The argument address returns the server's
+// inside starts a server in this process, so that it can be profiled. The function address returns the server's
 // address.
 func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) net.Addr) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -19,8 +19,8 @@ routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]
 `
 
 // shadowRows compares a server where every policy has a shadow with a server without shadows. It uses Envoy's external
-// authorization over gRPC, in memory and on Redis. Both servers count for operators, because shadows are only compared
-// in that case.
+// authorization over gRPC, in memory and on Redis. Both servers count for operators, because only then are shadows
+// compared.
 func shadowRows(ctx context.Context, s settings) (tables []table, err error) {
 	dir, err := os.MkdirTemp("", "headgate-bench")
 	if err != nil {

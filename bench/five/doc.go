@@ -1,5 +1,6 @@
-// Package five has the same five programs, written with Headgate and with four other limiters, as far as each limiter
-// supports them. A test runs the programs, and compares their lines and names with the table in docs/design/api.md.
+// Package five contains the same five programs, written with Headgate and with four other limiters, as far as each
+// limiter supports them. A test runs the programs, and compares their line counts and names with the table in
+// docs/design/api.md.
 //
 //	calls    10 calls a second and 20 at once, in memory
 //	users    5 requests a minute from each user, in memory

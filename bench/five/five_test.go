@@ -24,7 +24,7 @@ func TestCalls(t *testing.T) {
 				passed++
 			}
 		}
-		if passed < 20 || passed > 21 { // a unit can refill on a slow machine
+		if passed < 20 || passed > 21 { // on a slow machine, a unit can refill
 			t.Errorf("%s: %d of 25 calls pass, want 20", name, passed)
 		}
 	}
@@ -87,8 +87,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestTable compares the table with the programs: the number of lines between a function's braces, and the names that
-// the function uses from the limiter and its helpers.
+// TestTable compares the table with the programs: the number of lines between a function's braces, and the names from
+// the limiter and its helpers that the function uses.
 func TestTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/design/api.md")
 	if err != nil {
@@ -130,7 +130,7 @@ func cell(t *testing.T, file, program string) string {
 	return " – "
 }
 
-// standard are packages in the standard library, and variables of their types.
+// standard contains the names of packages in the standard library, and of variables of their types.
 var standard = map[string]bool{"context": true, "time": true, "sync": true, "http": true, "mu": true}
 
 func root(s *ast.SelectorExpr) string {

@@ -3,8 +3,8 @@
 //
 // A pair consists of one measurement of a row by each build, in separate processes. The pair's figure is the CPU time
 // per decision in the earlier build, divided by the CPU time in this build. There are 20 to 60 pairs. Measuring stops
-// when the middle half of the figures is within 4 %, or entirely on one side of 0.97. If the figures of a row still
-// scatter more after 60 pairs, the row is undecided and has not passed. CPU time is used because wall-clock time
+// when the middle half of the figures is within 4 %, or entirely on one side of 0.97. If a row's figures still scatter
+// more after 60 pairs, the row is undecided and has not passed. Pairs compare CPU time, because wall-clock time
 // includes other programs.
 //
 //	main.go     the flags, and the table

@@ -53,7 +53,7 @@ func measure(ctx context.Context, name, redis string, lasts time.Duration) error
 	})
 }
 
-// repeat decides for some time, with the row's number of callers, and returns the number of decisions.
+// repeat makes decisions for the given time, with the row's number of callers, and returns the number of decisions.
 func repeat(r row, w work, lasts time.Duration) (int64, error) {
 	var decided atomic.Int64
 	callers := max(1, r.callers)

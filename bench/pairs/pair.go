@@ -17,7 +17,7 @@ const (
 	reach      = 0.97 // minimum speed relative to the earlier build
 )
 
-// The verdicts about a row.
+// These are the verdicts about a row.
 const (
 	passed    = "passed"
 	slower    = "slower"
@@ -37,7 +37,7 @@ type sample struct {
 	Allocations float64 `json:"allocations"`
 }
 
-// figures has the figures for all pairs of a row.
+// figures holds the figures for all pairs of a row.
 type figures struct{ before, now, ratios, allocatedBefore, allocatedNow []float64 }
 
 // row measures pairs for a row until the figures are close together.
@@ -75,8 +75,8 @@ func (f *figures) spread() float64 {
 	return (quantile(f.ratios, 3) - quantile(f.ratios, 1)) / quantile(f.ratios, 2)
 }
 
-// verdict reports whether a decision costs no more than before. Scattered figures still count if three quarters of
-// them agree. Allocations are rounded to a tenth, because pools and runtime goroutines allocate now and then.
+// verdict returns whether a decision costs no more than before. Scattered figures still count if three quarters of them
+// agree. Allocations are rounded to a tenth, because pools and runtime goroutines allocate now and then.
 func (f *figures) verdict() string {
 	switch {
 	case quantile(f.allocatedNow, 2) > quantile(f.allocatedBefore, 2)+0.1:
@@ -100,7 +100,7 @@ func (f *figures) line(row string) string {
 		quantile(f.allocatedBefore, 2), quantile(f.allocatedNow, 2), len(f.ratios), f.verdict())
 }
 
-// quantile returns the first, second or third quartile.
+// quantile returns the first, second or third quartile of the figures.
 func quantile(of []float64, quarters int) float64 {
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[(len(sorted)-1)*quarters/4]

@@ -28,14 +28,14 @@ type row struct {
 	make    func(ctx context.Context, redis string) (work, error)
 }
 
-// work makes decisions, and reports the CPU time that they have used so far.
+// work makes decisions, and reports how much CPU time they have used so far.
 type work struct {
 	ask  func(key string) error
 	cpu  func(context.Context) (time.Duration, error)
 	done func()
 }
 
-// keys are callers. No row reaches their limits.
+// keys are the callers' keys. No row reaches their limits.
 var keys = func() []string {
 	all := make([]string, 10_000)
 	for i := range all {
@@ -154,7 +154,7 @@ func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
 	return l, decide.New(config, l), nil
 }
 
-// asker returns a function that sends a handler requests with a key.
+// asker returns a function that sends a request with a given key to a handler.
 func asker(h http.Handler, request *http.Request) func(key string) error {
 	answer := &answer{header: http.Header{}}
 	return func(key string) error {
@@ -178,7 +178,8 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 
-// onRedis returns the row for a token bucket on Redis. It measures the CPU time of this process or of Redis.
+// onRedis returns the row for a token bucket on Redis. It measures the CPU time of Redis if theirs is true, and
+// otherwise of this process.
 func onRedis(theirs bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
 		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
