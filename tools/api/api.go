@@ -1,5 +1,5 @@
 // Command api counts the exported names of package headgate, as `go doc -all .` prints them. Its test fails if the
-// numbers exceed the bounds in docs/design/api.md, or if there is an alias or an engine type that the page does not
+// counts exceed the bounds in docs/design/api.md, or if there is an alias or an engine type that the page does not
 // mention.
 //
 //	cd tools && GOWORK=off go run ./api
@@ -17,15 +17,15 @@ import (
 	"strings"
 )
 
-// The maximum numbers of names and methods.
+// These are the maximum numbers of names and methods.
 const maxNames, maxMethods = 45, 45
 
-// surface has the exported names of a package.
+// surface holds the exported names of a package.
 type surface struct {
 	functions, types, errors, constants, methods []string
 	// aliases are types whose fields and methods are documented in another package.
 	aliases []string
-	// engine has the engine types in signatures and fields.
+	// engine lists the engine types in signatures and fields.
 	engine []string
 }
 

@@ -11,7 +11,8 @@ import (
 // engineTypes are the engine types that programs see. docs/design/api.md explains why.
 var engineTypes = []string{"LimitOutcome", "Promise", "Store"}
 
-// The exported names are within their bounds. There are no aliases, and no other engine types.
+// The numbers of exported names are within their bounds. There are no aliases, and no engine types other than
+// engineTypes.
 func TestSurface(t *testing.T) {
 	s, err := read("../..")
 	if err != nil {

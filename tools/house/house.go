@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/headgate/headgate"
 
-// room is a group of packages.
+// room is a group of packages on the page.
 type room struct {
 	name, holds string
 	packages    []string // directories; a name that ends in /* includes the directories below
@@ -83,7 +83,7 @@ type place struct {
 	room  *room
 }
 
-// placeOf finds a directory's room. The longest matching name wins.
+// placeOf returns a directory's place. The longest matching name wins.
 func placeOf(folder string) (best place, ok bool) {
 	length := -1
 	for f := range floors {
@@ -99,7 +99,7 @@ func placeOf(folder string) (best place, ok bool) {
 	return best, ok
 }
 
-// house has the dependencies between rooms, and the violations.
+// house holds the dependencies between rooms, and the violations.
 type house struct {
 	needs  map[string]map[string]bool // by room name
 	faults []string
@@ -158,7 +158,7 @@ func folderOf(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// reduced omits each arrow whose room can be reached over other arrows.
+// reduced returns the dependencies without those that follow from others, so that the drawing needs fewer arrows.
 func (h *house) reduced() map[string][]string {
 	var leads func(from, to string) bool
 	leads = func(from, to string) bool {

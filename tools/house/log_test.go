@@ -56,7 +56,7 @@ func logged(t *testing.T, folder string) []string {
 	return messages
 }
 
-// message returns the text that a call to a slog method, or to lograte's Warn, logs.
+// message returns the text logged by a call to a slog method or to lograte's Warn.
 func message(call *ast.CallExpr) []string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) < 2 {

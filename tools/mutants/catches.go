@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// catches has, for each mutant, the test that last caught it. That test is tried first, so that most mutants need one
+// catches maps each mutant to the test that last caught it. That test is tried first, so that most mutants need one
 // test instead of a suite.
 type catches map[string]suite
 
-// readCatches reads catches.txt. Each line has a package, a test and a mutant's key, separated by tabs.
+// readCatches reads catches.txt. Each line contains a package, a test and a mutant's key, separated by tabs.
 func readCatches(path string) (catches, error) {
 	c := catches{}
 	data, err := os.ReadFile(path)
@@ -32,7 +32,7 @@ func readCatches(path string) (catches, error) {
 	return c, nil
 }
 
-// write writes the catches in the order of the list, without those for removed mutants.
+// write writes the catches in the order of the list, and omits removed mutants.
 func (c catches) write(path string, mutants []mutant) error {
 	var out strings.Builder
 	for i := range mutants {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// goWords splits Go source, or a part of it, into words. If a line end ends a statement, it is a semicolon. Commas and
-// semicolons before a closing bracket are not words, because they depend on the layout.
+// goWords splits Go source, or a part of it, into words. A line end that ends a statement becomes a semicolon. Commas
+// and semicolons before a closing bracket are omitted, because they depend on the layout.
 func goWords(source string) []word {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(source))
@@ -77,7 +77,7 @@ func goScopes(dir string) (scopes []scope, err error) {
 	return scopes, nil
 }
 
-// goName returns the function's name with the type of its receiver: Store.Do.
+// goName returns the function's name with the type of its receiver, as in Store.Do.
 func goName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

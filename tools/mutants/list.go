@@ -43,7 +43,8 @@ func ids(mutants []mutant) []int {
 	return all
 }
 
-// A heading is a line "[directory] kind of suites". A function may be followed by the number of the match within it.
+// A heading is a line with a directory in brackets and a kind of suites. A function may be followed by the number of
+// the match within it.
 var (
 	heading = regexp.MustCompile(`^\[(\S+)\] (\w+)$`)
 	address = regexp.MustCompile(`^(.*\S) #(\d+)$`)
@@ -79,7 +80,7 @@ func list(text string) (mutants []mutant, err error) {
 	return mutants, nil
 }
 
-// section parses a heading. A directory has only one heading, so that moving the directory changes one line.
+// section parses a heading. There is only one heading per directory, so that moving the directory changes one line.
 func section(line string, headed map[string]bool) (dir, kind string, err error) {
 	fields := heading.FindStringSubmatch(line)
 	if fields == nil {
@@ -117,7 +118,7 @@ func (m *mutant) parse(line string) error {
 	if m.function == "" || m.pattern == "" {
 		return fmt.Errorf("there is nothing to look for")
 	}
-	// (*Store).Do is written as Store.Do, because a type has only one method with the same name.
+	// (*Store).Do is written as Store.Do, because a type cannot have two methods with the same name.
 	m.function = strings.NewReplacer("(*", "", ")", "").Replace(m.function)
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// luaWord matches a Lua word or a comment. A line "--@name", where a part is inserted, counts as a word, so that no
-// pattern spans it.
+// luaWord matches a Lua word or a comment. A line "--@name" marks where a part is inserted. It counts as a word, so
+// that no pattern spans it.
 var luaWord = regexp.MustCompile(`--@\w+|--[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|` +
 	`[A-Za-z_]\w*|\d[\w.]*|[=~<>]=|\.\.\.?|\S`)
 
@@ -33,7 +33,7 @@ func luaWords(source string) []word {
 }
 
 // luaScopes returns the functions and the parts in a directory's fragments, and the code outside both. Their names
-// begin with the name of the file: "bucket.lua span".
+// begin with the name of the file, as in "bucket.lua span".
 func luaScopes(dir string) (scopes []scope, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.lua"))
 	if err != nil {

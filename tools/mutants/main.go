@@ -1,9 +1,9 @@
 // Command mutants plants mistakes in the code that makes decisions, and runs the tests. At least one test must fail
 // for each mistake. If a mistake survives all tests, the run fails.
 //
-// The mistakes are in mutants.txt. Each has the name of its function and the code to replace, so that layout and file
-// names do not matter. All mistakes are compiled in together and selected by an environment variable, so that one
-// build is enough. catches.txt has the test that last caught each mistake. That test is tried first.
+// mutants.txt lists the mistakes. Each entry names a function and the code to replace, so that layout and file names do
+// not matter. All mistakes are compiled in together and selected by an environment variable, so that one build is
+// enough. catches.txt lists the test that last caught each mistake. That test is tried first.
 package main
 
 import (
@@ -93,7 +93,7 @@ type runner struct {
 	mutants []mutant
 	known   catches
 	queue   [][]int // batches of the mutants to try, by index in the list
-	always  int     // number of batches that are tried regardless of the time
+	always  int     // number of batches that are tried regardless of the time limit
 
 	mu       sync.Mutex
 	caught   catches
@@ -157,8 +157,8 @@ func (r *runner) tryOne(m *mutant) {
 	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
-// summary prints the counts, and checks that the tests that caught mutants pass without a mutant. With a time limit it
-// only prints the counts, because those tests have just passed without mistakes.
+// summary prints the counts, and checks that the tests that caught mutants pass without a mutant. If there is a time
+// limit, it only prints the counts, because the tests have just passed without a mutant.
 func (r *runner) summary() error {
 	byPackage := map[string][]string{}
 	for _, s := range r.caught {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// edit is the change for one mutant: text replaces the bytes from at to end in the scope's file.
+// edit is the change for one mutant: the bytes between at and end in the scope's file are replaced by text.
 type edit struct {
 	scope
 	at, end int
 	text    string
 }
 
-// changed returns the whole file with the change.
+// changed returns the whole file with the change applied.
 func (e *edit) changed() string { return e.source[:e.at] + e.text + e.source[e.end:] }
 
-// body returns the function's body with the change.
+// body returns the function's body with the change applied.
 func (e *edit) body() string { return e.source[e.from:e.at] + e.text + e.source[e.end:e.to] }
 
-// plan finds the place of every mutant. If a mutant has none, plan reports the candidates that it found.
+// plan finds the place of every mutant. For a mutant without a unique place, its error lists the candidates.
 func plan(root string, mutants []mutant) ([]edit, error) {
 	edits, rooms := make([]edit, len(mutants)), map[string]room{}
 	var wrong []error

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// folder returns a new directory with these files.
+// folder returns a new directory with the given files.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

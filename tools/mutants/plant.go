@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Environment variables of a test process select the mistake: a mistake in Go by its number, and a mistake in Lua by a
-// directory that replaces the embedded fragments.
+// These environment variables of a test process select the mistake: a mistake in Go by its number, and a mistake in Lua
+// by a directory that replaces the embedded fragments.
 const (
 	switchOn  = "HEADGATE_MUTANT"
 	fragments = "HEADGATE_MUTANT_LUA"
@@ -51,7 +51,7 @@ var embedded = func() fs.FS {
 // tree is not modified.
 type plantation struct {
 	dir   string
-	files map[string]string // by the path that each replaces
+	files map[string]string // by the path of the file that each replaces
 	lua   map[int]string    // directories of fragments, by mutant
 }
 
@@ -126,7 +126,7 @@ func (p *plantation) plantLua(e *edit, id int) error {
 
 const embeds = "\nvar embedded embed.FS\n"
 
-// openFragments makes each package with mistakes in its fragments read them at run time.
+// openFragments makes each package with mistakes in its fragments read the fragments at run time.
 func (p *plantation) openFragments(edits []edit) error {
 	for _, e := range edits {
 		if filepath.Ext(e.file) != ".lua" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A module with mutations in Go and in an embedded Lua fragment.
+// orchard is a module with mutations in Go and in an embedded Lua fragment.
 var orchard = map[string]string{
 	"go.mod": "module orchard\n\ngo 1.26\n",
 	"main.go": `package main
@@ -52,8 +52,8 @@ counter.sum ¦ c.n + n ¦ c.n - n ¦ it subtracts
 a.lua ¦ return 1 ¦ return 7 ¦ another number
 `
 
-// One build contains all mutations. Without a switch it behaves like the original. With a switch it has only the
-// selected mutation.
+// One build contains all mutations. If no mutation is switched on, it behaves like the original. Otherwise it behaves
+// like the original with only the selected mutation.
 func TestPlantedMistakesAreSwitched(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range orchard {
@@ -61,7 +61,7 @@ func TestPlantedMistakesAreSwitched(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if name == "main.go" { // in the same way as the original reads its fragments
+		if name == "main.go" { // replace the fragments that main.go embeds
 			text = strings.Replace(text, "embedded.ReadFile(\"lua/a.lua\")", "fs.ReadFile(embedded, \"lua/a.lua\")", 1)
 			text = strings.Replace(text, "\"fmt\"\n", "\"fmt\"\n\t\"io/fs\"\n", 1)
 		}

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// batchSize is the number of mutants of a package that are tried before those of the next package. Its tests are built
-// once for them.
+// batchSize is the number of a package's mutants that are tried before another package's. The package's tests are built
+// once per batch.
 const batchSize = 16
 
-// due fills the queue. Without a time limit it has all mutants in one batch. With a time limit, mutants of changed files
-// are the first batch. The others, except those for the audit, follow package by package in an order seeded by the tree,
-// so that each tree tries different mutants, and one tree the same mutants on every machine.
+// due fills the queue. If there is no time limit, all mutants are in one batch. If there is one, mutants in changed
+// files are the first batch. The others, except for the audit's, follow package by package in an order seeded by the
+// tree, so that different trees try different mutants, but the same tree tries the same mutants on every machine.
 func (r *runner) due(edits []edit) error {
 	var part, parts int
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
@@ -32,7 +32,7 @@ func (r *runner) due(edits []edit) error {
 		}
 		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && slices.Contains(changed, file) {
 			first = append(first, i)
-		} else if m.kind != audited { // these take minutes, and the audit finds them by chance
+		} else if m.kind != audited { // the audit's mutants take minutes, and it finds them by chance
 			rest = append(rest, i)
 		}
 	}
@@ -67,7 +67,7 @@ func (r *runner) batches(all []int) (batches [][]int) {
 	return batches
 }
 
-// weight orders mutants roughly by the time that they take.
+// weight returns a sort key for mutants: roughly the time that they take.
 func (r *runner) weight(i int) int {
 	m := &r.mutants[i]
 	weight := len(suitesOf(r.root, m))
@@ -89,8 +89,8 @@ func (r *runner) script(name string) string {
 	return string(out)
 }
 
-// together returns one pattern for several tests. Each is given by its name and the names of its subtests. The pattern
-// may match more tests than these.
+// together returns one pattern for several tests. Each test is given by its name and the names of its subtests. The
+// pattern may also match other tests.
 func together(names []string) string {
 	var levels [][]string
 	for _, name := range names {

@@ -12,13 +12,13 @@ type scope struct {
 	file   string
 	source string // of the whole file
 	words  []word // of the function's body
-	// from and to are the bytes between the braces of a Go function's body. returns reports whether the function has
+	// from and to delimit the bytes between the braces of a Go function's body. returns is true if the function has
 	// results.
 	from, to int
 	returns  bool
 }
 
-// between returns the words between two bytes of the source.
+// between returns the words between two positions in the source.
 func between(words []word, from, to int) []word {
 	low, _ := slices.BinarySearchFunc(words, from, func(w word, at int) int { return w.at - at })
 	high, _ := slices.BinarySearchFunc(words, to, func(w word, at int) int { return w.at - at })
@@ -47,7 +47,7 @@ func readRoom(root, dir string) (room, error) {
 	return room{dir, append(functions, fragments...)}, err
 }
 
-// named returns the scopes with this name. There are several if build constraints select among a package's files.
+// named returns the scopes with the given name. There are several if build constraints select among a package's files.
 func (r room) named(name string) (found []scope) {
 	for _, s := range r.scopes {
 		if s.name == name {
@@ -57,7 +57,7 @@ func (r room) named(name string) (found []scope) {
 	return found
 }
 
-// wordsOf splits text in the same way as the scope's code.
+// wordsOf splits text into words of the scope's language.
 func (s scope) wordsOf(text string) []word {
 	if filepath.Ext(s.file) == ".lua" {
 		return luaWords(text)

@@ -7,7 +7,7 @@ import (
 // suite is a set of tests in a package. pkg is the package's directory.
 type suite struct{ pkg, tests string }
 
-// conformance has the suites that run for a kind of mutant after the tests of the mutant's own package. Quick suites
+// conformance maps a kind of mutant to the suites that run after the tests of the mutant's own package. Quick suites
 // come first.
 var conformance = map[string][]suite{
 	"steps": {{"conform/memory", "TestMemstore"}, {"conform/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
@@ -28,7 +28,7 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestScripts$/^hashed$"},
 		{"conform/lua", "TestStore$/^hashed$/./^storetest$"},
 	},
-	// Uses of the table of algorithms in other packages.
+	// Code in other packages that uses the table of algorithms.
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.
 	"layers": nil,
@@ -36,7 +36,7 @@ var conformance = map[string][]suite{
 	// the server's binary.
 	"envoy": nil,
 	// Mistakes that only faults reveal. The audit of the answers must find each of them. The package's own tests are
-	// omitted, because they do not test the audit. Faults are random, so the audit has three tries.
+	// omitted, because they do not test the audit. Faults are random, so the audit gets three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
 	// Matching and charging of requests.
 	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},
@@ -48,7 +48,7 @@ const audited = "chaos"
 
 // suitesOf returns the suites that should catch a mutant, in the order to try them.
 func suitesOf(root string, m *mutant) (suites []suite) {
-	// A directory of fragments has no tests of its own.
+	// A directory of fragments contains no tests of its own.
 	if lua, _ := filepath.Glob(filepath.Join(root, m.dir, "*.lua")); len(lua) == 0 && m.kind != audited {
 		suites = append(suites, suite{m.dir, "."})
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Time limits for tests with a mistake. A mistake that makes a test hang counts as caught. A single test takes at most
-// a few seconds, and the longest suite takes a minute on a quiet machine.
+// These are the time limits for tests with a mistake. A mistake that makes a test hang counts as caught. A single test
+// takes at most a few seconds, and the longest suite takes a minute on a quiet machine.
 const (
 	testLimit  = 30 * time.Second
 	suiteLimit = 150 * time.Second
@@ -74,7 +74,7 @@ func (f *field) env(on *mutant) []string {
 func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
-	// In the bodies of planted mistakes, some parameters escape.
+	// Skip TestNoAllocation: in the bodies of planted mistakes, some parameters escape to the heap.
 	c := exec.CommandContext(ctx, f.binary(s.pkg), "-test.failfast", "-test.skip=TestNoAllocation", "-test.timeout="+limit.String(), "-test.run="+s.tests)
 	c.Dir, c.Env = filepath.Join(f.root, s.pkg), f.env(on)
 	// When a test ends, the processes that it started must end too.
@@ -89,7 +89,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	if known.pkg != "" {
 		limit := testLimit
 		if m.kind == audited {
-			limit = suiteLimit // the audit is at the end of a schedule, which takes nearly as long as testLimit
+			limit = suiteLimit // the audit follows a schedule that takes nearly as long as testLimit
 		}
 		if _, passed := f.run(known.only(), m, limit); !passed {
 			return known, true
@@ -103,7 +103,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	return suite{}, false
 }
 
-// only returns the suite with a single test, which is given by its name and the names of its subtests.
+// only returns the suite for a single known test, which is given by its name and the names of its subtests.
 func (s suite) only() suite {
 	if s.tests == everything {
 		return suite{s.pkg, "."}
@@ -115,7 +115,7 @@ func (s suite) only() suite {
 	return suite{s.pkg, strings.Join(levels, "/")}
 }
 
-// everything selects all tests in a package, if it is not known which test fails.
+// everything selects all tests in a package if it is not known which of them fails.
 const everything = "*"
 
 var (

@@ -65,8 +65,8 @@ func fits(code, pattern []word) (names map[string]string, ok bool) {
 
 var wildcard = regexp.MustCompile(`^\$\w+$`)
 
-// filled returns the replacement, with the names from the match in place of its wildcards. If the pattern lacks a
-// wildcard, filled returns the first such wildcard.
+// filled returns the replacement, with the names from the match in place of its wildcards. If a wildcard in the
+// replacement does not occur in the pattern, filled returns it as unknown.
 func filled(words []word, replacement string, names map[string]string) (text, unknown string) {
 	from := 0
 	for _, w := range words {

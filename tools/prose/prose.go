@@ -1,4 +1,4 @@
-// Command prose counts patterns in comments and pages that make sentences read as if translated, and prints where they
+// Command prose counts phrases in comments and pages that make sentences read as if translated, and prints where they
 // are. A test compares the counts with counts.txt: a change may lower them, but must not raise them.
 //
 //	go run ./prose            # the counts
@@ -69,7 +69,7 @@ func counts(found map[string][]place) string {
 	return b.String()
 }
 
-// search searches all pages, and the comments in all Go files, below a folder.
+// search searches all pages below a folder, and the comments in all Go files.
 func search(root string) (map[string][]place, error) {
 	found := map[string][]place{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

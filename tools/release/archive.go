@@ -42,7 +42,7 @@ func (r *release) archive(t target, binary string, p *papers) error {
 	})
 }
 
-// writeTar writes files and their parent directories, owned by root.
+// writeTar writes files and their parent directories. All are owned by root.
 func writeTar(w io.Writer, files []file, at time.Time) error {
 	t := tar.NewWriter(w)
 	made := map[string]bool{}

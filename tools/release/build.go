@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Settings on the machine that would change a binary or break the build.
+// cleared lists settings on the machine that would change a binary or break the build.
 var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
 
 // build builds the static binary for a target, and returns its path.

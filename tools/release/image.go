@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is an id that systems do not assign to people or services.
+// user is the user and group id of the image. Systems do not assign this id to people or services.
 const user = "65532:65532"
 
-// image writes an OCI layout as one tar file. It has an image for each Linux architecture.
+// image writes an OCI layout as one tar file, with an image for each Linux architecture.
 func (r *release) image(binaries map[target]string, p *papers) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, t := range targets {

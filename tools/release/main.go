@@ -3,8 +3,8 @@
 //
 //	cd tools/release && GOWORK=off go run . -version v0.9.0 -key headgate.key
 //
-// Two runs on the same commit with the same version of Go create equal files, because all times are the commit's and
-// no files on the machine are used.
+// Two runs on the same commit with the same version of Go create equal files, because all times come from the commit
+// and no files on the machine are used.
 //
 //	source.go   the commit and the version
 //	build.go    binaries

@@ -66,7 +66,8 @@ func pageLicenses(folder string) ([]byte, error) {
 	return text, nil
 }
 
-// licenses adds the license files of the modules in a target's binary. It returns an error if a module has no license.
+// licenses adds the license files of the modules in a target's binary. It returns an error if a module's license is
+// missing.
 func (r *release) licenses(t target, files map[string][]string) error {
 	c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{else}}Go\t{{$.Root}}\t{{$.Root}}{{end}}", "./cmd/headgate")
 	c.Dir = filepath.Join(r.root, "server")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPageLicenses checks that all libraries in the operator page have a licence, and that a new version must be
-// reviewed again.
+// TestPageLicenses checks that there is a license for every library in the operator page, and that a library's new
+// version must be reviewed again.
 func TestPageLicenses(t *testing.T) {
 	if _, err := pageLicenses("../../dashboard/web"); err != nil {
 		t.Error(err)
@@ -24,7 +24,7 @@ func TestPageLicenses(t *testing.T) {
 	}
 }
 
-// TestLicensesOf checks that a package's own license files and its module's license files are found. A module without
+// TestLicensesOf checks that a package's own license files and its module's are found, and that a module without
 // license files is an error.
 func TestLicensesOf(t *testing.T) {
 	top := t.TempDir()

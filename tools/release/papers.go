@@ -24,7 +24,7 @@ type papers struct {
 	root                        string // of the repository
 }
 
-// papers creates these files in the work directory.
+// papers creates the papers in the work directory.
 func (r *release) papers() (*papers, error) {
 	folder := filepath.Join(r.work, "papers")
 	if err := os.MkdirAll(filepath.Join(folder, "man"), 0o755); err != nil {
@@ -95,8 +95,8 @@ func (r *release) changelog(p *papers) error {
 		debianVersion(r.version), note, maintainer, r.time.Format("Mon, 02 Jan 2006 15:04:05 -0700")))
 }
 
-// writeCertificates writes the public certificate authorities, for rediss:// and https:// from the image. They come
-// from a module instead of the machine, so that builds are reproducible.
+// writeCertificates writes the public certificate authorities, for rediss:// and https:// from the image. The
+// certificates come from a module instead of the machine, so that builds are reproducible.
 func writeCertificates(p *papers) error {
 	return write(p.certificates, func(w *os.File) error {
 		for root := range bundle.Roots() {
@@ -132,7 +132,7 @@ func (p *papers) archived(t target) []file {
 	return files
 }
 
-// writeGzip writes a compressed file without a name and time in the header.
+// writeGzip writes a compressed file with no name or time in the header.
 func writeGzip(path string, data []byte) error {
 	return write(path, func(w *os.File) error {
 		compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)

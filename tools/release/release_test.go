@@ -109,8 +109,8 @@ func TestVersionsOfPackages(t *testing.T) {
 	}
 }
 
-// TestUnitOfPackages checks that the unit has the program's path in the packages, and omits the manual installation
-// steps.
+// TestUnitOfPackages checks that the unit contains the program's path in the packages, and omits the manual
+// installation steps.
 func TestUnitOfPackages(t *testing.T) {
 	r, p := small(t, "1.2.3")
 	if err := r.unit(p); err != nil {

@@ -11,7 +11,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// own is the path of our modules. Their version is the release's.
+// own is the path of this repository's modules, whose version is the release's.
 const own = "github.com/headgate/headgate"
 
 // sbom writes the bill of materials for a binary as CycloneDX. It lists the linked modules.
@@ -54,7 +54,7 @@ func (r *release) bill(t target, info *debug.BuildInfo, sum string) *cdx.BOM {
 	return bom
 }
 
-// component describes a module. Third-party modules have the sum from go.sum.
+// component describes a module. For a third-party module, it includes the sum from go.sum.
 func (r *release) component(kind cdx.ComponentType, module *debug.Module) cdx.Component {
 	version := module.Version
 	if module.Path == own || strings.HasPrefix(module.Path, own+"/") {

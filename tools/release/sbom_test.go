@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBill checks that our modules have the release's version, and that other modules have their own version and
-// checksum.
+// TestBill checks that this repository's modules are listed with the release's version, and other modules with their
+// own version and checksum.
 func TestBill(t *testing.T) {
 	r, _ := small(t, "1.2.3")
 	info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: own + "/server", Version: "(devel)"}, Deps: []*debug.Module{

@@ -55,8 +55,8 @@ func readPassword(path, passwordFile string) (string, error) {
 	return string(password), err
 }
 
-// sign returns the signature as a minisign file. The comment contains no time, so that signatures of the same text are
-// equal.
+// sign returns the signature as a minisign file. The comment contains no time, so that the same text always gets the
+// same signature.
 func (s *signer) sign(text []byte, comment string) []byte {
 	return minisign.SignWithComments(s.key, text, comment, "signature by the key "+fmt.Sprintf("%016X", s.key.ID()))
 }

@@ -9,8 +9,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// TestSign checks that keys with and without a password produce the same signature each time, and that other text has
-// a different signature.
+// TestSign checks that a key produces the same signature with and without a password each time, and a different
+// signature for other text.
 func TestSign(t *testing.T) {
 	public, secret, err := minisign.GenerateKey(nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestSeal checks that without a key nothing is signed, but the checksums are still written.
+// TestSeal checks that if there is no key, nothing is signed, but the checksums are still written.
 func TestSeal(t *testing.T) {
 	r, _ := small(t, "1.2.3")
 	if err := os.WriteFile(filepath.Join(r.out, "file"), []byte("abc"), 0o600); err != nil {

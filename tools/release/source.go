@@ -18,7 +18,7 @@ type source struct {
 	time    time.Time // of the commit
 }
 
-// versions matches semver.org versions without build metadata, because module versions cannot have it.
+// versions matches semver.org versions without build metadata, because module versions cannot contain any.
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 func readSource(root, version string) (*source, error) {
@@ -55,7 +55,7 @@ func git(root string, args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// output returns a command's output. Its error includes the command's error output.
+// output returns a command's standard output. Its error includes the command's standard error.
 func output(c *exec.Cmd) ([]byte, error) {
 	var problems strings.Builder
 	c.Stderr = &problems

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestArchives checks that each archive has all its files and a program for the right system, and that all modules in
-// the program are in the bill of materials.
+// TestArchives checks that each archive contains all its files and a program for the right system, and that all modules
+// in the program are in the bill of materials.
 func TestArchives(t *testing.T) {
 	for _, target := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
 		t.Run(target, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package check tests the files of a release. scripts/release-test creates the files and runs the tests. Without
-// -release, the tests are skipped.
+// Package check tests the files of a release. scripts/release-test creates the files and runs the tests. If -release is
+// not set, the tests are skipped.
 //
 //	go test ./check -release FOLDER -public-key FILE -v
 package check

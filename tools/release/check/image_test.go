@@ -48,8 +48,8 @@ func images(t *testing.T) map[string]v1.Image {
 	return found
 }
 
-// TestImage checks that the image for each architecture has the program from the archive, a numeric user, a health
-// check, and only the files that it needs.
+// TestImage checks that the image for each architecture contains the program from the archive and only the files that
+// it needs, and that it sets a numeric user and a health check.
 func TestImage(t *testing.T) {
 	found := images(t)
 	if len(found) != 2 || found["amd64"] == nil || found["arm64"] == nil {
@@ -90,9 +90,9 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// container runs a program on a read-only root, as the image's user, with separate network, process and mount
-// namespaces. It calls the health check while the server runs and after it has stopped, and sends six requests to a
-// limit of five.
+// container is a script that runs a program on a read-only root, as the image's user, with separate network, process
+// and mount namespaces. It calls the health check while the server runs and after it has stopped, and sends six
+// requests to a limit of five.
 const container = `
 root=$1 health=$2; shift 2
 ip link set lo up

@@ -29,7 +29,7 @@ func TestRpmlint(t *testing.T) {
 	}
 }
 
-// TestManuals checks that mandoc can format every manual page, and that each command has a page.
+// TestManuals checks that mandoc can format every manual page, and that there is a page for each command.
 func TestManuals(t *testing.T) {
 	need(t, "mandoc")
 	top := extract(t, named("headgate_%s_linux_amd64.tar.gz", *version))

@@ -35,7 +35,7 @@ func main() {
 `
 
 // TestModules checks that go get and go install can get all modules at the release's version, in a module without
-// replace. The modules come from a directory instead of the module proxy.
+// replace directives. The modules come from a directory instead of the module proxy.
 func TestModules(t *testing.T) {
 	tree := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "tree.tar")
@@ -106,8 +106,8 @@ func publish(t *testing.T, proxy, path, folder string) {
 	}
 }
 
-// commands returns a function that runs go in a directory. It gets modules from the proxy, from this machine's cache,
-// or from their origin, in this order. It does not modify the machine's cache.
+// commands returns a function that runs go in a directory. The go command gets modules from the proxy, from this
+// machine's cache, or from their origin, in this order. It does not modify the machine's cache.
 func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	t.Helper()
 	cache := strings.TrimSpace(run(t, "go", "env", "GOMODCACHE"))
@@ -126,7 +126,7 @@ func commands(t *testing.T, proxy, folder string) func(args ...string) string {
 	}
 }
 
-// stderr returns a failed command's error output.
+// stderr returns a failed command's output to standard error.
 func stderr(err error) string {
 	if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output does not wrap it
 		return string(failed.Stderr)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// packaged are the files that are in both packages.
+// packaged lists the files that are in both packages.
 var packaged = []string{
 	"usr/bin/headgate", "usr/lib/systemd/system/headgate.service", "etc/headgate/policies.yaml", "usr/share/man/man1/headgate.1.gz",
 	"usr/share/man/man1/headgate-serve.1.gz", "usr/share/bash-completion/completions/headgate", "usr/share/fish/vendor_completions.d/headgate.fish",
@@ -29,7 +29,7 @@ func emptyRoot(t *testing.T) string {
 }
 
 // debian returns an empty root, and a function that runs dpkg on it. The packages' scripts run outside the root, with
-// DPKG_ROOT, because the root has no shell.
+// DPKG_ROOT, because the root contains no shell.
 func debian(t *testing.T) (place string, dpkg func(args ...string) string) {
 	t.Helper()
 	asRoot(t)
@@ -104,7 +104,7 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// present checks that an installed package has all its files.
+// present checks that all files of an installed package exist.
 func present(t *testing.T, place string, more ...string) {
 	t.Helper()
 	for _, name := range append(more, packaged...) {

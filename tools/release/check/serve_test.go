@@ -56,7 +56,7 @@ func login(t *testing.T, place string, requests int, flags ...string) (statuses 
 	return statuses
 }
 
-// fromUnit returns a command from the installed unit. It runs in the root and as an unprivileged user.
+// fromUnit returns a command from the installed unit. The command runs in the root and as an unprivileged user.
 func fromUnit(t *testing.T, place, key string, more ...string) *exec.Cmd {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(place, "usr/lib/systemd/system/headgate.service"))

@@ -61,8 +61,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSignature checks that the library and minisign itself accept the signature, and that both reject it if a byte
-// changes.
+// TestSignature checks that both the library and minisign itself accept the signature, and that both reject it if a
+// byte changes.
 func TestSignature(t *testing.T) {
 	key, err := minisign.PublicKeyFromFile(*publicKey)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestUpgrade upgrades a package from an earlier build to the release. The changed policies are kept, and the release
-// continues with the state that the earlier program has written.
+// continues with the state that the earlier program wrote.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
 		t.Skip("*** no -previous: NO UPGRADE IS TESTED ***")
