@@ -68,7 +68,7 @@ func TestAdaptersInFreshModule(t *testing.T) {
 	}
 }
 
-// buildFresh builds a program in a separate module. The program's port is replaced with a free address.
+// buildFresh builds a program in a separate module, with its address replaced by a free one.
 func buildFresh(t *testing.T, clone, module, program string) (binary string) {
 	t.Helper()
 	parent := t.TempDir()

@@ -88,13 +88,13 @@ func documentedOutput(t *testing.T, program string) string {
 	return comments[len(comments)-1][1] + "\n"
 }
 
-// shell runs commands outside the workspace, and returns their output. Missing modules are downloaded from the module
-// proxy, because the adapters' go.mod files and the workspace have different versions.
+// shell runs commands outside the workspace, and returns their output. Modules can be missing from the cache, because
+// the adapters' go.mod files and the workspace require different versions. They are downloaded from the module proxy.
 func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
 	run.Dir = dir
-	// With -trimpath, different directories can share the build cache.
+	// With -trimpath, builds in different directories share the build cache.
 	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems

@@ -45,7 +45,7 @@ type front struct {
 	take  func() *httptest.ResponseRecorder
 }
 
-// fronts returns the ways to decide with the page's policies, each with its own store.
+// fronts returns one front for each way to decide with the page's policies. Each uses its own store.
 func fronts(t *testing.T, rate, burst, cost int64) []front {
 	t.Helper()
 	policies := fmt.Sprintf("policies:\n  users: {algorithm: token-bucket, rate: %d/s, burst: %d, cost: %d, headers: spring}\n", rate, burst, cost) + springRoutes(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// table returns the cells, row by row, of the table on the page that has these columns. If there are several such
-// tables, number selects one, counting from 1.
+// table returns the cells, row by row, of the page's table with the given columns. If there are several such tables,
+// the number argument selects one, counting from 1.
 func table(t *testing.T, page string, number int, columns string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

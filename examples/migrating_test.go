@@ -44,7 +44,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 			}
 			for i, program := range programs {
 				program, _, _ = strings.Cut(program, "\n```\n")
-				// Each program has its own Redis, so that it does not find units spent by another program.
+				// Each program gets its own Redis, so that it does not find units spent by another program.
 				if strings.Contains(program, `"127.0.0.1:6379"`) {
 					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
 				}
@@ -95,7 +95,7 @@ func headgateServer(t *testing.T) string {
 	return server.RESPAddr().String()
 }
 
-// A service that limits addresses and users does not need more lines than with ulule/limiter.
+// A service that limits addresses and users needs no more lines with Headgate than with ulule/limiter.
 func TestLinesOfAService(t *testing.T) {
 	count := func(folder string) (lines int) {
 		for _, name := range []string{"service.go", "service_test.go"} {

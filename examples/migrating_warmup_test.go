@@ -9,8 +9,8 @@ import (
 )
 
 // warmingUp does the arithmetic that Guava documents for SmoothWarmingUp. Idle time stores permits, up to the number
-// that the warm-up time yields. Stored permits cost more: in the upper half, up to three times as much. A request's
-// price is the area under that curve.
+// that the warm-up time yields. Stored permits cost more, and in the upper half up to three times as much. A request's
+// price is the area under this price curve.
 type warmingUp struct{ rate, warmUp, stored, free float64 }
 
 func (g *warmingUp) acquire(now float64) (wait float64) {

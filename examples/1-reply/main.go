@@ -28,7 +28,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space separates these counters from the counters of other programs on the same store.
+	// The namespace separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-reply"))
 	defer limiter.Close()
 

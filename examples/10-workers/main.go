@@ -50,8 +50,7 @@ func runAll(ctx context.Context, w io.Writer, url string, work func(context.Cont
 	return nil
 }
 
-// job is the work that needs the permit. It ends when its context ends, because another worker may then have its
-// place.
+// job is the work that needs the permit. It ends when its context ends, because another worker may then hold its place.
 func job(ctx context.Context) error {
 	select {
 	case <-time.After(20 * time.Millisecond):

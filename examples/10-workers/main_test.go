@@ -19,7 +19,7 @@ const printed = "12 jobs done by 6 workers, never more than 3 at a time here: tr
 
 func TestPrints(t *testing.T) { exampletest.Prints(t, run, printed) }
 
-// TestMain lets the test binary act as the program if its environment has the address of a Redis.
+// TestMain lets the test binary act as the program if its environment contains the address of a Redis.
 func TestMain(m *testing.M) {
 	address := os.Getenv("EXAMPLE_WORKERS_REDIS")
 	if address == "" {

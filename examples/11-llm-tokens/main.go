@@ -1,6 +1,6 @@
 // A proxy for a language model. Each user has a budget of tokens per hour. The number of tokens that a call uses is
-// known only after the call. So the proxy reserves the maximum before the call, and concurrent calls cannot spend the
-// same tokens twice. After the call, it commits the tokens used, and the rest is returned.
+// known only after the call. The proxy therefore reserves the maximum before the call, so that concurrent calls cannot
+// spend the same tokens twice. After the call, it commits the number of tokens used, and the rest is given back.
 package main
 
 import (
@@ -33,7 +33,7 @@ const (
 	maxAnswer = 4000   // the longest answer that a call may request
 )
 
-// prompt is a call to the model.
+// prompt describes a call to the model.
 type prompt struct {
 	tokens, maxAnswer int64
 }
@@ -62,7 +62,7 @@ func (p *proxy) complete(ctx context.Context, user string, call prompt) (used in
 		return 0, fmt.Errorf("%w: %d needed, %d left", errBudget, most, d.Remaining)
 	}
 	used, err = p.model(ctx, call)
-	// Even if the user has disconnected, the tokens must be settled.
+	// The reservation must be settled even if the user has disconnected.
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *session) left(user string) int64 {
 	return d.Remaining
 }
 
-// fail records the first error from the store. That error ends the program.
+// fail records the first error from the store. The error ends the program.
 func (s *session) fail(err error) {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		s.err = cmp.Or(s.err, err)

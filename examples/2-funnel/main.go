@@ -87,8 +87,8 @@ func serve(ctx context.Context, w io.Writer, url string) error {
 	return errors.Join(err, <-stopped)
 }
 
-// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes, and the time until a
-// retry in whole seconds.
+// throttle sends CL.THROTTLE laoqian:reply 15 30 60 1. It returns whether the request passes and, in whole seconds, the
+// time until a retry.
 func throttle(ctx context.Context, client *redis.Client) (allowed bool, retryAfter time.Duration, err error) {
 	reply, err := client.Do(ctx, "CL.THROTTLE", key, 15, 30, 60, 1).Int64Slice()
 	if err != nil {
@@ -116,8 +116,8 @@ func burst(ctx context.Context, w io.Writer, client *redis.Client) error {
 	return nil
 }
 
-// waitAndRetry waits for as long as the server says. It first uses a sleep, and then a timer, which does not block a
-// goroutine.
+// waitAndRetry waits for as long as the server says: the first time with a sleep, and then with a timer, which does not
+// block a goroutine.
 func waitAndRetry(ctx context.Context, w io.Writer, client *redis.Client) error {
 	_, retryAfter, err := throttle(ctx, client)
 	if err != nil {

@@ -27,7 +27,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space separates these counters from the counters of other programs on the same store.
+	// The namespace separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
 	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: "strict"}

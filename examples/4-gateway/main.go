@@ -1,5 +1,5 @@
-// A gateway's request limiter. Replenish rate, burst capacity and requested tokens are a token bucket's rate, burst
-// and cost. With these numbers, a caller can send 3 requests at once, and then one request per minute.
+// A gateway's request limiter. Replenish rate, burst capacity and requested tokens are a token bucket's rate, burst and
+// cost. With the settings below, a caller can send 3 requests at once, and then one request per minute.
 package main
 
 import (
@@ -41,7 +41,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space separates these counters from the counters of other programs on the same store.
+	// The namespace separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-gateway"))
 	defer limiter.Close()
 	route := limiter.Policy("route", second, day)
@@ -68,8 +68,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// showSlots prints where Redis stores a client's counters. Both keys have the client as their hash tag. So they are in
-// the same slot of a Cluster, and one script decides both.
+// showSlots prints where Redis stores a client's counters. The client is the hash tag of both keys. They are therefore
+// in the same slot of a Cluster, and one script decides both.
 func showSlots(w io.Writer, redis *redisstore.Store, client string) {
 	// The name of a counter contains the algorithm, the limit's name and, for a fixed window, the window.
 	for _, text := range []string{"1/s name second", "fixed-window 100000/1d name day"} {

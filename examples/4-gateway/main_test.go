@@ -24,7 +24,7 @@ func TestPrintsInMemory(t *testing.T) {
 	exampletest.PrintsOn(t, run, open.Memory, printed)
 }
 
-// TestPrintsSlotsOnCluster also checks that both keys are in the slot that the program prints.
+// TestPrintsSlotsOnCluster checks the output on a Cluster, and that both keys are in the slot that the program prints.
 func TestPrintsSlotsOnCluster(t *testing.T) {
 	nodes := redistest.Cluster(t, redistest.Redis)
 	exampletest.PrintsOn(t, run, "redis+cluster://"+strings.Join(nodes.Addrs(), ","),

@@ -30,7 +30,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 		return err
 	}
 	defer store.Close()
-	// The name space separates these counters from the counters of other programs on the same store.
+	// The namespace separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-strategies"))
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
@@ -76,7 +76,7 @@ func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
 	return nil
 }
 
-// tryAcquire returns nil if the request passes, and otherwise an error, even for a denial.
+// tryAcquire returns nil if the request passes, and otherwise an error. A denial is an error too.
 func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 	d, err := p.Allow(ctx, key)
 	if err != nil {
@@ -85,7 +85,7 @@ func tryAcquire(ctx context.Context, p *headgate.Policy) error {
 	return d.Err()
 }
 
-// twoWindows prints which window denies a request. The windows are two requests in 2 s and three in an hour.
+// twoWindows prints which window denies a request. The limits are two requests in 2 s and three in an hour.
 func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) error {
 	p := limiter.Policy("two-windows", headgate.SlidingLog{Rate: headgate.Per(2, 2*time.Second), And: []headgate.Rate{headgate.PerHour(3)}})
 	if _, err := p.Reset(ctx, key); err != nil {
@@ -109,7 +109,7 @@ func twoWindows(ctx context.Context, w io.Writer, limiter *headgate.Limiter) err
 	}
 }
 
-// wrongWindows prints the errors for two invalid limits. If a limit is invalid, the policy has its error.
+// wrongWindows prints the errors for two invalid limits. If a limit is invalid, the policy returns the limit's error.
 func wrongWindows(w io.Writer, limiter *headgate.Limiter) {
 	for _, longer := range []headgate.Rate{headgate.PerMinute(5), headgate.Per(50, 1050*time.Millisecond)} {
 		limit := headgate.SlidingWindow{Rate: headgate.PerSecond(5), And: []headgate.Rate{longer}, SegmentLength: 100 * time.Millisecond}

@@ -58,12 +58,12 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	return nil
 }
 
-// limited applies the file's routes.
+// limited is middleware that applies the file's routes.
 func limited(limiter *decide.Limiter, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, err := limiter.AllowRequest(r)
 		switch {
-		case errors.Is(err, httplimit.ErrNoKey): // the error has the missing part of the key
+		case errors.Is(err, httplimit.ErrNoKey): // the error names the missing part of the key
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		case err != nil:
 			http.Error(w, "the limit is not known", http.StatusServiceUnavailable)

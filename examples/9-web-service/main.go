@@ -84,7 +84,7 @@ func searchAndDownload(w io.Writer, c *caller, _ *service) {
 	fmt.Fprintf(w, "carol downloads 700 kB: %d\n", c.get("/download", "carol"))
 }
 
-// caller sends requests in the same way as the proxy.
+// caller sends requests as the proxy would.
 type caller struct {
 	ctx    context.Context //nolint:containedctx // of one run
 	url    string

@@ -32,8 +32,8 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow{Rate: headgate.PerHour(100)})
 	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow{Rate: headgate.PerHour(5)})
 
-	// A search costs one unit per hundred rows. A download costs its size in bytes. It may overdraw the limit, and the
-	// next download then has to wait.
+	// A search costs one unit per hundred rows. A download costs its size in bytes. A download may overdraw the limit,
+	// which makes the next one wait.
 	searches := limiter.Policy("searches", headgate.FixedWindow{Rate: headgate.PerHour(20)})
 	bytes := limiter.Policy("download-bytes", headgate.TokenBucket{Rate: headgate.PerHour(1 << 20), Debt: 1 << 30})
 
@@ -48,7 +48,7 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 // maxForm limits the size of a log-in form.
 const maxForm = 4 << 10
 
-// byAccount returns the account in a log-in. Different spellings of an account have the same key.
+// byAccount returns the account in a log-in as the key. Different spellings of an account result in the same key.
 func byAccount(r *http.Request) (string, bool) {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
 	account := strings.ToLower(strings.TrimSpace(r.PostFormValue("account")))
@@ -81,7 +81,7 @@ func hundredsOfRows(r *http.Request) int64 { return (rowsOf(r) + 99) / 100 }
 
 func search(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, rowsOf(r), "rows") }
 
-// download responds with 700 kB in small writes. The total does not have to be known in advance.
+// download responds with 700 kB in small writes. The limiter does not need to know the total in advance.
 func download(w http.ResponseWriter, _ *http.Request) {
 	part := make([]byte, 7000)
 	for range 100 {

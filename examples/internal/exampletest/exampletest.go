@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Run runs the program with the store at a URL.
+// Run is a function that runs the program with the store at a URL.
 type Run func(ctx context.Context, w io.Writer, url string) error
 
 // Prints runs the program in memory, and twice on one Redis server. Every run must print the same text.
