@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// shadowed is a policies file whose policy may have a candidate.
+// shadowed is the format of a policies file. Its placeholder is for a candidate.
 const shadowed = `
 policies: {api: {algorithm: token-bucket, rate: 1000000/s, burst: 4000000000%s}}
 routes: [{match: {path: "/**"}, key: [{header: X-User}], policies: [api]}]

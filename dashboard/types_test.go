@@ -84,7 +84,7 @@ func generate(t *testing.T, folder string) string {
 	return out.String()
 }
 
-// addWords adds the constants that have a declared type.
+// addWords adds the constants with a declared type.
 func addWords(words map[string][]string, d *ast.GenDecl) {
 	for _, one := range d.Specs {
 		spec := one.(*ast.ValueSpec)

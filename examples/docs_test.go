@@ -94,7 +94,7 @@ func shell(t *testing.T, dir, commands string) string {
 	t.Helper()
 	run := exec.Command("sh", "-e", "-c", commands)
 	run.Dir = dir
-	// With -trimpath, builds in different directories share the build cache.
+	// The flag -trimpath lets builds in different directories share the build cache.
 	run.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems

@@ -15,10 +15,10 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Change replaces some fields of a policy in a file, or adds or replaces an override for a key. The fields have the
-// same names and meaning as in the file.
+// Change replaces some fields of a policy in a file, or adds or replaces an override for a key. The fields are named
+// and interpreted as in the file.
 type Change struct {
-	// Policy is the name of the policy. If the file has no such policy and Key is "", the change adds it.
+	// Policy is the name of the policy. If the file contains no such policy and Key is "", the change adds it.
 	Policy string
 	// Key is the key or pattern of an override, or "" to change the policy itself.
 	Key string
@@ -41,9 +41,9 @@ func (c *Change) String() string {
 }
 
 // With applies changes to the file and returns the result. Changes to policies come first, in order. Changes to keys
-// follow and set fields of the changed policies. If two changes have the same key, the later one applies. If a change
-// replaces a policy's limit, the file's overrides stay as they are, because they set fields of the file's limit. A
-// change that conflicts with the file or with earlier changes is skipped, and left maps its index to the error.
+// follow and set fields of the changed policies. If two changes are for the same key, the later change applies. If a
+// change replaces a policy's limit, the file's overrides stay as they are, because they set fields of the file's limit.
+// A change that conflicts with the file or with earlier changes is skipped, and left maps its index to the error.
 func (c *Config) With(changes []Change) (changed *Config, left map[int]error) {
 	a := applier{config: c, left: map[int]error{}}
 	all := make([]read, 0, len(changes))

@@ -125,7 +125,7 @@ func (p *Policy) weigh(divides bool) error {
 	return nil
 }
 
-// unclassed returns an error if a policy without classes has a limit or candidate that needs several classes.
+// unclassed returns an error if a limit or candidate of a policy without classes needs several classes.
 func (p *Policy) unclassed() error {
 	for i := range p.members {
 		m := &p.members[i]
@@ -204,7 +204,7 @@ func (c *classes) texts() (all []string) {
 	return all
 }
 
-// place returns the index of the class with this name, or -1.
+// place returns the index of the class with the given name, or -1.
 func (c *classes) place(name string) int {
 	return slices.IndexFunc(c.list, func(own Class) bool { return own.Name == name })
 }
@@ -225,9 +225,9 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 	c.put(place, level)
 }
 
-// InClasses returns the charge in each class that a request for the key can have, in order. If the key has its own
-// class, it returns only that class. It returns nil for a policy without classes, and for a penalty, because a penalty
-// is the same for all classes. The parameters level, key and names are the same as in [Classify].
+// InClasses returns the charge for each class that a request with the key can be in, in order. If the key has its own
+// class, it returns only the charge for that class. It returns nil for a policy without classes, and for a penalty,
+// because a penalty is the same for all classes. The parameters level, key and names are the same as in [Classify].
 func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil || c.Limit.Punishes() {
 		return nil

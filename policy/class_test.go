@@ -180,7 +180,7 @@ func TestWeightWithoutFairShare(t *testing.T) {
 }
 
 // TestGuaranteedCandidateWithoutClasses checks that a candidate with guarantees is rejected if the policy has no
-// classes. It would treat every request as one of the last class.
+// classes. Such a candidate would treat every request as if it were in the last class.
 func TestGuaranteedCandidateWithoutClasses(t *testing.T) {
 	const candidate = "\npolicies: {api: {algorithm: token-bucket, rate: 10/s%s, shadow: {algorithm: guaranteed-rate, rate: 20/s, guarantees: '12,4'}}}\n"
 	_, err := policy.Parse("x.yaml", fmt.Appendf(nil, candidate, ""))

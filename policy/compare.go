@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Equal reports whether both files have the same content.
+// Equal reports whether the contents of both files are equal.
 func (c *Config) Equal(other *Config) bool { return reflect.DeepEqual(c.file, other.file) }
 
 // EqualPolicy reports whether both files define the policy and its overrides in the same way.

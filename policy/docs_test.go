@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage checks that the table in policies.md has a row for each field of a limit, generated from the
-// tables of fields. With -update the test writes the table.
+// TestFieldsOfThePage checks that the table in policies.md contains a row for each field of a limit, generated from the
+// tables of fields. With -update, the test writes the table.
 func TestFieldsOfThePage(t *testing.T) {
 	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
 	page, err := os.ReadFile(path)

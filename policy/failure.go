@@ -38,7 +38,7 @@ var failureAccepted = strings.Join(failureNames, ", ")
 // FailureModes returns the failure modes and their answers as text, for help messages.
 func FailureModes() string { return strings.Join(failureModes, ", ") }
 
-// ParseFailure returns the failure mode with this name.
+// ParseFailure returns the failure mode with the given name.
 func ParseFailure(name string) (Failure, error) {
 	if i := slices.Index(failureNames, name); i >= 0 {
 		return Failure(i), nil
@@ -80,8 +80,8 @@ func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks for permission, so that a failure mode can answer it. If a give or a reset has
-// no result, the answer is always an error.
+// asks reports whether the request asks for permission, so that a failure mode can answer it. A give or a reset without
+// a result always returns an error.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

@@ -66,12 +66,12 @@ func Explain(field string, err error) (path, detail string) {
 	return path, path + ": " + strings.TrimPrefix(err.Error(), "headgate: ")
 }
 
-// maxDepth is the maximum nesting depth of a limit in JSON. Valid limits have 5 levels: fields, all, fields, windows,
-// fields.
+// maxDepth is the maximum nesting depth of a limit in JSON. Valid limits are at most 5 levels deep: fields, all,
+// fields, windows, fields.
 const maxDepth = 8
 
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Without this limit, decoding time would be
-// proportional to depth times length, because each level of "all" scans its content again.
+// tooDeep reports whether a JSON value is nested deeper than maxDepth. Deep nesting would make decoding slow, because
+// each level of "all" scans its content again: the time would be proportional to depth times length.
 func tooDeep(data []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(data) && depth <= maxDepth; i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestLimitFieldsFollowTheTable checks that each field in the table of package engine has a struct field of the right
-// type, with the same name in JSON and YAML.
+// TestLimitFieldsFollowTheTable checks that there is a struct field of the right type for each field in package
+// engine's table, with the same name in JSON and YAML.
 func TestLimitFieldsFollowTheTable(t *testing.T) {
 	kinds := map[engine.FieldKind]reflect.Type{
 		engine.FieldUnits: reflect.TypeFor[*int64](), engine.FieldSpan: reflect.TypeFor[*string](),

@@ -45,7 +45,7 @@ func (p *Policy) choose(members, groups, i int) error {
 	return nil
 }
 
-// chooseFrom adopts the choices of a policy that p includes. A request can have only one set of choices.
+// chooseFrom adopts the choices of a policy that p includes. A request can contain only one set of choices.
 func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:

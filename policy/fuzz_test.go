@@ -59,7 +59,7 @@ func unchangedByNothing(t *testing.T, c *policy.Config, p *policy.Policy) {
 	}
 }
 
-// checkPositions checks that all errors have a line and a column.
+// checkPositions checks that each error is reported with a line and a column.
 func checkPositions(t *testing.T, data []byte, err error) {
 	t.Helper()
 	var all policy.Errors

@@ -7,9 +7,9 @@ type Listeners struct{ RESP, HTTP, GRPC, Admin Listener }
 type Listener struct {
 	// Address is the address to listen on, or off.
 	Address string
-	// TokenFile is the file with the operators' tokens. Only the admin listener can have one.
+	// TokenFile is the file with the operators' tokens. It is only for the admin listener.
 	TokenFile string
-	// UsersFile is the file with the users that may call. The admin listener has no such file.
+	// UsersFile is the file with the users that may call. It is not for the admin listener.
 	UsersFile string
 	// TLS holds the names of the listener's TLS files.
 	TLS TLSFiles

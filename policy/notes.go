@@ -59,12 +59,12 @@ func (c *Config) penaltyNotes() []string {
 	})
 }
 
-// punishesOnly reports whether a policy has no limit other than penalties.
+// punishesOnly reports whether all limits of a policy are penalties.
 func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
 }
 
-// onlyPenalties returns the routes that charge no limit other than penalties.
+// onlyPenalties returns the routes that charge only penalties.
 func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	for i := range routes {
 		other := false

@@ -46,8 +46,8 @@ type Policy struct {
 	space    string
 }
 
-// group is a policy with "all" or "first", and the range of its members. If the policy has an override for a key, that
-// override replaces all members in the range.
+// group is a policy with "all" or "first", and the range of its members. An override of the policy for a key replaces
+// all members in the range.
 type group struct {
 	policy   *Policy
 	from, to int // the members
@@ -85,7 +85,7 @@ func (p *Policy) Space() string { return p.space }
 // Index returns the position of the policy in the sorted names of its set, for tables with one entry per policy.
 func (p *Policy) Index() int { return p.index }
 
-// hasCandidate reports whether the limit has a candidate.
+// hasCandidate reports whether there is a candidate for the limit.
 func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
 // Answers are a policy's rules for answering requests.
@@ -306,7 +306,7 @@ type Set struct {
 	names  []string // sorted
 }
 
-// Get returns the policy with this name.
+// Get returns the policy with the given name.
 func (s *Set) Get(name string) (*Policy, bool) {
 	if s == nil {
 		return nil, false

@@ -50,7 +50,7 @@ func chargedAndGiven(n int) (steps []step) {
 	return steps
 }
 
-// large contains the cases with the largest numbers.
+// large contains the cases with the largest accepted parameters.
 var large = []scenario{
 	{
 		name: "the largest bucket", why: "rule 1: 2^48-1 units in 100 years refill one in 11.21 µs",

@@ -10,7 +10,7 @@ import (
 )
 
 // These limits apply to a call to a language model. They limit the user's requests and tokens, the organisation's
-// tokens, and concurrent calls to two.
+// tokens, and the number of concurrent calls.
 var (
 	callRequests = fixed(rule.PerMinute(20))
 	callTokens   = bucket(rule.PerMinute(10_000))

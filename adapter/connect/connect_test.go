@@ -28,7 +28,7 @@ const (
 
 type empty = emptypb.Empty
 
-// service has a unary procedure and a stream, which fail if the header Fail requests it.
+// service offers a unary procedure and a stream. Both fail if the header Fail requests it.
 type service struct {
 	url    string
 	client *http.Client

@@ -20,7 +20,7 @@ const maxWaits = 16
 // get their own connection to the slot's primary. If a node redirects a command, the command is sent again, as in Do,
 // and the state of its replicas is unknown.
 func (c *conn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
-	// If the context has no deadline, a hanging server would block a connection and the caller forever.
+	// Without a deadline of its own, the call would let a hanging server block a connection and the caller forever.
 	ctx, cancel := context.WithTimeout(ctx, connTimeout+within)
 	defer cancel()
 	acks := make([]redisstore.Reply, len(commands))

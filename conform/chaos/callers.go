@@ -184,7 +184,7 @@ func (c *callers) rests(random *rand.Rand) bool {
 	}
 }
 
-// draw draws a limit and one of its keys. Prefetched limits have only one key, so that it is hot.
+// draw draws a limit and one of its keys. For a prefetched limit, it always draws the same key, so that the key is hot.
 func (c *callers) draw(random *rand.Rand, turns []*limit) (l *limit, key string) {
 	l = turns[random.IntN(len(turns))]
 	if !l.leased && random.IntN(8) == 0 {

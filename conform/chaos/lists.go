@@ -52,7 +52,7 @@ func (c *callers) list(random *rand.Rand, process int, address string) {
 	}
 }
 
-// drawList draws charges on two policies that have the same failure mode.
+// drawList draws charges on two policies with the same failure mode.
 func (c *callers) drawList(random *rand.Rand, process int) (list []answer) {
 	from := c.listed[random.IntN(len(c.listed))]
 	for i, place := range random.Perm(len(from))[:len(listKeys)] {

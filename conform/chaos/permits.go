@@ -38,8 +38,8 @@ func (f *found) permits(h *happened, holds []hold) {
 	}
 }
 
-// began reports whether a process restarted in a span. After a restart a process no longer has a record of the
-// permits that it granted before.
+// began reports whether a process restarted in a span. A restarted process has lost its record of the permits that it
+// granted before.
 func (h *happened) began(process int, from, to time.Duration) bool {
 	return slices.ContainsFunc(h.restarts, func(r restart) bool { return r.process == process && r.touches(from, to) })
 }

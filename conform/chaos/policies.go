@@ -62,8 +62,8 @@ func limits() []limit {
 	warm := limit{policy: "warm", algorithm: warmUp, fields: "rate: 20/s, burst: 10, warm_up: 1s", count: 10, refill: 20, period: time.Second, weight: 4}
 	all := []limit{deny(log), local(log), deny(window), local(window), local(strict), deny(tokens), local(tokens), local(paced), local(warm)}
 
-	// This limit is so slow that it has not recovered yet when a seed checks whether processes trust a store that
-	// came back without its data.
+	// This limit recovers slowly, so that it is still recovering when a seed checks whether processes trust a store
+	// that came back without its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
 	// During an outage of a few seconds, the long window is binding. A candidate that would deny nearly every request
 	// must not affect callers.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// grace is subtracted from the end of a window, because Redis's clock has a resolution of one microsecond and may be
-// adjusted while a seed runs.
+// grace is subtracted from the end of a window, because the resolution of Redis's clock is one microsecond, and the
+// clock may be adjusted while a seed runs.
 const grace = time.Millisecond
 
 // tally counts the units admitted in a span by the source of the decision: the store or shares.
@@ -97,7 +97,7 @@ func (t *tally) add(a *answer) {
 	}
 }
 
-// bounds returns the numbers of units that the store and the shares may admit in a span.
+// bounds returns how many units the store and the shares may admit in a span.
 func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 	admits := l.admits(s.to - s.from)
 	store = admits + t.leased + l.count*(h.lossesIn(s.from, s.to)+h.jumpsIn(l, s.from, s.to))

@@ -53,7 +53,7 @@ func TestURLs(t *testing.T) {
 	} {
 		decides(t, url)
 	}
-	// Each database has one state and the note.
+	// Each database contains one state and the note.
 	if n := s.Text("info", "keyspace"); !strings.Contains(n, "db3:keys=2") || !strings.Contains(n, "db2:keys=2") || !strings.Contains(n, "db1:keys=2") {
 		t.Errorf("databases: %s", n)
 	}

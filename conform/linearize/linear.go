@@ -200,7 +200,7 @@ func byStoreTime(t *testing.T, history []porcupine.Operation) []porcupine.Operat
 
 func storeTime(o porcupine.Operation) int64 { return o.Output.(Answered).At }
 
-// wentBack finds an operation that began after another operation on its pair had ended, but has an earlier store time.
+// wentBack finds an operation that began after another operation on its pair had ended, but with an earlier store time.
 func wentBack(history []porcupine.Operation) (from, to int64, ok bool) {
 	ended := slices.SortedFunc(slices.Values(history), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	latest := map[int]int64{} // by pair, over the operations that had ended

@@ -39,7 +39,7 @@ func TestListsAreAtomic(t *testing.T) {
 	}
 }
 
-// An operation must not have an earlier store time than an operation on the same pair that ended before it began.
+// The store time of an operation must not be earlier than for an operation on the same pair that ended before it began.
 func TestStoreTimeThatWentBack(t *testing.T) {
 	done := func(pair int, from, to, at int64) porcupine.Operation {
 		return porcupine.Operation{Call: from, Return: to, Input: Asked{Pair: pair}, Output: Answered{At: at}}

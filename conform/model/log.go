@@ -94,7 +94,7 @@ func (g *log) rows(c int64) (rows []row) {
 }
 
 // reset returns the time until the newest entry leaves the longest window. It is the same for all windows, as the
-// vectors require. (In a sliding window each window has its own reset.)
+// vectors require. In a sliding window, by contrast, each window has its own reset.
 func (g *log) reset() int64 {
 	longest := min(g.limit.longest(), g.span)
 	live := g.live(longest)

@@ -88,7 +88,7 @@ func (l Limit) length(n, at int64) int64 {
 	return us - (at - floorTo(at, us/8+1))
 }
 
-// mostStrikes returns the number of the first block that has the maximum length.
+// mostStrikes returns the number of the first block with the maximum length.
 func (l Limit) mostStrikes() (n int64) {
 	n = 1
 	for us := l.BlockUS; us < l.MaxBlockUS; us *= 2 {

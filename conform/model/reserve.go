@@ -31,7 +31,7 @@ type Reservation struct {
 	settled bool
 }
 
-// Open reports whether a reservation has a term and has not been settled.
+// Open reports whether a reservation is open: it has a term and has not been settled.
 func (r *Reservation) Open() bool { return r.termUS > 0 && !r.settled }
 
 // EndsUS returns the time when settlements cease to have an effect.

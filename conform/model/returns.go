@@ -58,7 +58,8 @@ func (r returns) waited(h held, now int64) *big.Int {
 	return sum
 }
 
-// with returns the list with another entry. ordered is false if charges at the same instant may have the same end.
+// with returns the list with another entry appended. ordered is false if charges at the same instant may also end at
+// the same time.
 func (r returns) with(one returned, ordered bool) returns {
 	one.any = !ordered
 	for _, other := range r.all {

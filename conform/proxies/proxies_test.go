@@ -161,8 +161,8 @@ func send(t *testing.T, method, url string, headers ...string) answer {
 	return answer{got.StatusCode, got.Header, string(body)}
 }
 
-// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy has a single limit,
-// whatever headers it sends, and that the response headers show the limit.
+// TestProxiesShareALimit checks that a client that alternates between nginx, HAProxy and Caddy is counted under a
+// single limit, whatever headers it sends, and that the response headers show the limit.
 func TestProxiesShareALimit(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, "upstream ", r.Method, " ", r.URL)
@@ -198,7 +198,7 @@ func TestProxiesShareALimit(t *testing.T) {
 		if got.status != http.StatusTooManyRequests {
 			t.Errorf("%s believed a client: %+v", all[i].name, got)
 		}
-		// These hosts would end the path if they were put into a URL.
+		// Put into a URL, these hosts would end the path.
 		for _, host := range []string{"a?", "a?b", "a#"} {
 			if got := send(t, http.MethodGet, url+"/api/things", "Host: "+host); strings.HasPrefix(got.body, "upstream") {
 				t.Errorf("%s passed a request for the host %s: %+v", all[i].name, host, got)

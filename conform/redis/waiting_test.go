@@ -91,7 +91,7 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 }
 
 // Callers in two processes use Guava's own sequence of acquires: 1, 10, 1. The cost of each acquire delays the next
-// acquire. Then the rate doubles while a caller waits.
+// acquire. Finally, the rate doubles while a caller waits.
 func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {

@@ -29,8 +29,8 @@ func holds(l model.Limit) bool {
 	return l.Algorithm == model.Concurrency || l.Algorithm == model.FairConcurrency
 }
 
-// listKeys are suffixes of the case's key, for limits in a list that have their own keys. All of these keys are on the
-// same slot of a Cluster. If keys are on several slots, the mode is split, and the decision is not made in one step.
+// listKeys are suffixes of the case's key, for limits with their own keys in a list. All of these keys are on the same
+// slot of a Cluster. If keys are on several slots, the mode is split, and the decision is not made in one step.
 // storetest and conform/llm test that case.
 var listKeys = []string{"{list}", "{list}a", "{list}b"}
 

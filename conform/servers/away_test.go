@@ -182,8 +182,8 @@ func TestServerKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// With --ready-needs-store, readiness depends on Redis while any policy's failure mode is deny, even if Redis hangs.
-// The check does not create keys.
+// If --ready-needs-store is set and any policy's failure mode is deny, a server is not ready while Redis is down or
+// hangs. The check does not create keys.
 func TestServerReadiness(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -219,8 +219,8 @@ func TestServerReadiness(t *testing.T) {
 	}
 }
 
-// While Redis is down, a server decides by its failure modes and is ready, so that a policy with failure mode deny
-// does not make other policies unavailable. This applies to HTTP, gRPC and the gateway.
+// While Redis is down, a server decides by its failure modes and is ready, so that a policy with failure mode deny does
+// not make other policies unavailable. The same applies over HTTP, over gRPC and to the gateway.
 func TestServerReadyWithoutStore(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

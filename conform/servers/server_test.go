@@ -115,7 +115,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// With --max-stale, a denial is repeated even after another client has reset the key, but not for longer than the
+// If --max-stale is set, a denial is repeated even after another client has reset the key, but not for longer than the
 // given time.
 func TestServerRepeats(t *testing.T) {
 	t.Parallel()
@@ -196,8 +196,8 @@ func TestServerLeases(t *testing.T) {
 	t.Logf("%d passed, the first 500 or so by %d calls of Redis", passed, asked)
 }
 
-// With failure mode deny, the server reports that Redis does not answer. When Redis answers again, the server decides
-// again.
+// If the failure mode is deny, the server reports that Redis does not answer. When Redis answers again, the server
+// decides again.
 func TestServerOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -24,8 +24,8 @@ func (e *envelope) holds(units int64) bool { return e.has >= units*1_000_000 }
 
 func (e *envelope) take(units int64) { e.has -= units * 1_000_000 }
 
-// lender is a guaranteed rate of 7/s in bursts of 6 with three classes. The first has 3/s in bursts of 2, the second
-// has 2/s in bursts of 1, and the third has no guarantee.
+// lender is a guaranteed rate of 7/s in bursts of 6 with three classes. The first class is guaranteed 3/s in bursts of
+// 2, the second 2/s in bursts of 1, and the third nothing.
 type lender struct {
 	ranks [3]engine.Limit
 	state algo.State

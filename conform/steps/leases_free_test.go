@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// TestLeasesFree is the differential test for permits in which everything changes: holders acquire different numbers
-// of units, limits and lease times change, and the clock goes back.
+// TestLeasesFree is a differential test for permits where everything changes: holders acquire different numbers of
+// units, limits and lease times change, and the clock goes back.
 func TestLeasesFree(t *testing.T) {
 	for name, options := range map[string]script.Options{
 		"forward": {},

@@ -11,9 +11,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Keys is the maximum number of keys in a memory store, for tests that open thousands of stores. With the default
-// maximum, a store consists of a thousand shards, and under the race detector, creating their locks takes longer than a
-// test.
+// Keys is the maximum number of keys in a memory store, for tests that open thousands of stores. By default, a store
+// consists of a thousand shards, and under the race detector, creating their locks takes longer than a test.
 const Keys = 1 << 14
 
 // restored is a memory store that is saved and restored repeatedly. Callers must not notice.

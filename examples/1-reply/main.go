@@ -46,7 +46,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 // reply sends 20 replies, and then 5 in one request.
 func reply(ctx context.Context, w io.Writer, replies *headgate.Policy) error {
 	key := headgate.Key("laoqian", "reply")
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func funnel(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	replies := limiter.Policy("reply", headgate.TokenBucket{Rate: headgate.PerMinute(30), Burst: 15})
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := replies.Reset(ctx, key); err != nil {
 		return err
 	}

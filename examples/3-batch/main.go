@@ -34,7 +34,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	perUser := limiter.Policy("per-user", limit)
 
 	for _, user := range []string{"alice", "bob", "carol"} {
-		// Redis still has the units that the previous run spent.
+		// On Redis, the units that the previous run spent still count.
 		if _, err := perUser.Reset(ctx, user); err != nil {
 			return err
 		}

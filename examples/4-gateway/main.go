@@ -47,7 +47,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	route := limiter.Policy("route", second, day)
 
 	const client = "10.0.0.7"
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := route.Reset(ctx, client); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ const key = "laoqian"
 
 // five sends five requests at once.
 func five(ctx context.Context, w io.Writer, p *headgate.Policy) error {
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := p.Reset(ctx, key); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	limiter := headgate.New(headgate.WithStore(store))
 	defer limiter.Close()
 	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := perUser.Reset(ctx, "alice"); err != nil {
 		return err
 	}

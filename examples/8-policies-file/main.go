@@ -43,7 +43,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer store.Close()
 	limiter := decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithSpace("example-policies-file")))
 
-	// Redis still has the units that the previous run spent.
+	// On Redis, the units that the previous run spent still count.
 	if _, err := limiter.Reset(ctx, "reply", "laoqian"); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ var (
 )
 
 // Do decides up to [engine.MaxOps] operations in one call, in order. Each is atomic and has its own result. If there
-// are more operations, every result is an error. memory is reused for the results. It may be nil. Do sets the limiter's
+// are more operations, every result is an error. The results reuse memory, which may be nil. Do sets the limiter's
 // namespace in operations that have none.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, memory []Result) []Result {
 	return do(l, ctx, ops, memory)

@@ -102,7 +102,7 @@ func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([
 		q.State = slices.Delete(q.State, last, last+1)
 		q.Leave(waiter.Waiter)
 		done = gone.done
-		// This is done under the lock, so that departures are in the order of their slots.
+		// Join under the lock, so that departures are in the order of their slots.
 		s.leaving.Join(name, gone, math.MaxInt, most, func(departures []departure[R]) { giveBackAll(departures, giveBack) })
 	})
 	return done

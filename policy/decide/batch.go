@@ -103,8 +103,8 @@ func (b *Batch) Room() []operate.Result {
 	return b.Results
 }
 
-// Do decides operations, with at most engine.MaxOps in one call to the store. results must have the same length as
-// ops.
+// Do decides operations, with at most engine.MaxOps in one call to the store. The lengths of results and ops must be
+// equal.
 func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []operate.Result) {
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// choices is a request's policy with "first", and the index of the item that names it. An operation can have only one
-// set of choices.
+// choices is a request's policy with "first", and the index of the item that names it. An operation can contain only
+// one set of choices.
 type choices struct {
 	of   *policy.Policy
 	item int

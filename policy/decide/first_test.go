@@ -85,7 +85,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestFirstOnceInARequest checks that a request cannot have a second policy with "first", or a choice that it also
+// TestFirstOnceInARequest checks that a request cannot contain a second policy with "first", or a choice that it also
 // charges directly.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)

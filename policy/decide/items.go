@@ -130,8 +130,8 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 }
 
 // join adds a charge to the deciding operation. If the operation already charges the counter, join adds the cost to
-// that charge, keeps the smaller of the two limits, and has the larger one peeked at separately. It returns an error
-// for two classes with guarantees, because neither of their limits is smaller.
+// that charge, keeps the smaller of the two limits, and adds the larger one to own, so that it is peeked at separately.
+// It returns an error for two classes with guarantees, because neither of their limits is smaller.
 func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]

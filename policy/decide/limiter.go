@@ -95,7 +95,7 @@ func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error
 const giveUpWithin = time.Second
 
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
-// responses, which must have the same length as requests.
+// responses. The lengths of responses and requests must be equal.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()

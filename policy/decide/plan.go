@@ -31,7 +31,7 @@ type plan struct {
 	// items.
 	items [][]int
 	// own lists the items' limits that share a counter with a smaller limit. Their cost is charged under the smaller
-	// limit, and they are only peeked at. The first of these peeks has the index peeks.
+	// limit, and they are only peeked at. peeks is the index of the first such peek.
 	own   []itemCharge
 	peeks int
 	// term, estimates and ceilings are set for a reserve: see setTerm.
@@ -191,8 +191,8 @@ func (b *Batch) inline(at *plan, key string) {
 	b.Ops = append(b.Ops, op)
 }
 
-// mark sets the hints for the layers that a failure mode permits. With Local, the process may answer from its share
-// while the store is away. With Allow, the store's answer is accepted even after it has lost data.
+// mark sets the hints for the layers that a failure mode permits. Local lets the process answer from its share while
+// the store is away. Allow lets it accept the store's answer even after the store has lost data.
 func mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }

@@ -33,7 +33,7 @@ type Request struct {
 	CountDenied bool
 	// Items are several charges with their own keys and costs, all or nothing, from a client or a route. If Items is
 	// set, the request's own policy, limit, key and cost are ignored. Items are valid for OpAllow, OpPeek and
-	// OpReserve. With OpReserve, a concurrency limit grants a permit until the reservation is settled.
+	// OpReserve. For OpReserve, a concurrency limit grants a permit until the reservation is settled.
 	Items []Item
 	// Shadowed requests [Response.Shadows].
 	Shadowed bool
@@ -46,8 +46,8 @@ type Request struct {
 	Key string
 	// Counted is the hash of Key under the second secret. It is "" if the first secret applies.
 	Counted string
-	// Cost is the number of units. If HasCost is false, the request has no cost of its own, and costs the policy's own
-	// cost, or 1 for an inline limit.
+	// Cost is the number of units. If HasCost is false, the request costs the policy's own cost, or 1 for an inline
+	// limit.
 	Cost    int64
 	HasCost bool
 	// Ceiling is the maximum number of units that may finally be charged on each limit, for OpReserve under a policy
@@ -103,9 +103,8 @@ type Response struct {
 	// Requested is the policy that the request names. For a route, it is the policy with the binding limit. It is nil
 	// for inline limits.
 	Requested *policy.Policy
-	// Paid names the limit that was charged under a policy that has the field "first". It has the same form as in
-	// overrides: a policy, or one limit of a policy, such as calls/1. It is "" if the request was denied or charged no
-	// such policy.
+	// Paid names the limit that was charged under a policy with "first", in the same form as in overrides: a policy, or
+	// one limit of a policy, such as calls/1. It is "" if the request was denied or charged no such policy.
 	Paid string
 	// Unit is the binding limit's unit, if its policy names one.
 	Unit string
@@ -124,8 +123,8 @@ type Response struct {
 	// Key is the key or hash that the binding limit counted, if the request has items. Like all strings from the batch,
 	// it is valid until [Batch.End].
 	Key string
-	// Found and TTL are for OpReset and OpExpiry: whether the key has state, and how long the state is kept. For
-	// OpRelease, Found reports whether the holder had a permit. For OpSettle, it reports whether this request settled
+	// Found and TTL are for OpReset and OpExpiry: whether there is state for the key, and how long it is kept. For
+	// OpRelease, Found reports whether the holder held a permit. For OpSettle, it reports whether this request settled
 	// the reservation, and Dropped is the number of used units that could not be charged.
 	Found   bool
 	Dropped int64

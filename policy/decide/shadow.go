@@ -7,7 +7,7 @@ import (
 
 // Shadow is the decision of a shadow limit.
 type Shadow struct {
-	// Owner is the policy that has the limit. Of is the policy with the shadow setting.
+	// Owner is the policy that owns the limit. Of is the policy with the shadow setting.
 	Owner, Of *policy.Policy
 	// Request is the request's index in the batch, and Kind is its verb.
 	Request int

@@ -67,7 +67,8 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A ceiling must have a term and be at least the requested units, even if estimate_max lowers the charge.
+// A ceiling requires a term, and must be at least the requested number of units, even if estimate_max lowers the
+// charge.
 func TestCeilings(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(termPolicies))
 	if err != nil {

@@ -34,8 +34,8 @@ func NormalPath(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// isNormal reports whether the path is certainly in normal form: it has no encoded characters, no empty segments, and
-// no segments that begin with a dot.
+// isNormal reports whether the path is certainly in normal form: it contains no encoded characters, no empty segments,
+// and no segments that begin with a dot.
 func isNormal(path string) bool {
 	if path == "/" {
 		return true

@@ -36,7 +36,7 @@ type Conditions struct {
 	Host    Host
 	Path    Path
 	Methods []string
-	// Headers and Query require that a header or query field has a matching value.
+	// Headers and Query require matching values of header or query fields.
 	Headers, Query []Value
 	// Clients are networks. At least one of them must contain the client's address.
 	Clients []netip.Prefix

@@ -40,7 +40,7 @@ func ParseUpstream(name, text string) (*Upstream, error) {
 // clearHTTP2 is the scheme for HTTP/2 in clear text. It is not in an RFC, but is common in proxies.
 const clearHTTP2 = "h2c"
 
-// reachable reports whether the URL has a host that HTTP can connect to.
+// reachable reports whether HTTP can connect to the URL's host and port.
 func reachable(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	validPort := err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")

@@ -1,5 +1,5 @@
 // Package yamlfile reads operators' YAML files: policies, users, and the rules of envoyproxy/ratelimit. It handles only
-// YAML and does not know the files' fields. Each error has a line and a column.
+// YAML and does not know the files' fields. It reports each error with a line and a column.
 //
 //	read.go     a text → documents
 //	resolve.go  the library's tree → nodes, within bounds, with aliases and merge keys replaced

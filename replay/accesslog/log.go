@@ -138,7 +138,7 @@ func (l *Log) Want(needs []Need) error {
 		}
 		switch n.Kind {
 		case Client:
-			// These headers identify the client of a trusted proxy, as in the server.
+			// As in the server, these headers identify the client of a trusted proxy.
 			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
 		case Head:
 			headers[canonical(n.Name)] = true
@@ -209,7 +209,7 @@ func (l *Log) unseen() error {
 	return nil
 }
 
-// unseenFor returns the field that --field names for a need, or "" if some file has the field.
+// unseenFor returns the field that --field names for a need, or "" if some file contains the field.
 func (l *Log) unseenFor(n *Need) (field string) {
 	for _, f := range l.files {
 		if f.format.empty {

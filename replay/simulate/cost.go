@@ -99,7 +99,7 @@ func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bo
 	return s
 }
 
-// live counts the keys that have a state, minute by minute.
+// live counts the keys with a state, minute by minute.
 type live struct {
 	first  int64   // in minutes
 	change []int64 // change in the count from one minute to the next

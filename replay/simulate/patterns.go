@@ -112,7 +112,7 @@ type Pattern struct {
 	Count   int64  `json:"count"`
 }
 
-// List returns the strings with these numbers, the most frequent first.
+// List returns the patterns counted by m, the most frequent first.
 func (m *Frequent) List(p *Patterns) (list []Pattern) {
 	for i := range m {
 		if m[i].count > 0 {

@@ -30,7 +30,7 @@ type entry struct {
 	path   string
 }
 
-// logOf returns a log with these entries.
+// logOf returns a log with the given entries.
 func logOf(t *testing.T, entries []entry) *accesslog.Log {
 	t.Helper()
 	var b strings.Builder

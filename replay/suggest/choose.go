@@ -122,7 +122,7 @@ func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	return s
 }
 
-// within reports whether limit a never allows more than limit b, which has the same algorithm.
+// within reports whether limit a never allows more than limit b. Both must use the same algorithm.
 func within(a, b engine.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }

@@ -7,7 +7,7 @@ import (
 
 // These constants define how keys are classified: see docs/reference/replay.md.
 const (
-	// fewestKeys is the minimum number of keys for finding outliers. With fewer keys, none is an outlier.
+	// fewestKeys is the minimum number of keys for finding outliers. If there are fewer keys, none is an outlier.
 	fewestKeys = 10
 	// gap is the minimum ratio of an outlier's requests to the next key's.
 	gap = 3
@@ -26,8 +26,8 @@ const (
 	wideShare    = 0.05
 	wideGap      = 10
 	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A key
-	// beyond the tail is an outlier even without a gap. Without this rule, a series of keys that each send twice as
-	// much as the one before could hide any amount of traffic.
+	// beyond the tail is an outlier even without a gap. This bounds how much traffic a series of keys that each send
+	// twice as much as the one before can hide.
 	tailShare = 0.1
 	tailLeast = 3
 )

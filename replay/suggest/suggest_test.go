@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logOf returns a log with these lines.
+// logOf returns a log with the given lines.
 func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
 	t.Helper()
 	var b bytes.Buffer

@@ -3,7 +3,7 @@
 //
 // mutants.txt lists the mistakes. Each entry names a function and the code to replace, so that layout and file names do
 // not matter. All mistakes are compiled in together and selected by an environment variable, so that one build is
-// enough. catches.txt lists the test that last caught each mistake. That test is tried first.
+// enough. catches.txt lists the test that last caught each mistake, which is tried first.
 package main
 
 import (

@@ -52,7 +52,7 @@ func (f *field) binary(pkg string) string {
 	return filepath.Join(f.dir, name+".test")
 }
 
-// env returns the environment for a test process. This program runs outside the workspace, but the tests run inside.
+// env returns the environment for a test process. Command mutants runs outside the workspace, but the tests run inside.
 func (f *field) env(on *mutant) []string {
 	var env []string
 	for _, v := range os.Environ() {

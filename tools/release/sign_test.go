@@ -9,8 +9,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// TestSign checks that a key produces the same signature with and without a password each time, and a different
-// signature for other text.
+// TestSign checks that a key makes the same signature with and without a password, and that the signature does not
+// match other text.
 func TestSign(t *testing.T) {
 	public, secret, err := minisign.GenerateKey(nil)
 	if err != nil {

@@ -16,7 +16,7 @@ func New(text string) Pattern { return Pattern{text: text, parts: strings.Split(
 // String returns the pattern as written.
 func (p *Pattern) String() string { return p.text }
 
-// Exact reports whether the pattern has no star and so matches exactly one string.
+// Exact reports whether the pattern contains no star, so that it matches exactly one string.
 func (p *Pattern) Exact() bool { return len(p.parts) == 1 }
 
 // Match reports whether the text matches the pattern: it consists of the parts in order, with any bytes between them.

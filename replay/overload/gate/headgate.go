@@ -8,7 +8,7 @@ import (
 // Headgate is the controller in package adaptive.
 type Headgate struct{ *adaptive.Controller }
 
-// NewHeadgate returns a gate with these settings.
+// NewHeadgate returns a gate whose controller uses the given settings.
 func NewHeadgate(c adaptive.Config) (Headgate, error) {
 	controller, err := adaptive.NewController(c)
 	return Headgate{controller}, err

@@ -18,7 +18,7 @@ type Sentinel struct {
 	next       int64
 }
 
-// NewSentinel returns a rule with these bounds. Sentinel's wiki recommends a load of 2.5 per core.
+// NewSentinel returns a rule with the given bounds. Sentinel's wiki recommends a load of 2.5 per core.
 func NewSentinel(maxLoad, maxCPU float64) *Sentinel {
 	return &Sentinel{MaxLoad: maxLoad, MaxCPU: maxCPU, passed: newRing(500_000, 2)}
 }

@@ -6,7 +6,7 @@ type Gate interface {
 	Allow(now int64, a Attempt) (allowed bool, wait int64)
 	// Done is called once for each admitted attempt.
 	Done(now int64, s Sample)
-	// Limit returns the number of attempts that may be in flight, or 0 if the gate has no such limit.
+	// Limit returns the number of attempts that may be in flight, or 0 if the gate does not limit it.
 	Limit() float64
 }
 
