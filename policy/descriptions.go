@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The accepted values of some fields, for error messages and the schema.
+// These constants describe the accepted values of some fields, for error messages and the schema.
 const (
 	allAccepted       = "1 to 32"
 	estimateAccepted  = "capacity"

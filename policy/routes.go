@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// The accepted values of a route's fields.
+// These constants describe the accepted values of a route's fields.
 const (
 	keyAccepted      = "1 to 8"
 	chargesAccepted  = "1 to 32"

@@ -96,7 +96,7 @@ func runFairWaits(t *testing.T, o Options) {
 		cost int64
 		wait time.Duration
 	}{
-		{9, 8 * second},  // 8 fit now; for 9, ann's 40 must expire first
+		{9, 8 * second},  // 8 units fit now; for 9, ann's 40 must expire first
 		{49, 8 * second}, // then ann holds 5 of 105 units, and must leave 6 of 55
 		{50, 9 * second}, // then ann holds none of 100 units and must leave 6 of 60
 		{54, 9 * second},

@@ -242,9 +242,9 @@ func TestShardsAgree(t *testing.T) {
 	}
 }
 
-// A client's clock has no effect (regression: bugs 18 and 20). The client uses it only to choose the calendar window in its
-// request. If the server's time is in another window, the server returns its time, and the client sends the operation
-// again.
+// A client's clock has no effect (regression: bugs 18 and 20). The client uses it only to choose the calendar window in
+// its request. If the server's time is in another window, the server returns its time, and the client sends the
+// operation again.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -118,7 +118,7 @@ func each(n int, do func(i int)) {
 	all.Wait()
 }
 
-// counter is a sum that goroutines can add to concurrently.
+// counter is a sum. Goroutines can add to it concurrently.
 type counter struct {
 	mu sync.Mutex
 	n  int64

@@ -27,7 +27,7 @@ type Deployment struct {
 	hashes  int
 	Holders func() []*redistest.Server
 	all     []*redistest.Server
-	User    *User // the user as which stores connect; nil means the default user
+	User    *User // the user that stores connect as; nil means the default user
 }
 
 // deployments are the deployments on which all tests must pass.

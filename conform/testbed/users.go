@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// The user as which stores connect. It has exactly the rights listed by [redisstore.Store.Permissions].
+// UserName and its password are for the user that stores connect as. This user has exactly the rights listed by
+// [redisstore.Store.Permissions].
 const (
 	UserName = "app"
 	UserWord = "pw"
@@ -26,7 +27,7 @@ type User struct {
 	given   map[string]int // number of running tests that use a prefix
 }
 
-// Guard returns the deployment with a user as which stores connect. When the test ends, Guard checks the servers' ACL
+// Guard returns the deployment with a user that stores connect as. When the test ends, Guard checks the servers' ACL
 // logs for refused commands (regression: bug 46).
 func Guard(t *testing.T, d Deployment) Deployment {
 	t.Helper()

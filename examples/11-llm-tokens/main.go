@@ -1,6 +1,7 @@
-// A proxy for a language model. Each user has a budget of tokens per hour. The number of tokens that a call uses is
-// known only after the call. The proxy therefore reserves the maximum before the call, so that concurrent calls cannot
-// spend the same tokens twice. After the call, it commits the number of tokens used, and the rest is given back.
+// This program is a proxy for a language model. Each user has a budget of tokens per hour. The number of tokens that a
+// call uses is known only after the call. The proxy therefore reserves the maximum before the call, so that concurrent
+// calls cannot spend the same tokens twice. After the call, it commits the number of tokens used, and the rest is given
+// back.
 package main
 
 import (

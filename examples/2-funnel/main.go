@@ -1,4 +1,5 @@
-// A funnel with capacity 15 that leaks 0.5 units a second: in Go, and with CL.THROTTLE from a Redis client.
+// This program uses a funnel with capacity 15 that leaks 0.5 units a second, both in Go and with CL.THROTTLE from a
+// Redis client.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// A sliding window: one request at a time, many requests in one call, and different operations in one call.
+// This program uses a sliding window: for one request at a time, for many requests in one call, and for different
+// operations in one call.
 package main
 
 import (

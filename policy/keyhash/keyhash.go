@@ -29,7 +29,7 @@ const (
 	textBytes = len(Prefix) + 2*Bytes
 )
 
-// Bounds on the secrets file.
+// These constants bound the secrets file.
 const (
 	maxSecrets     = 2
 	minSecretBytes = 32

@@ -11,11 +11,11 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// Bounds on a when condition. One unit of cost is one step of the evaluation, or ten bytes read.
+// These constants bound a when condition. One unit of cost is one step of the evaluation, or ten bytes read.
 const (
 	maxWhenBytes = 4096
 	maxWhenCost  = 100_000
-	// Assumptions about a request, for estimating the cost.
+	// The cost is estimated for a request of these sizes.
 	assumedText   = 4096
 	assumedFields = 64
 )

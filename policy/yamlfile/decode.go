@@ -33,7 +33,7 @@ type Breakable interface{ MarkBroken() }
 // LineSetter is implemented by structs that record their line in the file.
 type LineSetter interface{ SetLine(line int) }
 
-// The accepted values by type, for error messages.
+// These constants describe the accepted values of each type, for error messages.
 const (
 	textAccepted   = "a text"
 	numberAccepted = "a whole number: digits alone, without quotes, point or exponent"

@@ -16,7 +16,7 @@ type csvLines struct {
 	values    []string
 }
 
-// newCSV returns a reader for a file whose header has these names, separated by commas, semicolons or tabs.
+// newCSV returns a reader for a file with the given header: column names separated by commas, semicolons or tabs.
 func newCSV(named []column, header string) (*csvLines, error) {
 	c := &csvLines{separator: ','}
 	for _, other := range []byte(";\t") {

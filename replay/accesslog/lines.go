@@ -81,7 +81,7 @@ func (m *members) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The first bytes of compressed files, and the UTF-8 byte order mark.
+// These constants are the first bytes of compressed files, and the UTF-8 byte order mark.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"

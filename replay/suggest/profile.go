@@ -121,8 +121,8 @@ func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
 	return list
 }
 
-// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. It returns 0
-// for an empty list.
+// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. For an
+// empty list, it returns 0.
 func quantile(sorted []int64, share float64) int64 {
 	if len(sorted) == 0 {
 		return 0

@@ -68,7 +68,7 @@ func message(call *ast.CallExpr) []string {
 			continue
 		}
 		arg := call.Args[i]
-		if sum, ok := arg.(*ast.BinaryExpr); ok { // the listener's name and a text
+		if sum, ok := arg.(*ast.BinaryExpr); ok { // the listener's name and constant text
 			arg = sum.Y
 		}
 		if text, ok := arg.(*ast.BasicLit); ok && text.Kind == token.STRING {

@@ -30,7 +30,7 @@ type anchor struct{ first, middle, last string }
 // shape contains the lengths of an anchor's strings.
 type shape struct{ first, middle, last int }
 
-// Add adds a pattern. It returns false if the set already has it.
+// Add adds a pattern. It returns false if the set already contains it.
 func (s *Set[T]) Add(text string, value T) bool {
 	if s.known == nil {
 		s.known, s.shaped, s.ranks = map[string]bool{}, map[shape]bool{}, map[anchor][]int{}
