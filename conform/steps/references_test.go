@@ -13,7 +13,7 @@ const list = `(\d+(?:(?:, | and | to )\d+)*)`
 
 var (
 	ruleReference    = regexp.MustCompile(`(?i)\brules? ` + list)
-	bugReference     = regexp.MustCompile(`(?i)\bknown bugs? ` + list)
+	bugReference     = regexp.MustCompile(`(?i)\b(?:known|regression:) bugs? ` + list)
 	sectionReference = regexp.MustCompile(`(?i)\(section ` + list)
 	number           = regexp.MustCompile(`(to )?(\d+)`)
 )
