@@ -66,10 +66,10 @@ func (r room) plan(m *mutant) (edit, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return edit{}, fmt.Errorf("does not stand in %s; %s", m.function, r.where(m))
+		return edit{}, fmt.Errorf("is not in %s; %s", m.function, r.where(m))
 	case m.which > len(all) || m.which == 0 && len(all) > 1:
-		return edit{}, fmt.Errorf("stands %d times in %s (%s): name one of them by #1 and so on behind %s, or make it longer",
-			len(all), m.function, strings.Join(lines, ", "), m.function)
+		return edit{}, fmt.Errorf("is in %[2]s %[1]d times (%[3]s): append #1, #2 and so on to %[2]s, or make the pattern longer",
+			len(all), m.function, strings.Join(lines, ", "))
 	}
 	f := all[max(0, m.which-1)]
 	return f.replace(f.place, m.replacement)
@@ -84,9 +84,9 @@ func (r room) where(m *mutant) string {
 		}
 	}
 	if len(names) == 0 {
-		return "it stands nowhere in " + r.dir
+		return "no function of " + r.dir + " contains it"
 	}
-	return "it stands in " + strings.Join(names, ", ")
+	return "it is in " + strings.Join(names, ", ")
 }
 
 func (s scope) replace(p place, replacement string) (edit, error) {

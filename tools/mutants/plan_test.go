@@ -54,10 +54,10 @@ func TestPlanSaysWhatItFound(t *testing.T) {
 		"c.lua": "c = 3\n",
 	}
 	for line, want := range map[string]string{
-		"h ¦ b = 2 ¦ b = 3":     "there is no h in .; it stands in T.g",
-		"f ¦ b = 2 ¦ b = 3":     "does not stand in f; it stands in T.g",
+		"h ¦ b = 2 ¦ b = 3":     "there is no h in .; it is in T.g",
+		"f ¦ b = 2 ¦ b = 3":     "is not in f; it is in T.g",
 		"f ¦ c = 3 ¦ c = 4":     "it stands in c.lua",
-		"f ¦ d ¦ e":             "does not stand in f; it stands nowhere in .",
+		"f ¦ d ¦ e":             "is not in f; no function of . contains it",
 		"f ¦ a = 1 ¦ a = 2":     "stands 2 times in f (a.go:4, a.go:5)",
 		"f #3 ¦ a = 1 ¦ a = 2":  "stands 2 times in f",
 		"T.g ¦ b = 2 ¦ b=2":     "replaced by the same",
