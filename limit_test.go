@@ -16,7 +16,7 @@ import (
 const years100 = 36525 * 24 * time.Hour
 
 // Building an invalid limit returns an error. The error names the field, the value and the accepted values
-// (known bugs 6, 8, 13, 14).
+// (regression: bugs 6, 8, 13, 14).
 func TestInvalidLimitsNameFieldAndAccepted(t *testing.T) {
 	second := rule.PerSecond(1)
 	for _, c := range []struct {
@@ -195,7 +195,7 @@ func FuzzParseSpan(f *testing.F) {
 	})
 }
 
-// Keys are equal if and only if their parts are (known bug 28).
+// Keys are equal if and only if their parts are (regression: bug 28).
 func FuzzKey(f *testing.F) {
 	f.Add("a:b", "c", "a", "b:c")
 	f.Add(`a\`, ":b", "a", `\:b`)

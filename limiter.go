@@ -46,8 +46,8 @@ func WithStore(store engine.Store) Option {
 	}
 }
 
-// WithSpace puts the limiter's keys into a separate name space, so that programs on one store do not share counters.
-// Only limiters with the same name space then share a policy's counters. By default ad-hoc limits are in "headgate"
+// WithSpace puts the limiter's keys into a separate namespace, so that programs on one store do not share counters.
+// Only limiters with the same namespace then share a policy's counters. By default ad-hoc limits are in "headgate"
 // and the policy NAME is in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
@@ -93,7 +93,7 @@ func (l *Limiter) Close() error {
 	return l.store.Close()
 }
 
-// adHoc returns the name space for limits without a policy. Only servers have such limits.
+// adHoc returns the namespace for limits without a policy. Only servers have such limits.
 func (l *Limiter) adHoc() string {
 	if l.space == "" {
 		return engine.DefaultSpace
@@ -123,7 +123,7 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 	return op.Check()
 }
 
-// inSpace returns space within the limiter's own name space.
+// inSpace returns space within the limiter's own namespace.
 func (l *Limiter) inSpace(space string) string {
 	if l.space == "" {
 		return space

@@ -110,7 +110,7 @@ func TestDenialIsADecision(t *testing.T) {
 	}
 }
 
-// Each invalid request returns an error that names the field, and changes nothing (known bugs 5, 26, 29).
+// Each invalid request returns an error that names the field, and changes nothing (regression: bugs 5, 26, 29).
 func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	l, _ := newLimiter(t)
 	held := rule.Concurrency(2)
@@ -261,7 +261,7 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *operate.Result) {
 	*o = append(*o, *r)
 }
 
-// Known bug 48: result fields that do not apply to the kind of operation are zero, even if the pooled memory held other
+// Regression: bug 48. Result fields that do not apply to the kind of operation are zero, even if the pooled memory held other
 // values.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
@@ -297,7 +297,7 @@ func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	}
 }
 
-// Known bug 42: a permit is renewed and released under the key that it was acquired for, even if the caller has
+// Regression: bug 42. A permit is renewed and released under the key that it was acquired for, even if the caller has
 // overwritten that key's bytes.
 func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	l, _ := newLimiter(t)

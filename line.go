@@ -20,11 +20,11 @@ func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
 
-// subject identifies a counter: a name space and a key.
+// subject identifies a counter: a namespace and a key.
 type subject struct{ space, key string }
 
 // lineName identifies a line of waiting callers. Callers with different limits, or the same limits with different
-// numbers, pass at different times, so they form separate lines (known bug 62).
+// numbers, pass at different times, so they form separate lines (regression: bug 62).
 type lineName struct {
 	subject
 

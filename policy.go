@@ -54,7 +54,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return l.policy(name, rules...)
 }
 
-// policy returns a policy with engine limits. Without a name, it uses the name space of limits without a policy, as
+// policy returns a policy with engine limits. Without a name, it uses the namespace of limits without a policy, as
 // servers do.
 func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}

@@ -164,7 +164,7 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	}
 }
 
-// When an answer arrives after its caller has left, only units that have not refilled since are given back (known bug
+// When an answer arrives after its caller has left, only units that have not refilled since are given back (regression: bug
 // 58). Here a caller leaves before its answer, another caller is charged, and then the answer arrives.
 func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// Binder is a [Store] that can look up a limit and its name space in advance. It is for in-memory stores, where the
+// Binder is a [Store] that can look up a limit and its namespace in advance. It is for in-memory stores, where the
 // lookups of a request take as long as its decision.
 type Binder interface {
 	Store
@@ -10,7 +10,7 @@ type Binder interface {
 	Bind(space string, limit Limit) Bound
 }
 
-// Bound is a limit in a name space that its store has already looked up.
+// Bound is a limit in a namespace that its store has already looked up.
 type Bound interface {
 	// Allow charges the cost to the key, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
 	// changed; the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.

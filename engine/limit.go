@@ -59,8 +59,8 @@ func (l *spec) Name() string {
 	return l.name
 }
 
-// WithPosition returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any other
-// limit unchanged.
+// WithPosition returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any
+// other limit unchanged.
 func (l Limit) WithPosition(position int) Limit {
 	s := l.of()
 	if s.name != "" || s.err != nil || !s.counts() {
@@ -138,7 +138,7 @@ func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 // Punishes reports whether the limit is a penalty: it has no units, and denies callers that ignore denials.
 func (l Limit) Punishes() bool { return l.of().numbers.Algorithm.Punishes() }
 
-// Counter names the counter of a limit, without the name space and the key. Limits with the same counter differ at
+// Counter names the counter of a limit, without the namespace and the key. Limits with the same counter differ at
 // most in their numbers, like versions of one limit.
 type Counter struct {
 	Name      string
@@ -153,7 +153,7 @@ func (l Limit) Counter() Counter {
 }
 
 // Counts returns the counter's key for requests with the given key. It is the same key, unless the limit divides its
-// units among keys. Then all keys of the name space have the same counter key, and no text in a key can select another
+// units among keys. Then all keys of the namespace have the same counter key, and no text in a key can select another
 // counter.
 func (l Limit) Counts(space, key string) string {
 	if l.Algorithm().Divides() {

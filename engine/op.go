@@ -91,7 +91,7 @@ const (
 type Op struct {
 	// Kind is the kind of operation.
 	Kind Kind
-	// Space is the name space of the key's state. A headgate.Limiter fills in its own if Space is empty.
+	// Space is the namespace of the key's state. A headgate.Limiter fills in its own if Space is empty.
 	Space string
 	// Key is the key of the request: any bytes, 1 to [MaxKeyBytes]. headgate.Key joins several parts.
 	Key string
@@ -177,7 +177,7 @@ type Charge struct {
 	Items uint32
 }
 
-// Subject returns the name space and the key of charge i.
+// Subject returns the namespace and the key of charge i.
 func (o *Op) Subject(i int) (space, key string) {
 	space, key = o.Space, o.Key
 	if c := &o.Charges[i]; c.Space != "" {
@@ -189,17 +189,17 @@ func (o *Op) Subject(i int) (space, key string) {
 	return space, key
 }
 
-// Counted returns the name space and the key of charge i's counter. If the limit divides its units among keys, all keys
+// Counted returns the namespace and the key of charge i's counter. If the limit divides its units among keys, all keys
 // share them. Otherwise they are the charge's subject.
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)
 	return space, o.Charges[i].Limit.Counts(space, key)
 }
 
-// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All processes
-// compute the same number. Finding another key with the same number as a given key takes about 2^64 tries. Under a nested limit
-// the upper half of the number identifies the group, and a collision of two groups, or of two keys of a group, takes 2^32
-// tries.
+// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All
+// processes compute the same number. Finding another key with the same number as a given key takes about 2^64 tries.
+// Under a nested limit the upper half of the number identifies the group, and a collision of two groups, or of two keys
+// of a group, takes 2^32 tries.
 func (o *Op) Whose(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it in
-// time.
+// Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it
+// in time.
 type Term struct {
 	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to
 	// [MaxWithin], in whole milliseconds. It includes the delay.
@@ -66,7 +66,7 @@ type Keeper interface {
 	// ten seconds if it has not been ended. On a Cluster without shards one call covers only some of the slots, and 30
 	// calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns up to most open reservations that charged a key in any name space. On a Cluster, reservations
+	// OpenOf returns up to most open reservations that charged a key in any namespace. On a Cluster, reservations
 	// under fair-share limits are found only if under contains the keys under which those limits count the key: see
 	// [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)

@@ -2,19 +2,19 @@ package engine
 
 import "strings"
 
-// DefaultSpace is the name space of limits without a policy.
+// DefaultSpace is the namespace of limits without a policy.
 const DefaultSpace = "headgate"
 
 const policyPrefix, candidateSuffix = "policy:", ":shadow"
 
-// PolicySpace returns the name space of a policy's counters.
+// PolicySpace returns the namespace of a policy's counters.
 func PolicySpace(policy string) string { return policyPrefix + policy }
 
-// CandidateSpace returns the name space of the counters of a policy's candidate. No policy has it, because policy
+// CandidateSpace returns the namespace of the counters of a policy's candidate. No policy has it, because policy
 // names have no colon.
 func CandidateSpace(policy string) string { return PolicySpace(policy) + candidateSuffix }
 
-// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a name space. A limiter's own name
+// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a namespace. A limiter's own name
 // space may precede it. ok is false if there is no such policy.
 func PolicyOf(space string) (policy string, ok bool) {
 	_, policy, ok = strings.Cut(space, policyPrefix)

@@ -17,7 +17,7 @@ const SettleWithin = 5 * time.Minute
 // Reservation is the charge of a reserve, with everything that any process on the same store needs to settle it. The
 // store keeps only the charge and, until the reservation ends, whether it was settled.
 type Reservation struct {
-	// ID identifies the reservation within its name space and key: 1 to 64 bytes. It is also the holder of the
+	// ID identifies the reservation within its namespace and key: 1 to 64 bytes. It is also the holder of the
 	// permits.
 	ID string
 	// Space and Key come from the reserve operation and apply to its first charge.

@@ -93,7 +93,7 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// Known bug 38: the client of a trusted proxy is the last address that is not a trusted proxy. If the peer is not
+// Regression: bug 38. The client of a trusted proxy is the last address that is not a trusted proxy. If the peer is not
 // trusted, it is the client, regardless of its headers.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
@@ -247,7 +247,7 @@ func TestCostAndStyles(t *testing.T) {
 	}
 }
 
-// Known bug 37: an inner middleware adds its limit to the outer middleware's two draft fields.
+// Regression: bug 37. An inner middleware adds its limit to the outer middleware's two draft fields.
 func TestNestedMiddlewares(t *testing.T) {
 	outer := httplimit.New(operate.Policy(limiter(t), "all", rule.FixedWindow(rule.PerHour(9))), httplimit.All())
 	inner := httplimit.New(operate.Policy(limiter(t), "route", rule.FixedWindow(rule.PerHour(1))), httplimit.All())

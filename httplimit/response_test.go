@@ -134,7 +134,7 @@ func TestPolicyByPlan(t *testing.T) {
 	}
 }
 
-// Known bug 29: FailOpen serves requests while the store is away, but not a request that omits its key.
+// Regression: bug 29. FailOpen serves requests while the store is away, but not a request that omits its key.
 func TestFailOpenNeedsAKey(t *testing.T) {
 	p := operate.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1)))
 	h := httplimit.New(p, httplimit.ByHeader("X-User"), httplimit.WithError(httplimit.FailOpen))(hello)
@@ -145,7 +145,7 @@ func TestFailOpenNeedsAKey(t *testing.T) {
 	}
 }
 
-// Known bug 36: if the store does not answer, settling neither panics nor changes the response.
+// Regression: bug 36. If the store does not answer, settling neither panics nor changes the response.
 func TestSettleWithoutStore(t *testing.T) {
 	p := operate.Policy(headgate.New(headgate.WithStore(&once{Store: store(t)})), "p", rule.TokenBucket(rule.PerSecond(9)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
@@ -395,7 +395,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 }
 
 // If a limit has several windows, its reset is the reset of the binding window, as in the server's headers for the
-// same policy. It used to be the reset of the longest window, t=3600 (known bug 74).
+// same policy. It used to be the reset of the longest window, t=3600 (regression: bug 74).
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

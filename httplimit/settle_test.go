@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Known bug 58: a final cost of 0 gives no units back that have already refilled, or whose window has ended. Here
+// Regression: bug 58. A final cost of 0 gives no units back that have already refilled, or whose window has ended. Here
 // failed requests that should not count are charged, and their responses come after the limit has recovered.
 func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{

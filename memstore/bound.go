@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// bound is a limit in a name space, with its scope looked up in advance. A request adds only a key and a cost.
+// bound is a limit in a namespace, with its scope looked up in advance. A request adds only a key and a cost.
 type bound struct {
 	store   *Store
 	space   string

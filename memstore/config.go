@@ -16,7 +16,7 @@ const DefaultMaxKeys = 1_000_000
 // evict. It matches [engine.ErrStoreUnavailable]: the decision is not known.
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
-// errShareFull is the error for a new key in a name space that has reached its bound.
+// errShareFull is the error for a new key in a namespace that has reached its bound.
 var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
 
 // WhenFull determines what happens to a new key if the store is full and none of its keys is at full capacity again.
@@ -33,8 +33,8 @@ const (
 type Config struct {
 	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one. 0 means DefaultMaxKeys.
 	MaxKeys int
-	// MaxKeysOf bounds the number of keys in some name spaces, each 1 to 2^31, so that these name spaces cannot fill
-	// the store. A new key beyond its name space's bound gets ErrFull, even if the store evicts.
+	// MaxKeysOf bounds the number of keys in some namespaces, each 1 to 2^31, so that these namespaces cannot fill
+	// the store. A new key beyond its namespace's bound gets ErrFull, even if the store evicts.
 	MaxKeysOf map[string]int
 	// WhenFull determines what happens to new keys beyond MaxKeys. The default is Refuse.
 	WhenFull WhenFull

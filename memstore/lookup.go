@@ -12,7 +12,7 @@ import (
 // shard returns the index of a key's shard.
 func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
 
-// of returns the scope of a limit in a name space.
+// of returns the scope of a limit in a namespace.
 func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	place := &cs.cached[index(space, limit.Numbers())]
 	if c := place.Load(); c != nil && c.limit == limit && c.space == space && !c.stale.Load() {

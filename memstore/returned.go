@@ -15,7 +15,7 @@ import (
 // returnedLimit is the limit of these records. Only its algorithm and its name matter.
 var returnedLimit = engine.Build(algo.Concurrency, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "returned"})
 
-// returnedSpace separates these keys from the keys of callers. No other name space has this suffix.
+// returnedSpace separates these keys from the keys of callers. No other namespace has this suffix.
 const returnedSpace = "\x00returned"
 
 // locateReturned locates the record of each limit of a settlement.

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// scope is shared by many states: the name space and the limit under which they were written. A state refers to it by
+// scope is shared by many states: the namespace and the limit under which they were written. A state refers to it by
 // a 32-bit number.
 type scope struct {
 	space string
@@ -19,7 +19,7 @@ type scope struct {
 	// name is a number for the name of the states' counters, which consists of the space and of the limit's algorithm,
 	// name and grid. Scopes with the same name differ in the limit's other numbers.
 	name uint32
-	// share counts the keys of the name space if it is bounded, or is nil.
+	// share counts the keys of the namespace if it is bounded, or is nil.
 	share *share
 	// pool is the key of the common counter, if the limit divides its units among keys.
 	pool string
@@ -43,7 +43,7 @@ func (cs *scopes) enter(c *scope) *scope {
 	return c
 }
 
-// share counts the keys of a bounded name space.
+// share counts the keys of a bounded namespace.
 type share struct {
 	keys atomic.Int64
 	most int64
@@ -92,7 +92,7 @@ type scopes struct {
 	next  uint32   // the next number for a new name
 	limit int      // number of scopes at which unused ones are dropped
 
-	shares map[string]*share // of bounded name spaces
+	shares map[string]*share // of bounded namespaces
 }
 
 // page contains the scopes with 1024 consecutive numbers.

@@ -15,10 +15,10 @@ import (
 // settledLimit is the limit of these records. Only its name matters.
 var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})
 
-// settledSpace separates these keys from the keys of callers. No other name space has this suffix.
+// settledSpace separates these keys from the keys of callers. No other namespace has this suffix.
 const settledSpace = "\x00settled"
 
-// reservationName names the reservation of an operation within its name space. The length prefix ensures that
+// reservationName names the reservation of an operation within its namespace. The length prefix ensures that
 // different pairs of key and id have different names.
 func reservationName(op *engine.Op) string {
 	return strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID

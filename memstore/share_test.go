@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// allowIn charges a key in a name space.
+// allowIn charges a key in a namespace.
 func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit) error {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, key, limit, 1)
@@ -23,8 +23,8 @@ func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit
 	return results[0].Err
 }
 
-// TestShareOfNameSpace checks that a name space with a bound cannot fill the store for other name spaces, under any
-// limits. Expired keys and resets make room in the bounded name space.
+// TestShareOfNameSpace checks that a namespace with a bound cannot fill the store for other namespaces, under any
+// limits. Expired keys and resets make room in the bounded namespace.
 func TestShareOfNameSpace(t *testing.T) {
 	for _, whenFull := range []memstore.WhenFull{memstore.Refuse, memstore.Evict} {
 		clock := headgatetest.NewClock()

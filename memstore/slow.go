@@ -82,7 +82,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	}
 }
 
-// reserve reserves room for absent states, in the store and in the shares of their name spaces.
+// reserve reserves room for absent states, in the store and in the shares of their namespaces.
 func (t *transaction) reserve(absent int64) error {
 	for i := range t.places {
 		p := &t.places[i]

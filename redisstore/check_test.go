@@ -34,7 +34,7 @@ func findWords(t *testing.T, pattern, except, expression string) map[string]bool
 	return found
 }
 
-// Known bug 46: the ACL rules of Permissions and the probe of Check contain exactly the commands that scripts call.
+// Regression: bug 46. The ACL rules of Permissions and the probe of Check contain exactly the commands that scripts call.
 func TestPermissionsAndProbeHaveEachScriptCommand(t *testing.T) {
 	calls := findWords(t, "lua/*.lua", "probe.lua", `call\('(\w+)'`)
 	probed := findWords(t, "lua/probe.lua", "", `try\('(\w+)'`)

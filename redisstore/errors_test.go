@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Known bug 34: each error has its class, whatever text a server adds before or after it.
+// Regression: bug 34. Each error has its class, whatever text a server adds before or after it.
 func TestClasses(t *testing.T) {
 	for text, want := range map[string]Class{
 		"READONLY You can't write against a read only replica.":                                    ReadOnly,

@@ -95,7 +95,7 @@ func TestSubjectsSpreadOverHashes(t *testing.T) {
 	}
 }
 
-// Known bug 28: different spaces, names or subjects have different keys. Rule 12: all keys of a subject are in one
+// Regression: bug 28. Different spaces, names or subjects have different keys. Rule 12: all keys of a subject are in one
 // slot, determined by its own hash tag or by the subject.
 func TestKeysDoNotCollide(t *testing.T) {
 	alphabet := []byte("a{}/%:")

@@ -24,7 +24,7 @@ type merger struct {
 	order    []int32 // first key of each hash
 }
 
-// mergedLimit is one limit in one name space, with its keys.
+// mergedLimit is one limit in one namespace, with its keys.
 type mergedLimit struct {
 	limit       engine.Limit
 	head        int32 // in merger.heads
@@ -194,7 +194,7 @@ func (l *mergedLimit) append(keys []mergedKey, at int32) {
 	l.count++
 }
 
-// addLimit returns the index of a limit in a name space. It searches a list,
+// addLimit returns the index of a limit in a namespace. It searches a list,
 // because a call has few limits.
 func (m *merger) addLimit(limit engine.Limit, space string) int32 {
 	for i, known := range slices.Backward(m.limits) {

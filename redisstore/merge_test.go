@@ -46,7 +46,7 @@ func TestEntriesAreMerged(t *testing.T) {
 	}
 }
 
-// Known bug 42: the pooled memory of a call retains no key.
+// Regression: bug 42. The pooled memory of a call retains no key.
 func TestReusedMemoryKeepsNoKey(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10))
 	store, err := New(emptyServer{}, Config{})

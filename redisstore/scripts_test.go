@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 		if len(p.text) < 500 || len(p.sha) != 40 {
 			t.Errorf("%s: %d bytes, sha %q", s, len(p.text), p.sha)
 		}
-		// Known bug 33: some servers lack replicate_commands, and Redis 5 and later do not need it.
+		// Regression: bug 33. Some servers lack replicate_commands, and Redis 5 and later do not need it.
 		if strings.Contains(p.text, "replicate_commands") || strings.Contains(p.text, "--") {
 			t.Errorf("%s: asks for effects to be replicated, or has comments", s)
 		}

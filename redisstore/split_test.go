@@ -44,7 +44,7 @@ func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Repl
 func (*hangingSlot) Cluster() bool { return true }
 func (*hangingSlot) Close() error  { return nil }
 
-// Known bug 42: units that are returned after the caller has left go to the keys of the caller's request, even if the
+// Regression: bug 42. Units that are returned after the caller has left go to the keys of the caller's request, even if the
 // caller has reused the keys' memory.
 func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

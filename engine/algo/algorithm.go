@@ -108,7 +108,7 @@ type properties struct {
 	// keepsTimes: each unit is stored with its own time. Therefore no span has more units than the limit, units can be
 	// entered at a later time, and all windows have the same newest unit.
 	keepsTimes bool
-	// divides: all keys of a name space are counted in one counter, which divides its units among them.
+	// divides: all keys of a namespace are counted in one counter, which divides its units among them.
 	divides bool
 	// punishes: the limit has no units. It counts the denials of other limits, but not its own.
 	punishes bool

@@ -21,7 +21,7 @@ func (a Algorithm) Punishes() bool { return traits[a].punishes }
 // Refills reports whether limits of the algorithm have one rate and a burst, and refill continuously.
 func (a Algorithm) Refills() bool { return traits[a].refills }
 
-// Divides reports whether all keys of a name space are counted in one counter, which divides its units among them.
+// Divides reports whether all keys of a namespace are counted in one counter, which divides its units among them.
 func (a Algorithm) Divides() bool { return traits[a].divides }
 
 // Adapts reports whether a limit's rate adapts to reported outcomes: see [Step].Report.

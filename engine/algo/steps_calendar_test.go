@@ -27,7 +27,7 @@ func TestCalendarSteps(t *testing.T) {
 		// 2018-11-04 in São Paulo has no midnight: it begins at 01:00.
 		{"America/Sao_Paulo", algo.Day, "2018-11-04T03:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
 		// Lord Howe, 2023-10-01: at 02:00 the clock jumps to 02:30. The hour lasts 90 minutes, without a separate
-		// window of 30 minutes (known bug 47).
+		// window of 30 minutes (regression: bug 47).
 		{"Australia/Lord_Howe", algo.Hour, "2023-09-30T15:29:59Z", "2023-09-30T14:30:00Z", "2023-09-30T16:00:00Z"},
 		{"Australia/Lord_Howe", algo.Hour, "2023-09-30T15:30:00Z", "2023-09-30T14:30:00Z", "2023-09-30T16:00:00Z"},
 		{"Australia/Lord_Howe", algo.Hour, "2023-09-30T16:00:00Z", "2023-09-30T16:00:00Z", "2023-09-30T17:00:00Z"},

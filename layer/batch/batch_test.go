@@ -240,7 +240,8 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 }
 
 // Units taken for callers that left before the answer are given back by a settlement, for each kind of operation.
-// Without an answer the units stay spent. In the meantime, other calls use the slots of such calls (known bug 60).
+// Without an answer the units stay spent. In the meantime, other calls use the slots of such calls (regression: bug
+// 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{

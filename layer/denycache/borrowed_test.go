@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Known bug 42: a denial is cached under a copy of its key. After the caller has overwritten the key's bytes, the
+// Regression: bug 42. A denial is cached under a copy of its key. After the caller has overwritten the key's bytes, the
 // denial is found under its own key and not under another.
 func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))

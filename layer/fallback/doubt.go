@@ -20,7 +20,7 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 }
 
 // doubt decides operations while some limits have not recovered from a loss of the store's data: their operations
-// pass if both the share and the store allow them (known bug 57).
+// pass if both the share and the store allow them (regression: bug 57).
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)

@@ -50,7 +50,7 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	return all
 }
 
-// After a loss of data no verb trusts the empty store, whatever the failure mode (known bug 57: 40 of 40 were
+// After a loss of data no verb trusts the empty store, whatever the failure mode (regression: bug 57: 40 of 40 were
 // reserved a second time, and with failure mode deny all passed).
 func TestEveryVerbIsDoubted(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(40))

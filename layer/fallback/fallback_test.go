@@ -194,8 +194,8 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
-// Known bug 66: a call whose context had already ended gives no information about the store. It returns the context's
-// error, is not decided by a share, and the store stays in use.
+// Regression: bug 66. A call whose context had already ended gives no information about the store. It returns the
+// context's error, is not decided by a share, and the store stays in use.
 func TestContextThatEndedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

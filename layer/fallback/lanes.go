@@ -10,7 +10,7 @@ import (
 )
 
 // lanes are parts of a store that can be away independently: ranges of a Cluster's slots, so that a master that is
-// away does not affect the keys of other masters (known bug 61).
+// away does not affect the keys of other masters (regression: bug 61).
 type lanes struct {
 	of     func(op *engine.Op, charge int) int // nil means a single lane
 	each   []breaker

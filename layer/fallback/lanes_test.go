@@ -42,8 +42,8 @@ func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// If one master of a Cluster is down, keys on other masters have no outage and no added latency (known bug 61: five
-// failures in a row on one master opened the breaker for all).
+// If one master of a Cluster is down, keys on other masters have no outage and no added latency (regression: bug 61:
+// five failures in a row on one master opened the breaker for all).
 func TestOneMasterAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &twoMasters{server: newServer(t)}

@@ -73,7 +73,7 @@ func nameOf(op *engine.Op) outboxKey {
 	return outboxKey{settles: op.Kind == engine.OpSettle, space: op.Space, key: op.Key, id: op.ID}
 }
 
-// subjects returns the name spaces and keys of the counters of an operation's limits.
+// subjects returns the namespaces and keys of the counters of an operation's limits.
 func subjects(op *engine.Op) []outboxKey {
 	names := make([]outboxKey, len(op.Charges))
 	for i := range op.Charges {

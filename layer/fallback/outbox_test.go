@@ -30,7 +30,7 @@ func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engi
 }
 
 // Permits granted by shares are recorded in the store once it answers, even above the limit, so that it denies until
-// holders have left (known bug 60: 20 were held of 10).
+// holders have left (regression: bug 60: 20 were held of 10).
 func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -71,8 +71,8 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	})
 }
 
-// TestFairPermitsOfShares checks that a share divides its permits among its process's keys, which have separate ids. While
-// the store lacks a permit of one key, the answers for all keys show that.
+// TestFairPermitsOfShares checks that a share divides its permits among its process's keys, which have separate ids.
+// While the store lacks a permit of one key, the answers for all keys show that.
 func TestFairPermitsOfShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -150,7 +150,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 }
 
 // A permit granted by the store has the mode fallback too if the share granted a permit of the same key before the
-// answer came, because the store did not have the share's permit (known bug 60).
+// answer came, because the store did not have the share's permit (regression: bug 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -173,7 +173,7 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 }
 
 // An acquire with an unknown outcome is released in the background, repeatedly until a release is known to have come
-// after it, unless its caller has acquired the permit again (known bug 60).
+// after it, unless its caller has acquired the permit again (regression: bug 60).
 func TestUnknownAcquireIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -298,7 +298,7 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 	})
 }
 
-// A permit granted by both the share and the store is owed again after another loss of data (known bug 60).
+// A permit granted by both the share and the store is owed again after another loss of data (regression: bug 60).
 func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

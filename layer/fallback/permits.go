@@ -66,8 +66,8 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 }
 
 // queueShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
-// own id, even if it exceeds the limit, so that it denies until holders have left (known bug 60). sent means that the
-// store may have given the permit too. If there is no room for another owed operation, the share gives no permit.
+// own id, even if it exceeds the limit, so that it denies until holders have left (regression: bug 60). sent means that
+// the store may have given the permit too. If there is no room for another owed operation, the share gives no permit.
 func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)

@@ -19,8 +19,8 @@ func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) 
 	return op, do(t, store, op)
 }
 
-// In an outage, the share decides a reserve. The process that granted it settles it in the share, only once (known bug
-// 57: the reserve was an error).
+// In an outage, the share decides a reserve. The process that granted it settles it in the share, only once
+// (regression: bug 57: the reserve was an error).
 func TestReserveInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -57,7 +57,7 @@ func TestReserveInAnOutage(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, a settlement settles both the store's charge and the share's (known bug 57).
+// While the store is in doubt, a settlement settles both the store's charge and the share's (regression: bug 57).
 func TestSettlementInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -84,7 +84,7 @@ func TestSettlementInDoubt(t *testing.T) {
 }
 
 // A settlement that the store missed is sent again once the store answers. It counts as lost if the store does not
-// answer before the reservation ends (known bug 57).
+// answer before the reservation ends (regression: bug 57).
 func TestSettlementIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // A share is empty when its process starts and refills from then on, so that restarts don't grant units twice
-// (known bug 63: 25 960 of 1000 a day passed with hourly restarts).
+// (regression: bug 63: 25 960 of 1000 a day passed with hourly restarts).
 func TestSharesBeginEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -64,8 +64,8 @@ func TestProcessesCountForTwoMinutes(t *testing.T) {
 	})
 }
 
-// In an outage every window of a limit has its own share and bound (known bug 56: a limit of 50/1h and 5/3s let 90
-// pass in an hour and stated a bound of 5).
+// In an outage every window of a limit has its own share and bound (regression: bug 56: a limit of 50/1h and 5/3s let
+// 90 pass in an hour and stated a bound of 5).
 func TestEveryWindowHasItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -100,8 +100,8 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 	})
 }
 
-// A share ignores NextPays: a cost above the share is denied, and may be retried (known bug 56: 400 000 units passed
-// where only 100 000 pass without an outage).
+// A share ignores NextPays: a cost above the share is denied, and may be retried (regression: bug 56: 400 000 units
+// passed where only 100 000 pass without an outage).
 func TestSharesDoNotLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -32,7 +32,7 @@ func (m *Member) Losses() int64 { return m.losses.Load() }
 
 // look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the
 // group's marker, before the others. One master of a Cluster may be away, so look returns an error only if it could
-// read no marker (known bug 61).
+// read no marker (regression: bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false
 	var failed error

@@ -177,7 +177,7 @@ func (m *Member) Beat(ctx context.Context) error {
 }
 
 // observe stores the answer to a beat. The number is known from then on, even if no marker can be read, because one
-// master of a Cluster may be away (known bug 61). In a full group, the process is not a member.
+// master of a Cluster may be away (regression: bug 61). In a full group, the process is not a member.
 func (m *Member) observe(names []string, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

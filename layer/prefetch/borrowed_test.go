@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// Known bug 42: units are spent from and returned to the keys of their charge, even after the callers have overwritten
+// Regression: bug 42. Units are spent from and returned to the keys of their charge, even after the callers have overwritten
 // those keys' bytes.
 func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(1000))

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// Known bug 43: if a process may no longer be counted in the group, or if the group is lost, it prefetches nothing
+// Regression: bug 43. If a process may no longer be counted in the group, or if the group is lost, it prefetches nothing
 // until all other processes count it again. Processes that stay in the group continue to prefetch.
 func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second

@@ -13,8 +13,8 @@
 // many; the total does not exceed it. Resetting a key, or losing its state, also frees the units of the key that
 // processes hold.
 //
-// Only named limits are prefetched: those in [Config.Limits] in every name space, and those in [Config.Spaces] in one
-// name space each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
+// Only named limits are prefetched: those in [Config.Limits] in every namespace, and those in [Config.Spaces] in one
+// namespace each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
 // while the store is in use.
 //
 //	prefetch.go  a request → spent from held units, prefetched, or sent to the store
@@ -47,9 +47,9 @@ const (
 
 // Config configures a store.
 type Config struct {
-	// Limits are the limits to prefetch in every name space: see [Prefetchable].
+	// Limits are the limits to prefetch in every namespace: see [Prefetchable].
 	Limits []engine.Limit
-	// Spaces are limits to prefetch in one name space each, such as a server's policies. Either Limits has at least
+	// Spaces are limits to prefetch in one namespace each, such as a server's policies. Either Limits has at least
 	// one limit, or Spaces is not nil: with empty Spaces, nothing is prefetched until [Store.SetSpaces] names limits.
 	Spaces map[string][]engine.Limit
 	// Life is the longest time that units are held: 10 ms to 10 s. It has no default.

@@ -20,7 +20,7 @@ type unclosed struct{ engine.Store }
 
 func (unclosed) Close() error { return nil }
 
-// Known bug 50: two processes that alternately prefetch and return units never hold more than their decisions state,
+// Regression: bug 50. Two processes that alternately prefetch and return units never hold more than their decisions state,
 // however long the bucket has been refilling.
 func TestProcessesInTurnsStayWithinTheBound(t *testing.T) {
 	for joins := 500; joins < 620; joins += 20 { // the second process joins at different phases of the first one

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// TestDenyOfSeveralLimits (known bug 76): changes deny and free a key of a policy with several limits. Its counters and
+// TestDenyOfSeveralLimits (regression: bug 76): changes deny and free a key of a policy with several limits. Its counters and
 // other keys' counters stay the same.
 func TestDenyOfSeveralLimits(t *testing.T) {
 	w := newWorld(t, "")

@@ -133,7 +133,7 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (known bug 64): each of a route's policies is charged its own cost, regardless of their order.
+// TestCostsOfARoute (regression: bug 64): each of a route's policies is charged its own cost, regardless of their order.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})

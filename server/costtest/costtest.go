@@ -1,6 +1,6 @@
 // Package costtest compares the costs of inputs to a front end: the server's CPU time and memory per byte of input,
 // relative to a byte of a plain request. Cheap input that causes expensive work is an attack that a front end's rate
-// limit does not stop (known bug 69).
+// limit does not stop (regression: bug 69).
 //
 // The figures are for the whole process. They include the server with its connections and garbage collector, and the
 // client, whose cost is the same for all inputs.

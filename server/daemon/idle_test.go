@@ -67,7 +67,7 @@ type fromAddress struct {
 
 func (f fromAddress) RemoteAddr() net.Addr { return f.from }
 
-// TestIdleHTTPMakesRoom (known bug 70): HTTP connections that wait for a request are closed to make room for new
+// TestIdleHTTPMakesRoom (regression: bug 70): HTTP connections that wait for a request are closed to make room for new
 // ones. A connection with a request in flight stays open.
 func TestIdleHTTPMakesRoom(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
@@ -143,7 +143,7 @@ func idleHTTPMakesRoom(t *testing.T, http2 bool) {
 	<-served
 }
 
-// TestIdleGRPCMakesRoom (known bug 70): gRPC connections without a call are closed to make room for new ones. A
+// TestIdleGRPCMakesRoom (regression: bug 70): gRPC connections without a call are closed to make room for new ones. A
 // connection with a call in flight stays open.
 func TestIdleGRPCMakesRoom(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestRefusedBeforeTheBody (known bug 70): a client whose request is rejected gets its answer at once, even if it
+// TestRefusedBeforeTheBody (regression: bug 70): a client whose request is rejected gets its answer at once, even if it
 // never sends the announced body.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")

@@ -35,7 +35,7 @@ func runs(t *testing.T, c Config) *Daemon {
 	return d
 }
 
-// TestOnePeerLeavesRoom (known bug 70): each listener closes a peer's connections beyond its share, unless the peer
+// TestOnePeerLeavesRoom (regression: bug 70): each listener closes a peer's connections beyond its share, unless the peer
 // is a trusted proxy, which by default includes this machine.
 func TestOnePeerLeavesRoom(t *testing.T) {
 	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
@@ -144,7 +144,7 @@ func TestShareOfAListener(t *testing.T) {
 	}
 }
 
-// TestGatewayHasShares (known bug 70): the share also applies to the gateway's requests.
+// TestGatewayHasShares (regression: bug 70): the share also applies to the gateway's requests.
 func TestGatewayHasShares(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies: {slow: {algorithm: pacer, rate: 1/h, max_wait: 100h}}

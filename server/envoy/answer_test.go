@@ -180,7 +180,7 @@ func TestOverridesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLongNamesAreCountedTogether (known bug 69): if a request's descriptor results in a name longer than
+// TestLongNamesAreCountedTogether (regression: bug 69): if a request's descriptor results in a name longer than
 // MaxSeriesName bytes, no statistic with that name is created. Its hits are counted in the series "other".
 func TestLongNamesAreCountedTogether(t *testing.T) {
 	f := serving(t, Options{}, `

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Space is the prefix of the counters' name spaces: envoy:<domain>.
+// Space is the prefix of the counters' namespaces: envoy:<domain>.
 const Space = "envoy:"
 
 // keyWriter writes the key of a counter from the matched entries, as key=value,key=value…. A backslash precedes each

@@ -16,7 +16,7 @@ type Rule struct {
 	quota
 	fullKey   string // domain.key_value.key…, as in the names of statistics
 	policy    string // name of the rule's policy, or ""
-	space     string // name space of the rule's domain
+	space     string // namespace of the rule's domain
 	unlimited bool
 	shadow    bool
 	quotaMode bool
@@ -61,7 +61,7 @@ type builder struct {
 	limited int // number of rules with a limit
 	found   found
 	names   map[string]bool // names of policies in use
-	space   string          // name space of the domain being read
+	space   string          // namespace of the domain being read
 }
 
 // MaxDescriptors is the maximum number of descriptors in a configuration.

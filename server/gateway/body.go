@@ -103,7 +103,7 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 }
 
 // leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB,
-// before it sends a response header. Therefore a client that sent no body got no answer (known bug 70). With this
+// before it sends a response header. Therefore a client that sent no body got no answer (regression: bug 70). With this
 // deadline the server answers and closes the connection.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {

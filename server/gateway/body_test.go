@@ -21,7 +21,7 @@ type withDeadlines struct {
 
 func (w withDeadlines) Write(p []byte) (int, error) { return w.ResponseWriter.Write(p) }
 
-// TestLeastRateOfABody (known bug 70): for each 10 s of waiting, a client must send a minimum number of bytes.
+// TestLeastRateOfABody (regression: bug 70): for each 10 s of waiting, a client must send a minimum number of bytes.
 func TestLeastRateOfABody(t *testing.T) {
 	for _, c := range []struct {
 		name         string

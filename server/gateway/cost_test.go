@@ -31,7 +31,7 @@ routes:
   - {match: {path: "/**"}, key: [client_ip], policies: [all]}
 `
 
-// TestCostOfRequests (known bug 69): a byte of a request to the gateway costs at most costtest.Most times as much as
+// TestCostOfRequests (regression: bug 69): a byte of a request to the gateway costs at most costtest.Most times as much as
 // a byte of a plain request.
 func TestCostOfRequests(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })))
@@ -82,7 +82,7 @@ func TestCostOfRequests(t *testing.T) {
 	)
 }
 
-// TestCostOfHeadersOfHTTP2 (known bug 69): HPACK compresses a header of 60 KB to a few bytes. A byte still costs at
+// TestCostOfHeadersOfHTTP2 (regression: bug 69): HPACK compresses a header of 60 KB to a few bytes. A byte still costs at
 // most costtest.Most times as much as a byte of a plain request.
 func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))

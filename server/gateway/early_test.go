@@ -47,7 +47,7 @@ func withoutBody(t *testing.T, address, request string) (status int, connection 
 	return r.StatusCode, connection, took, rest
 }
 
-// TestAnswersWithoutTheBody (known bug 70): the gateway's own answers do not wait for a missing body, and the
+// TestAnswersWithoutTheBody (regression: bug 70): the gateway's own answers do not wait for a missing body, and the
 // connection is closed. net/http would read the body first.
 func TestAnswersWithoutTheBody(t *testing.T) {
 	const announced = "Host: a\r\nContent-Length: 100\r\n"
@@ -118,7 +118,7 @@ func TestBodyOfADeniedRequestKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// TestSlowBodyIsEnded (known bug 70): if a client sends a body too slowly, it gets a 408, its connection is closed, and
+// TestSlowBodyIsEnded (regression: bug 70): if a client sends a body too slowly, it gets a 408, its connection is closed, and
 // its slot in the gateway is freed. The stall timeout alone would let it send a byte now and then.
 func TestSlowBodyIsEnded(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

@@ -134,7 +134,7 @@ func TestHopByHopHeaders(t *testing.T) {
 }
 
 // TestConnectionKeepsForwardingHeaders checks that a client's Connection header, passed on by its proxy, cannot
-// remove headers written by the proxy. Otherwise X-Real-IP would apply instead (known bug 68).
+// remove headers written by the proxy. Otherwise X-Real-IP would apply instead (regression: bug 68).
 func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
@@ -151,7 +151,7 @@ func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 }
 
 // TestAmbiguousTargets checks that a target without a leading slash, or a host with two ports, gets a 400. Such
-// requests reach no route and no upstream (known bug 67).
+// requests reach no route and no upstream (regression: bug 67).
 func TestAmbiguousTargets(t *testing.T) {
 	var came atomic.Int64
 	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {

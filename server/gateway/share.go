@@ -13,7 +13,7 @@ import (
 const enterAgain = time.Second
 
 // enter counts an incoming request, or answers it if there is no room. Without a share, one client could fill the
-// gateway with 43 HTTP/2 connections, and open as many connections to an upstream (known bug 70).
+// gateway with 43 HTTP/2 connections, and open as many connections to an upstream (regression: bug 70).
 func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
 	place, verdict := g.inFlight.Take(e.client)
 	switch verdict {

@@ -21,7 +21,7 @@ policies: {all: 1000/s}
 routes: [{key: [{const: all}], policies: [all]}]
 `
 
-// TestOneClientLeavesRoom (known bug 70): requests beyond a client's share get a 503, over one connection or many.
+// TestOneClientLeavesRoom (regression: bug 70): requests beyond a client's share get a 503, over one connection or many.
 // The client is the address named by a trusted proxy or, without one, the peer. The share does not apply to requests
 // from the proxy itself.
 func TestOneClientLeavesRoom(t *testing.T) {
@@ -104,7 +104,7 @@ func TestForwardedClientsOfAnybodyShare(t *testing.T) {
 	}
 }
 
-// TestOneClientLeavesWaitingPlaces (known bug 70): a client's requests beyond its share of the waiting slots get a
+// TestOneClientLeavesWaitingPlaces (regression: bug 70): a client's requests beyond its share of the waiting slots get a
 // 503 and their units are returned, while another client's requests can still wait.
 func TestOneClientLeavesWaitingPlaces(t *testing.T) {
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {}))

@@ -51,7 +51,7 @@ func manyRules(t testing.TB) *envoy.Service {
 // frames is the number of bytes around a message: the call's frames and compressed header.
 const frames = 64
 
-// TestCostOfMessages (known bug 69): a byte of a message costs at most costtest.Most times as much as a byte of
+// TestCostOfMessages (regression: bug 69): a byte of a message costs at most costtest.Most times as much as a byte of
 // Envoy's plain request.
 func TestCostOfMessages(t *testing.T) {
 	routes, err := policy.Parse("p.yaml", []byte("policies: {p: 1000000/s}\nroutes: [{match: {path: /**}, key: [{header: x}], policies: [p]}]"))
@@ -107,7 +107,7 @@ func nested(depth int) (value string) {
 	return value
 }
 
-// TestCostOfJSON (known bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte of a
+// TestCostOfJSON (regression: bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte of a
 // plain one.
 func TestCostOfJSON(t *testing.T) {
 	server := httptest.NewServer(Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler()))

@@ -72,7 +72,7 @@ func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) 
 	return stream
 }
 
-// TestUserBeforeTheMessage (known bug 69): an unauthorized call is rejected before its message arrives. A user's call
+// TestUserBeforeTheMessage (regression: bug 69): an unauthorized call is rejected before its message arrives. A user's call
 // waits for the message.
 func TestUserBeforeTheMessage(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]", "clerk": "may: [administer]"})
@@ -95,7 +95,7 @@ func TestUserBeforeTheMessage(t *testing.T) {
 	}
 }
 
-// TestHealthOfGuardedServers (known bug 69): if users are configured, a watch needs a user's secret, but a check does
+// TestHealthOfGuardedServers (regression: bug 69): if users are configured, a watch needs a user's secret, but a check does
 // not.
 func TestHealthOfGuardedServers(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]"})
@@ -127,7 +127,7 @@ func TestHealthOfGuardedServers(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutASecretAreBounded (known bugs 69 and 70): one peer gets a quarter of the slots for calls without a
+// TestCallsWithoutASecretAreBounded (regression: bugs 69 and 70): one peer gets a quarter of the slots for calls without a
 // secret. Users' calls continue, and slots are freed.
 func TestCallsWithoutASecretAreBounded(t *testing.T) {
 	c := guarded(t, Config{Peers: peers.Rule{Percent: 25}, maxCall: time.Hour}, map[string]string{"shop": "may: [decide]"})
@@ -171,7 +171,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestMessagesWithoutASecret (known bug 69): without a secret, messages above 64 KiB are not decoded.
+// TestMessagesWithoutASecret (regression: bug 69): without a secret, messages above 64 KiB are not decoded.
 func TestMessagesWithoutASecret(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"default": "may: [decide]", "shop": "may: [decide]"})
 	client := pb.NewRateLimitServiceClient(c)
@@ -191,7 +191,7 @@ func TestMessagesWithoutASecret(t *testing.T) {
 	}
 }
 
-// TestMessagesComeInTime (known bug 69): a unary call whose message does not arrive in time is ended. Streams stay
+// TestMessagesComeInTime (regression: bug 69): a unary call whose message does not arrive in time is ended. Streams stay
 // open.
 func TestMessagesComeInTime(t *testing.T) {
 	c := guarded(t, Config{maxCall: 20 * time.Millisecond}, map[string]string{"shop": "may: [decide]"})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestJSONIsReadNoFurther (known bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
+// TestJSONIsReadNoFurther (regression: bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
 // the field name of a limit that the client may not send.
 func TestJSONIsReadNoFurther(t *testing.T) {
 	for _, c := range []struct {

@@ -69,7 +69,7 @@ func postPieces(ctx context.Context, t *testing.T, h http.Handler, path string, 
 	return w
 }
 
-// TestRightsBeforeTheBody (known bug 69): the request of a user without the right to a verb is rejected before the
+// TestRightsBeforeTheBody (regression: bug 69): the request of a user without the right to a verb is rejected before the
 // body is read, and an inline limit from a user that may not send limits is rejected at the name of the field.
 func TestRightsBeforeTheBody(t *testing.T) {
 	h, f := guarded(t, service.Config{Users: true})
@@ -120,7 +120,7 @@ func manyNames(n int) (fields string) {
 	return fields
 }
 
-// TestBodiesAreBoundedAsTheyCome (known bug 69): the server reads only up to the first byte beyond a bound.
+// TestBodiesAreBoundedAsTheyCome (regression: bug 69): the server reads only up to the first byte beyond a bound.
 func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
 	h, _ := guarded(t, service.Config{})
 	for _, c := range []struct {

@@ -38,7 +38,7 @@ func otherKeys(n int) string {
 	return strings.Join(charges, ",")
 }
 
-// TestCostOfBodies (known bug 69): a byte of a body costs at most costtest.Most times as much as a byte of a plain
+// TestCostOfBodies (regression: bug 69): a byte of a body costs at most costtest.Most times as much as a byte of a plain
 // take.
 func TestCostOfBodies(t *testing.T) {
 	raw := costtest.Raw(t, serving(t), costtest.HTTP)

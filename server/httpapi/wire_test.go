@@ -160,7 +160,7 @@ func TestNotReadyWithoutStore(t *testing.T) {
 	wantNotReady(t, get(), "not ready: closed")
 }
 
-// TestRetryAfterIsEnough checks that a retry after exactly Retry-After passes (known bug 37).
+// TestRetryAfterIsEnough checks that a retry after exactly Retry-After passes (regression: bug 37).
 func TestRetryAfterIsEnough(t *testing.T) {
 	clock := headgatetest.NewClock()
 	f, _, _ := open(t, clock)

@@ -108,7 +108,7 @@ func (p *pipe) isClosed() bool {
 	}
 }
 
-// TestTheLongestIdleIsClosed (known bug 70): while at most a tenth of the places are free, each new connection closes
+// TestTheLongestIdleIsClosed (regression: bug 70): while at most a tenth of the places are free, each new connection closes
 // the one that has been idle the longest, but never a busy or recent one.
 func TestTheLongestIdleIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestFewConnectionsStay(t *testing.T) {
 	})
 }
 
-// TestConnsHaveShares (known bug 70): the connections of one peer leave room for others. Closing a connection frees
+// TestConnsHaveShares (regression: bug 70): the connections of one peer leave room for others. Closing a connection frees
 // its place, but only the first time.
 func TestConnsHaveShares(t *testing.T) {
 	c := peers.NewConns(8, peers.Rule{Percent: 25})

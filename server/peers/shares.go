@@ -1,5 +1,5 @@
 // Package peers gives each peer address a share of a bound on connections, requests or calls, so that one client
-// cannot take everything (known bug 70).
+// cannot take everything (regression: bug 70).
 //
 // A peer is the address at the other end of a connection. IPv6 addresses are counted by /64, because one client
 // usually has a whole network of that size. Trusted proxies are exempt, because they act for many clients. Peers

@@ -58,7 +58,7 @@ func (r *reverting) revert(to map[string]valueOf) {
 	r.values = maps.Clone(to)
 }
 
-// TestChangesOutliveAFailover (known bug 65): after the store comes back with an earlier state, or empty, cleared
+// TestChangesOutliveAFailover (regression: bug 65): after the store comes back with an earlier state, or empty, cleared
 // changes stay cleared, the later of two changes wins no matter which server polls first, and all servers agree after
 // the next poll.
 func TestChangesOutliveAFailover(t *testing.T) {
@@ -112,7 +112,7 @@ func TestChangesOutliveAFailover(t *testing.T) {
 	}
 }
 
-// TestChangesExpireWithoutAServer (known bug 65): if a change expires while no server is running, the next server
+// TestChangesExpireWithoutAServer (regression: bug 65): if a change expires while no server is running, the next server
 // clears it, with one audit line.
 func TestChangesExpireWithoutAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -144,7 +144,7 @@ func TestChangeAndClear(t *testing.T) {
 	}
 }
 
-// TestChangeKeepsOthersInForce (known bug 52): changing a policy, or clearing its change, is rejected if this would
+// TestChangeKeepsOthersInForce (regression: bug 52): changing a policy, or clearing its change, is rejected if this would
 // drop the change to a key. The error names the key, whose change stays active.
 func TestChangeKeepsOthersInForce(t *testing.T) {
 	s := begin(t, base, nil)

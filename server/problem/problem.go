@@ -83,7 +83,7 @@ func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 
 // Unread prepares an answer that is sent before the request's body is read: the connection ends after the answer.
 // Otherwise an HTTP/1 server reads the rest of the body, up to 256 KiB, before it sends the header, and a refused
-// client that sent no body would wait for 10 s (known bug 70).
+// client that sent no body would wait for 10 s (regression: bug 70).
 func Unread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")

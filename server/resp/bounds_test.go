@@ -185,7 +185,7 @@ func openUsers(t *testing.T, list string) *users.File {
 	return f
 }
 
-// TestBoundsBeforeAuthentication (known bug 69): a client that has not authenticated may send commands of up to 10
+// TestBoundsBeforeAuthentication (regression: bug 69): a client that has not authenticated may send commands of up to 10
 // words and 16 KiB. For a longer one the server sends Redis's error and closes the connection. The usual bounds apply
 // to authenticated clients and, if the file has the user default, to all clients.
 func TestBoundsBeforeAuthentication(t *testing.T) {

@@ -65,7 +65,7 @@ func appendCount(b []byte, name string, n int64) []byte {
 }
 
 // infoPool provides memory for answers. INFO is a command of 6 bytes, and processing a byte of a command must be
-// cheap (known bug 69).
+// cheap (regression: bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
 // info returns the named sections, or all of them.

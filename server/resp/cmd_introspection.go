@@ -65,7 +65,7 @@ func commandDocs(_ context.Context, c *conn, words [][]byte) {
 }
 
 // about describes a command in replies to COMMAND. It is built in advance, because processing a byte of a command
-// must be cheap (known bug 69).
+// must be cheap (regression: bug 69).
 type about struct {
 	info []byte // an element of COMMAND INFO
 	docs []byte // the name and its value in COMMAND DOCS

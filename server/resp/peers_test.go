@@ -15,7 +15,7 @@ import (
 
 const full = "-ERR max number of clients reached\r\n"
 
-// TestPeersHaveAShare (known bug 70): the connections of one peer leave room for others. A trusted proxy is exempt.
+// TestPeersHaveAShare (regression: bug 70): the connections of one peer leave room for others. A trusted proxy is exempt.
 func TestPeersHaveAShare(t *testing.T) {
 	proxy := netip.MustParsePrefix("10.0.0.0/8")
 	inBubble(t, resp.Config{MaxConns: 20, Peers: peers.Rule{Percent: 25, Exempt: proxy.Contains}}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -49,7 +49,7 @@ func TestPeersHaveAShare(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom (known bug 70): while at most a tenth of the connections are free, a new connection
+// TestIdleConnectionsMakeRoom (regression: bug 70): while at most a tenth of the connections are free, a new connection
 // closes the one that has been idle the longest, so that idle clients cannot lock others out.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	a := &fakeDecider{wait: func(context.Context) { time.Sleep(time.Hour) }} // the store is slow

@@ -40,7 +40,7 @@ func untilEnding(from *bufio.Reader) (last bool) {
 // answered is the end of the reply to ending.
 const answered = "-end-\r\n"
 
-// TestCostOfCommands (known bug 69): a byte of a command costs at most costtest.Most times as much as a byte of a
+// TestCostOfCommands (regression: bug 69): a byte of a command costs at most costtest.Most times as much as a byte of a
 // plain take.
 func TestCostOfCommands(t *testing.T) {
 	limiter := headgate.New()

@@ -37,7 +37,7 @@ func TestThrottleReplies(t *testing.T) {
 		{0, "DEL laoqian:reply nobody", []int64{1}},
 		{0, "UNLINK laoqian:reply", []int64{0}},
 		{0, "CL.THROTTLE laoqian:reply 15 30 60 1", []int64{0, 16, 15, -1, 2}},
-		// Known bugs 13 and 14: a refill of a third of a unit is not rounded away.
+		// Regression: bugs 13 and 14. A refill of a third of a unit is not rounded away.
 		{0, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},
 		{333333 * time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{1, 1, 0, 1, 1}},
 		{time.Microsecond, "CL.THROTTLE thirds 0 3 1 1", []int64{0, 1, 0, -1, 1}},

@@ -13,7 +13,7 @@ import (
 )
 
 // TestCandidateNeverDenies checks that each take also charges the policy's candidate, even inside all. The candidate
-// is not in the answer, denies nothing, and is counted in a separate name space. It does not apply to a key with an
+// is not in the answer, denies nothing, and is counted in a separate namespace. It does not apply to a key with an
 // override.
 func TestCandidateNeverDenies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`

@@ -34,7 +34,7 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// TestGivesUpPermits (known bug 55) checks that a permit that is not replicated is released, including a shadow's, if
+// TestGivesUpPermits (regression: bug 55) checks that a permit that is not replicated is released, including a shadow's, if
 // no client has received its id. If the client itself chose the id, the holder keeps the units that it may have held
 // before.
 func TestGivesUpPermits(t *testing.T) {
@@ -82,7 +82,7 @@ policies:
 
 // TestReserveWithoutTheSharedSecret checks that a server that started in an outage, and has not read the shared
 // secret yet, signs with its own secret. It can settle these reservations even after it has read the shared secret
-// (known bug 57).
+// (regression: bug 57).
 func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestShadowErrorIsNotTheAnswers checks that if a shadow cannot be decided, here because the memory store is full,
-// every verb still returns the live limit's answer (known bug 59: the limit was charged, but the client got an
+// every verb still returns the live limit's answer (regression: bug 59: the limit was charged, but the client got an
 // error).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`

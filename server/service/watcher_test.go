@@ -81,7 +81,7 @@ func TestWatcherSeesOutages(t *testing.T) {
 	}
 }
 
-// TestContextThatEndedBeforeIsNoOutage (known bug 66): a call whose context has already ended does not count as an
+// TestContextThatEndedBeforeIsNoOutage (regression: bug 66): a call whose context has already ended does not count as an
 // outage, because the store was not called.
 func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))

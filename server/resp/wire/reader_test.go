@@ -126,7 +126,7 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAnonymousBatches (known bug 69): until a client has authenticated, a batch has a single command, so that the
+// TestAnonymousBatches (regression: bug 69): until a client has authenticated, a batch has a single command, so that the
 // next command is read with the bounds that apply by then, and the buffer does not grow.
 func TestAnonymousBatches(t *testing.T) {
 	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
