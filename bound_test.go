@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A policy in memory uses the fast path (its bound limit) unless the limiter has an observer. Both paths must
-// return the same decisions and errors.
+// An in-memory policy uses the fast path (its bound limit) unless the limiter has an observer. Both paths must return
+// the same decisions and errors.
 func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 6))

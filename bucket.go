@@ -22,11 +22,11 @@ type TokenBucket struct {
 	// count.
 	Burst int64
 	// Debt is the number of units by which the bucket can be overdrawn: 0 to 281474976710655. While the bucket is not
-	// empty, a large cost passes at once. Later callers wait until the debt is refilled.
+	// empty, a cost above its content passes at once, and later callers wait until the debt is refilled.
 	Debt int64
-	// NextPays lets a request pass regardless of its cost, once no earlier cost is outstanding. Its cost delays the
-	// next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1 units pass
-	// after 0, 1 and 11 s. A cost that would take over 100 years to refill never passes.
+	// NextPays lets a request pass regardless of its cost, once all earlier costs have been refilled. Its own cost
+	// delays the next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1
+	// units pass after 0, 1 and 11 s. A cost that would take over 100 years to refill never passes.
 	NextPays bool
 	// Min and Max let the rate adapt between these counts per period. Policy files call this limit adaptive-rate. The
 	// rate starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests
@@ -41,13 +41,13 @@ type TokenBucket struct {
 	// MaxPause caps the Retry-After that an adapting rate obeys: 1 µs to 1 hour from each report, by default 1 minute.
 	// Nothing passes during the pause.
 	MaxPause time.Duration
-	// Guarantees divides the rate among 2 to 8 classes of requests, the most important first. Policy files call this
-	// limit guaranteed-rate. With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200 to the
-	// second, whose ceiling is 500, and nothing to the third. A class's requests always pass while they are within its
-	// guarantee. The unused part of a guarantee is lent to the other classes. A class also has its own burst, by
-	// default half of its part of Burst; "700:100" sets it. The limits of the classes differ only in their Rank and
-	// share one bucket, so policies with the same name and different ranks divide it. Guarantees cannot be combined
-	// with Debt, NextPays, Min or Max.
+	// Guarantees divides the rate among 2 to 8 classes of requests, listed from the most important. Policy files call
+	// this limit guaranteed-rate. With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200
+	// to the second, whose ceiling is 500, and nothing to the third. A class's requests always pass while they are
+	// within its guarantee. The unused part of a guarantee is lent to the other classes. A class also has its own
+	// burst, by default half of its portion of Burst; "700:100" sets it to 100. The classes' limits differ only in
+	// their Rank and share one bucket, so policies with the same name and different ranks divide it. Guarantees cannot
+	// be combined with Debt, NextPays, Min or Max.
 	Guarantees string
 	// Rank is the class of the policy's requests: 1 is the most important. By default it is the last.
 	Rank int
@@ -97,8 +97,8 @@ func (p Pacer) rule() engine.Limit {
 
 // WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as long
 // as the rate implies to refill the first token, and less for each later one, until it is warm. If the limit is used at
-// its allowed rate, warming up takes the time Over. A warm limit that has been full for more than a quarter of that
-// time cools down by the number of tokens that it would have refilled since it became full.
+// its allowed rate, it is warm after the time Over. A warm limit that has had all its tokens for more than a quarter of
+// that time cools down: it loses as much warmth as the tokens that would have refilled in that time.
 //
 // With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's RateLimiter.
 type WarmUp struct {

@@ -6,18 +6,18 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Never is the RetryAfter of a request that cannot pass even when the limit is full.
+// Never is the RetryAfter of a request that can never pass, because its cost exceeds the capacity.
 const Never = engine.Never
 
-// Decision is the answer to one request. The field comments use one example: a limit of 10 a second with burst 10 was
-// full, 6 units have just been charged, and a request for 1 unit arrives. If a verb returns an error, its decision is
-// zero and has no meaning.
+// Decision is the answer to one request. The field comments use one example: a limit of 10 a second with burst 10 had
+// all its units, 6 of them have just been charged, and a request for 1 unit arrives. A method that returns an error
+// returns the zero Decision, which has no meaning.
 type Decision struct {
 	// Allowed reports whether the request passes: true here. A denial is a decision, not an error.
 	Allowed bool
-	// Unlimited is set if no limit applies. Limit and Remaining then have no meaning.
+	// Unlimited is set if no limit applies. In that case Limit and Remaining have no meaning.
 	Unlimited bool
-	// Granted is the number of units charged: 1 here. For AtMost it is the number that passed. It is 0 for a denial
+	// Granted is the number of units charged: 1 here. After AtMost it is the number that passed. It is 0 for a denial
 	// and for a peek.
 	Granted int64
 	// Limit is the capacity of the binding limit: 10.
@@ -25,15 +25,15 @@ type Decision struct {
 	// Remaining is the number of units that would still pass after this decision, rounded down: 3.
 	Remaining int64
 	// RetryAfter is the time until the same request passes if no other request comes, rounded up to the microsecond:
-	// 0 when allowed, 100 ms when one token is missing, [Never] for 11 units. A retry after exactly RetryAfter
-	// passes.
+	// 0 when allowed, 100 ms when one token is missing, [Never] for a request for 11 units. A retry after exactly
+	// RetryAfter passes.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the limit is full again: 700 ms.
+	// ResetAfter is the time until all units are available again: 700 ms.
 	ResetAfter time.Duration
 	// Delay is how long an admitted caller of a [Pacer] must wait before it continues. It is 0 for other limits.
 	Delay time.Duration
-	// Binding is the limit that the numbers above belong to: for a denial, the limit with the longest wait;
-	// otherwise, the limit with the fewest remaining units.
+	// Binding is the limit that Limit, Remaining, RetryAfter and ResetAfter describe: for a denial, the limit with the
+	// longest wait; otherwise, the limit with the fewest remaining units.
 	Binding Binding
 	// Limits contains the outcome of each limit, in the order of the request. It is nil if the request has only one
 	// limit.
@@ -61,8 +61,8 @@ type Binding struct {
 	Rate Rate
 	// Version is the number of times that an adapting rate has changed since its state began. It is 0 for other limits.
 	Version int64
-	// Earlier is how much sooner than [Decision].ResetAfter the deciding window is full again. It is non-zero only for
-	// a [SlidingLog] with several windows, where ResetAfter belongs to the longest window.
+	// Earlier is how much sooner than [Decision].ResetAfter the deciding window has all its units available again. It
+	// is non-zero only for a [SlidingLog] with several windows, because ResetAfter refers to the longest window.
 	Earlier time.Duration
 }
 

@@ -49,6 +49,6 @@
 //
 // # Deadlines
 //
-// Every verb respects the deadline of its context. A call without a deadline still returns: in memory immediately, and
+// Every method respects the deadline of its context. A call without a deadline also returns: in memory immediately, and
 // on Redis when the client gives up on its connection (headgate/adapter/rueidis does so after 5 s without an answer).
 package headgate

@@ -25,10 +25,10 @@ var (
 	// charge in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and
 	// ErrStoreUnavailable.
 	ErrNotReplicated = engine.ErrNotReplicated
-	// ErrClosed is returned by every verb after Close.
+	// ErrClosed is returned by every method after Close.
 	ErrClosed = engine.ErrClosed
-	// ErrEnded means that a permit or a reservation had ended before the call: it had expired, or was released or settled.
-	// Another caller may hold its units.
+	// ErrEnded means that a permit or reservation had already ended before the call: it had expired, been released or
+	// been settled. Another caller may hold its units.
 	ErrEnded = errors.New("headgate: the permit or reservation has ended")
 )
 
@@ -43,7 +43,7 @@ func endedUnless(has bool, err error) error {
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.
 // [Decision.Err] returns it. It matches [ErrDenied].
 type DeniedError struct {
-	// Decision is the whole answer.
+	// Decision is the denial.
 	Decision Decision
 }
 

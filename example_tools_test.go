@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// In tests, a fake clock advances time without waiting.
+// A test can advance a fake clock instead of waiting.
 func Example_fakeClock() {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -71,7 +71,7 @@ func Example_batch() {
 	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(5)})
 	results := limiter.AllowEach(context.Background(),
 		headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "alice", Units: 3}, headgate.Charge{Policy: perUser, Key: "bob", Units: 3})
-	for i, r := range results { // one for each request, in order
+	for i, r := range results { // in the order of the requests
 		if r.Err != nil {
 			fmt.Println(r.Err)
 			return

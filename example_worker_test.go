@@ -56,7 +56,7 @@ func Example_semaphore() {
 	// acquired: true <nil>
 }
 
-// Tokens of a language model are reserved before a call, and committed after it.
+// A language model's tokens are reserved before a call and committed after it.
 func Example_reserveThenCommit() {
 	limiter := headgate.New()
 	defer limiter.Close()

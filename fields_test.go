@@ -41,8 +41,8 @@ func TestFieldsOfLimits(t *testing.T) {
 	}
 }
 
-// Each algorithm has a struct with a field for the rate and for each of the algorithm's fields. The warm-up time is the
-// field Over.
+// For each algorithm there is a struct with fields for the rate and for each setting of the algorithm. The setting
+// warm_up is the field Over.
 func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// group holds the limits of a request. Either all of them are charged, or only the first that has room.
+// group holds the limits of a request. A request charges either all of them or only the first one with enough units.
 type group struct {
 	limits    []engine.Limit
 	firstPays bool
@@ -25,15 +25,16 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 	return to
 }
 
-// First returns a copy of the policy that charges only the first of its limits that has room, in one atomic step. A
-// request is denied if no limit has room; its RetryAfter is then the shortest of the limits' waits. [Decision.Paid]
-// names the limit that paid. A reservation settles on that limit.
+// First returns a copy of the policy that charges only the first of its limits that has enough units, in one atomic
+// step. If none has enough, the request is denied, and its RetryAfter is the shortest of the limits' waits.
+// [Decision.Paid] names the charged limit. A reservation settles on that limit.
 //
-// AtMost and Give return errors, because they cannot tell which limit to change. Concurrency limits and limits with
-// CountDenied also cause errors. On a Cluster, all limits of a key are in one slot. If a list of charges has other keys
-// too, give all of its keys the same text in braces.
+// AtMost and Give return errors, because they cannot tell which limit to change. Concurrency limits and limits that set
+// CountDenied cause errors too. On a Cluster, all limits of a key are in one slot. If a list of charges contains other
+// keys too, put the same text in braces into all of its keys.
 //
-// With 1000 requests a month and 50 credits that do not refill, the 1001st request of a month costs a credit.
+// With limits of 1000 requests a month and of 50 credits that do not refill, the 1001st request of a month costs a
+// credit.
 func (p *Policy) First() *Policy {
 	first := *p
 	first.firstPays, first.bound = true, nil
@@ -41,13 +42,13 @@ func (p *Policy) First() *Policy {
 	return &first
 }
 
-// Leaving returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to 99, to
-// other requests: after each request of the class, at least ⌈percent of each capacity⌉ units must remain. Both policies
-// count the same units, and the bound of each limit does not change. In decisions of the returned policy, Remaining is
-// the number of units left for the class.
+// Leaving returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to 99,
+// for other requests: after each request of the class, at least ⌈percent of each capacity⌉ units must remain. Both
+// policies count the same units, and the bound of each limit does not change. In decisions of the returned policy,
+// Remaining is the number of units left for the class.
 //
-// If some limit would have no unit left for the class, is a pacer, or has NextPays, every verb returns an error
-// ([Policy.Err]).
+// Every method returns the error of [Policy.Err] if some limit would have no unit left for the class, is a pacer, or
+// sets NextPays.
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % is denied while fewer than 20 units would remain.
 func (p *Policy) Leaving(percent int) *Policy {

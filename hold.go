@@ -15,7 +15,7 @@ const (
 	longestPause  = time.Second
 )
 
-// await calls the store until it acquires the units. Only the first caller of a line runs it.
+// await calls the store until it grants the units. Only the first caller of a line runs it.
 func (p *Permit) await(ctx context.Context) error {
 	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
 	defer leave()

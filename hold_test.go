@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// acquireHeld acquires units and renews them in the background.
+// acquireHeld acquires a permit and renews it in the background.
 func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64) (context.Context, *headgate.Permit, error) {
 	permit, err := s.Acquire(ctx, key, n)
 	if err != nil {
@@ -26,7 +26,7 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 }
 
 // Callers hold units one after another, in order of arrival, each as soon as the previous caller releases them. The
-// store gets only slightly more than one call per caller.
+// store receives only slightly more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

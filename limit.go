@@ -10,7 +10,7 @@ import (
 )
 
 // Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
-// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy checks
+// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy validates
 // its limits: see [Policy.Err]. To limit the units held at the same time, use a [Concurrency].
 //
 // Every limit can have a Name of 1 to 64 bytes. It is part of the counter's name, and appears in denials. In a policy
@@ -37,8 +37,8 @@ func ParseLimit(text string) (Limit, error) {
 // DenyAll returns the limit that denies every request: limit 0, remaining 0, retry after [Never].
 func DenyAll() Limit { return parsed(engine.Build(algo.DenyAll, nil)) }
 
-// NoLimit returns the limit that allows every request. Its decisions have no limit and no remaining units:
-// [Decision].Unlimited is set.
+// NoLimit returns the limit that allows every request. Its decisions set [Decision].Unlimited; their Limit and
+// Remaining have no meaning.
 func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 
 // Concurrency is a limit on the units held at the same time, for [Limiter.Semaphore]. A caller holds a unit until it
@@ -52,8 +52,9 @@ type Concurrency struct {
 	// lone key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any
 	// unit is free.
 	Fair bool
-	// Weight is a key's weight, 1 to 100, by default 1: a key of weight 3 can hold three times as much as one of weight
-	// 1 while both want more. It needs Fair. Semaphores with the same name and different weights divide the same units.
+	// Weight is a key's weight, 1 to 100, by default 1. While two keys both want more units, a key of weight 3 can hold
+	// three times as many as one of weight 1. Weight requires Fair. Semaphores with the same name and different weights
+	// divide the same units.
 	Weight int
 }
 
@@ -65,8 +66,8 @@ func (c Concurrency) rule() engine.Limit {
 	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
 }
 
-// build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply. The error of
-// an invalid limit names the member of the Go type: Rate.Count, MaxWait.
+// build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply. If the limit
+// is invalid, its error names the field of the Go type, such as Rate.Count or MaxWait.
 func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
 	given := settings[:0]
 	for _, s := range settings {
@@ -81,13 +82,13 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 	return limit
 }
 
-// members are the members of the Go types whose names differ from the fields in files.
+// members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{
 	"limit": "Rate.Count", "window": "Rate.Period", "rate": "Rate",
 	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
 }
 
-// member returns the member of the algorithm's Go type for a field in files: MaxWait for max_wait.
+// member returns the name in the algorithm's Go type of a field in policy files: MaxWait for max_wait.
 func member(a algo.Algorithm, field string) string {
 	if field == "limit" && a.Holds() {
 		return "Units"

@@ -136,7 +136,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 	}
 }
 
-// The error for a common mistake in a limit's text shows the right form (includes known bug 54).
+// The error for a common mistake in a limit's text shows the right form (regression: bug 54).
 func TestParseLimitSaysWhatToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"sliding_window 5/m":                `algorithm is "sliding_window"; accepted: a rate such as "100/s", one of token-bucket, pacer,`,
@@ -195,7 +195,7 @@ func FuzzParseSpan(f *testing.F) {
 	})
 }
 
-// Keys are equal if and only if their parts are (regression: bug 28).
+// Two keys are equal if and only if their parts are equal (regression: bug 28).
 func FuzzKey(f *testing.F) {
 	f.Add("a:b", "c", "a", "b:c")
 	f.Add(`a\`, ":b", "a", `\:b`)

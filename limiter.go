@@ -12,18 +12,18 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limiter decides whether requests may pass. It is safe for use by many goroutines. Every verb respects the deadline
-// of its context.
+// Limiter decides whether requests may pass. It is safe for concurrent use. Every method respects the deadline of its
+// context.
 type Limiter struct {
 	store    engine.Store
 	made     bool // New created the store, so Close closes it
 	space    string
 	observer func(ctx context.Context, op *engine.Op, r *result)
-	replicas engine.Replicas // the default for operations that set none
+	replicas engine.Replicas // for operations that set none themselves
 	invalid  error           // the error of an invalid option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
-	inMemory bool          // the store is an engine.Binder, which never blocks, so no caller can leave during a decision
+	inMemory bool          // the store is an engine.Binder: it never blocks, so no caller can leave during a decision
 	lines    lines         // callers of Wait and Acquire
 	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
@@ -36,7 +36,7 @@ type Limiter struct {
 type Option func(*Limiter)
 
 // WithStore makes the limiter use the given store, such as one on Redis. The caller closes it after the limiter. By
-// default a limiter creates its own store in memory, for a million keys. With a nil store every verb returns an
+// default a limiter creates its own store in memory, for a million keys. If store is nil, every method returns an
 // error; the limiter does not fall back to memory.
 func WithStore(store engine.Store) Option {
 	return func(l *Limiter) {
@@ -47,15 +47,14 @@ func WithStore(store engine.Store) Option {
 }
 
 // WithSpace puts the limiter's keys into a separate namespace, so that programs on one store do not share counters.
-// Only limiters with the same namespace then share a policy's counters. By default ad-hoc limits are in "headgate"
-// and the policy NAME is in "policy:NAME", as in servers.
+// Only limiters with the same namespace share a policy's counters. By default the counters of ad-hoc limits are in
+// "headgate" and those for the policy NAME in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithReplicas makes the limiter allow a charge only after this many Redis replicas have received it: 1 to
-// [engine.MaxReplicas], within a time of 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the error
-// is [ErrNotReplicated], and the charge stays. WithReplicas does not make a failover lossless, because a replica
-// without the charge can be promoted. A store in memory has no replicas and ignores this option. If a value is out of
-// range, every verb returns an error.
+// WithReplicas makes the limiter wait until this many Redis replicas have received a charge: 1 to [engine.MaxReplicas],
+// within 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the request gets [ErrNotReplicated], and
+// the charge stays. WithReplicas does not make a failover lossless, because a replica without the charge can be
+// promoted. An in-memory store ignores this option. If a value is out of range, every method returns an error.
 func WithReplicas(replicas int, within time.Duration) Option {
 	return func(l *Limiter) {
 		var err error
@@ -64,7 +63,7 @@ func WithReplicas(replicas int, within time.Duration) Option {
 	}
 }
 
-// New returns a limiter. Without [WithStore] it decides in the memory of this process.
+// New returns a limiter. By default it decides in the memory of this process; see [WithStore].
 func New(options ...Option) *Limiter {
 	l := &Limiter{done: make(chan struct{})}
 	l.outcomes.now = time.Now
@@ -101,7 +100,7 @@ func (l *Limiter) adHoc() string {
 	return l.space
 }
 
-// placed returns a copy in which each unnamed limit is named by its position, from 1.
+// placed returns a copy of limits with each unnamed limit named by its position, from 1.
 func placed(limits []engine.Limit) []engine.Limit {
 	named := make([]engine.Limit, len(limits))
 	for i, limit := range limits {
@@ -123,7 +122,7 @@ func (l *Limiter) check(op *engine.Op, ops int) error {
 	return op.Check()
 }
 
-// inSpace returns space within the limiter's own namespace.
+// inSpace prefixes space with the limiter's own namespace.
 func (l *Limiter) inSpace(space string) string {
 	if l.space == "" {
 		return space
@@ -151,8 +150,8 @@ func (c *call) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation on one key, with the same charge on each limit. It writes the decision to d, because
-// copying a decision would take a tenth of the time of an in-memory decision. d must be zero, and stays zero on an
+// decide runs an operation that charges each limit of one key the same number of units. It writes the decision to d,
+// because copying it would take a tenth of the time of an in-memory decision. d must be zero, and stays zero on an
 // error.
 func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
 	c := calls.Get().(*call)
@@ -177,7 +176,7 @@ func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key
 	}
 	op.Charges = c.charges
 	if kind > engine.OpGive || l.observer != nil {
-		*r = engine.Result{} // the store may overwrite only parts of an earlier answer
+		*r = engine.Result{} // the store does not always overwrite every field
 	}
 	l.report(op)
 	r.Err = l.check(op, 1)
@@ -205,7 +204,7 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	}
 }
 
-// report adds pending outcomes to an operation. The list is almost always empty.
+// report adds pending outcomes to an operation. There are almost never any.
 func (l *Limiter) report(op *engine.Op) {
 	if l.outcomes.count.Load() > 0 {
 		l.outcomes.attach(op)

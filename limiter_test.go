@@ -146,7 +146,7 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	}
 }
 
-// A policy or call without limits, and a request on another limiter's policy, return an error that says so.
+// A policy or call without limits, and a request that uses another limiter's policy, return an error that says so.
 func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
@@ -261,13 +261,13 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *operate.Result) {
 	*o = append(*o, *r)
 }
 
-// Regression: bug 48. Result fields that do not apply to the kind of operation are zero, even if the pooled memory held other
-// values.
+// Regression: bug 48. Result fields that do not apply to the kind of operation are zero, even if the pooled buffers
+// contained other values.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
 	l, _ := newLimiter(t, operate.WithObserver(seen.Observe))
 	ctx := context.Background()
-	for range 20 { // the pool may keep the memory or drop it
+	for range 20 { // the pool may keep the buffers or drop them
 		permit, _, err := operate.Semaphore(l, "", rule.Concurrency(2)).TryAcquire(ctx, "held", 1)
 		if err != nil {
 			t.Fatal(err)

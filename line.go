@@ -23,8 +23,8 @@ func errWaiting() error {
 // subject identifies a counter: a namespace and a key.
 type subject struct{ space, key string }
 
-// lineName identifies a line of waiting callers. Callers with different limits, or the same limits with different
-// numbers, pass at different times, so they form separate lines (regression: bug 62).
+// lineName identifies a line of waiting callers. Callers with different limits, or with different parameters of the
+// same limits, pass at different times, so they form separate lines (regression: bug 62).
 type lineName struct {
 	subject
 
@@ -43,10 +43,10 @@ func (g group) listed() unique.Handle[limitList] {
 	return unique.Make(list)
 }
 
-// line returns the name of the policy's line of callers that wait for units of a key.
+// line names the line of callers that wait for a key's units under the policy.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
 
-// owned returns the name with a copy of its key. The caller may reuse the key's bytes after its call.
+// owned returns the name with its own copy of the key, because the caller may reuse the key's bytes after its call.
 func (n lineName) owned() lineName {
 	n.key = strings.Clone(n.key)
 	return n
@@ -63,14 +63,14 @@ type lines struct {
 
 // line is the state shared by the callers of one line.
 type line struct {
-	// last is the store's last answer, received at the instant at. The first caller writes it.
+	// last is the store's last answer, and at is when it was received. The first caller writes it.
 	last Decision
 	at   time.Time
 	// next holds the earliest instant at which the first caller can pass.
 	next atomic.Pointer[denial]
 }
 
-// denial is a decision with the instant until which no request passes.
+// denial is a decision and the instant until which no request passes.
 type denial struct {
 	at       time.Time
 	decision Decision
@@ -85,7 +85,7 @@ type waiter struct {
 	line  *line
 }
 
-// join waits until the caller is the first of its line.
+// join adds the caller to its line, and waits until it is first.
 func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	w := &waiter{lines: l, name: name.owned()}
 	l.Do(w.name, func(q *queue.Queue[line, struct{}]) {
@@ -116,8 +116,8 @@ func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }
 
-// freed returns a channel that is signalled when this process releases units of a subject, under any limits. The
-// caller must call leave to unsubscribe.
+// freed returns a channel that receives a signal when this process releases units of a subject, whatever their limits.
+// The caller must call leave to unsubscribe.
 func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	var w *queue.Waiter[struct{}]
 	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })
@@ -137,8 +137,8 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
-// wait returns how long after the last answer no request for n units can pass, or 0 if this is unknown or there are
-// several limits. It saves a new first caller a call that the store would deny.
+// wait returns how long after the last answer no request for n units can pass. It returns 0 if this is unknown or if
+// there are several limits. It saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {

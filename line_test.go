@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Callers under different limits, or different numbers of one limit, do not wait for each other.
+// Callers with different limits, or with different parameters of one limit, do not wait for each other.
 func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	for name, c := range map[string]struct{ waits, passes engine.Limit }{
 		"another limit":   {rule.FixedWindow(rule.PerHour(1)), rule.SlidingLog(rule.PerHour(1000))},
@@ -58,7 +58,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 	}
 }
 
-// Callers under different lists of several limits do not wait for each other either.
+// Callers with different lists of several limits do not wait for each other either.
 func TestWaitersUnderSeveralLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
@@ -94,8 +94,8 @@ func TestWaitersUnderSeveralLimits(t *testing.T) {
 	})
 }
 
-// A released permit wakes callers that wait for units of its key even if their limit has other numbers, as after a
-// raise.
+// A released permit wakes callers that wait for units of its key even if their limit has other parameters, for example
+// after the limit was raised.
 func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

@@ -18,9 +18,9 @@ type Charge struct {
 	Semaphore *Semaphore
 	// Key is the key to charge.
 	Key string
-	// Units is the cost: 0 or more. If it is 0, the policy is part of the answer but is not charged.
+	// Units is the cost: 0 or more. If it is 0, the policy is included in the answer but is not charged.
 	Units int64
-	// Ceiling is the maximum number of units, at least Units, that the reservation may finally charge. It is for
+	// Ceiling is the maximum number of units that the reservation may finally charge, at least Units. It is for
 	// [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]). A commit or report above it returns an
 	// error and changes nothing. 0 means no ceiling. [Reservation.Pending] returns the number of units that open
 	// reservations can still charge.
@@ -43,8 +43,8 @@ func (c *Charge) of() *Policy {
 	}
 }
 
-// AllowEach decides up to 1000 charges separately, in order, in one call to the store. With more than 1000, every
-// result has an error.
+// AllowEach decides up to 1000 charges separately, in order, in one call to the store. If there are more, every result
+// contains an error.
 func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	ops, results := make([]engine.Op, len(charges)), make([]Result, len(charges))
 	for i := range charges {
@@ -67,11 +67,11 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	return results
 }
 
-// AllowAll charges every policy for its own key and cost, or charges nothing: for example, one unit for an address and
-// one for a user. A request has 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster, where the
-// slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose limit denied,
-// and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
-// [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy], with the index of the charge.
+// AllowAll charges each policy for its own key and cost, or charges nothing: for example, one unit for an address and
+// one for a user. A request may have 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster,
+// where the slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose
+// limit denied, and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
+// [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy]; they include the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	answer := l.list(ctx, engine.OpAllow, charges)
 	return answer.decision, answer.err
@@ -88,8 +88,8 @@ func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, err
 // permit, which also expires after the lease time unless [Reservation.Renew] is called. If all limits are token buckets
 // and pacers, it also reserves units that refill later, like [Policy.Reserve]. On a denial the reservation is nil.
 //
-// With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that estimated 4000 tokens
-// and used 1500 leaves 59 requests, 8500 tokens and five permits.
+// With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that reserved 4000 tokens and
+// used 1500 leaves 59 requests, 8500 tokens and, once it is settled, all five permits.
 func (l *Limiter) ReserveAll(ctx context.Context, charges ...Charge) (*Reservation, Decision, error) {
 	answer := l.list(ctx, engine.OpReserve, charges)
 	return answer.reservation, answer.decision, answer.err
@@ -134,7 +134,7 @@ func (l *Limiter) gather(c *call, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
 	var term *engine.Term
-	var ceilings []int64 // one per charge of the operation
+	var ceilings []int64 // for each charge of the operation
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
@@ -199,14 +199,16 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 	return &engine.ItemError{Item: i, Err: input}
 }
 
-// errPolicy returns the error for a charge without a policy of this limiter, whose counters may be in another store.
+// errPolicy returns the error for a charge without a policy of this limiter. The counters of another limiter's policy
+// may be in another store.
 func errPolicy() error {
 	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
 }
 
 // Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
-// time. If a permit or the reservation has ended, Renew extends none and returns [ErrEnded]. If the reservation has a term
-// ([Reservation.Report]), Renew also restarts it. With neither permits nor a term, Renew does nothing.
+// time. If any permit or the reservation itself has ended, Renew extends nothing and returns [ErrEnded]. If the
+// reservation has a term ([Reservation.Report]), Renew also restarts it. If the reservation has neither permits nor a
+// term, Renew does nothing.
 func (r *Reservation) Renew(ctx context.Context) error {
 	if err := r.Report(ctx, 0); err != nil {
 		return err

@@ -78,7 +78,7 @@ func TestReserveTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.left(t, m.requests, "ann", 59)
-	m.left(t, m.tokens, "ann", 5000) // the bucket was full again before the commit, which charged 5000 more units
+	m.left(t, m.tokens, "ann", 5000) // the bucket had refilled completely before the commit, which charged 5000 more units
 	m.left(t, m.calls, "org", 2)
 	clock.Advance(time.Minute)
 	if err := r.Renew(ctx); !errors.Is(err, headgate.ErrEnded) {
@@ -102,7 +102,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 	m.left(t, m.requests, "ann", 59)
 }
 
-// Charges on one counter become one charge, which is settled with the sum of their used units.
+// Charges on one counter become one charge. It is settled with the sum of the units that they used.
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -161,8 +161,8 @@ func TestTogetherInvalid(t *testing.T) {
 	m.left(t, m.requests, "k", 60)
 }
 
-// A list has at most one class of a guaranteed rate: one charge on the counter cannot take the units of two classes.
-// The error names the second charge.
+// A list may contain at most one class of a guaranteed rate: one charge on the counter cannot take the units of two
+// classes. The error names the second charge.
 func TestTwoClassesInAList(t *testing.T) {
 	l, _ := onClock(t)
 	first := headgate.TokenBucket{Rate: headgate.PerMinute(10), Burst: 10, Guarantees: "5:3,2:1,0", Rank: 1}
@@ -184,7 +184,7 @@ func TestTwoClassesInAList(t *testing.T) {
 	}
 }
 
-// A list has at most one policy with First, and no other charge may use its limits. The error names the charge.
+// A list may contain at most one policy from First, and no other charge may use its limits. The error names the charge.
 func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
 	month := rule.FixedWindow(rule.PerHour(3), rule.Named("month"))

@@ -9,7 +9,7 @@ import (
 
 // Result is the result of one request, as returned by [Limiter.AllowEach] or passed to an observer.
 type Result struct {
-	// Verb is the verb as servers name it: "allow", "at_most", "reserve" or "acquire".
+	// Verb names the operation as servers do: "allow", "at_most", "reserve" or "acquire".
 	Verb string
 	// Policy is the name of the policy that decided, or "" for a limit without one.
 	Policy string
@@ -17,7 +17,7 @@ type Result struct {
 	Key string
 	// Units is the cost.
 	Units int64
-	// Shadow is set for a shadow limit of a policies file, which counts requests but never denies them.
+	// Shadow is set if a policies file makes the policy a shadow, which counts requests but never denies them.
 	Shadow bool
 	// Decision is the answer. It is valid if Err is nil.
 	Decision Decision
@@ -47,7 +47,7 @@ func withObserver(observer func(ctx context.Context, op *engine.Op, r *result)) 
 // observations pools the observed results, so that an observer adds no allocation.
 var observations = sync.Pool{New: func() any { return new(Result) }}
 
-// observe fills in the result of an operation, with the policy of its binding limit.
+// observe fills in o from an operation and its result. Policy is the policy of the binding limit.
 func (o *Result) observe(op *engine.Op, r *result) {
 	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: r.Decision, Err: r.Err}
 	space := op.Space
@@ -59,7 +59,7 @@ func (o *Result) observe(op *engine.Op, r *result) {
 	o.Decision.Binding.Policy = o.Policy
 }
 
-// observe passes an operation to the observer when the caller needs no result.
+// observe passes the result of an operation to the observer. It is used when the caller itself needs no result.
 func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) {
 	var own result
 	readResult(&own, op, r)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/inside"
 )
 
-// Package operate gives the servers and adapters of this repository access to these functions.
+// Through package operate, the servers and adapters of this repository can use these unexported functions.
 func init() {
 	inside.Do, inside.WithObserver, inside.Space = (*Limiter).do, withObserver, (*Limiter).inSpace
 	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms

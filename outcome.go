@@ -12,7 +12,7 @@ import (
 )
 
 // Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
-// failed if the request met an overloaded or broken service: a timeout, or a status of 429 or 5xx. retryAfter is the
+// failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
 // Retry-After of that answer, or 0. No request passes until that time is over; MaxPause caps it.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes

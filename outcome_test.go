@@ -18,7 +18,7 @@ import (
 )
 
 // Several processes share a service whose capacity halves. The rate settles at the new capacity within seconds, and
-// rises again when the service has recovered. The rate changes at most once a second, regardless of the number of
+// rises again after the service has recovered. The rate changes at most once a second, regardless of the number of
 // processes that report.
 func TestRateFollowsOutcomes(t *testing.T) {
 	for _, processes := range []int{1, 2, 32} {
@@ -95,7 +95,7 @@ func rateOf(t *testing.T, p *headgate.Policy) int64 {
 	return d.Binding.Rate.Count
 }
 
-// A Retry-After immediately stops all requests of the key for its length, capped at MaxPause.
+// A Retry-After immediately stops all requests of the key for the stated time, but at most for MaxPause.
 func TestRetryAfterPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -135,7 +135,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	})
 }
 
-// A process with false reports can change the rate by at most one step per interval, and not below the minimum.
+// A process that sends false reports can change the rate by at most one step per interval, and not below the minimum.
 func TestLiarMovesOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
@@ -157,7 +157,8 @@ func TestLiarMovesOneStep(t *testing.T) {
 	})
 }
 
-// Stored outcomes are bounded, are dropped after a minute, and reach only limits whose rate adapts.
+// The number of stored outcomes is bounded. Outcomes are dropped after a minute, and reach only limits whose rate
+// adapts.
 func TestOutcomesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

@@ -8,10 +8,10 @@ import (
 )
 
 // Penalty is a limit for callers that ignore denials, for use in a policy with other limits. It counts a key's denied
-// requests that arrive before the retry-after of the previous denial is over. After count such requests within the
-// period it blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as long, up
-// to MaxBlock. Blocks are shortened by up to an eighth, so that blocked keys do not return together. Each block halves
-// the number of ignored denials that start the next one.
+// requests that arrive before the retry-after of the previous denial is over. After Rate.Count such requests within
+// Rate.Period it blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as
+// long, up to MaxBlock. Each block is shortened by up to an eighth, so that blocked keys do not return together. Each
+// block halves the number of ignored denials that start the next one.
 //
 // A caller that waits until the retry-after is over is never blocked. With 10 a minute, a Block of a minute and a
 // MaxBlock of an hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to

@@ -11,7 +11,7 @@ import (
 )
 
 // Permit holds units of a [Semaphore]. It ends with Release, or when the limit's lease time passes without a Renew. It
-// is safe for use by many goroutines.
+// is safe for concurrent use.
 type Permit struct {
 	policy *Policy
 	key    string
@@ -72,7 +72,7 @@ func (p *Permit) Renew(ctx context.Context) error {
 }
 
 // Release gives the units back and cancels the contexts returned by Hold. It does nothing if the permit has expired or
-// was released before. After an error the call can be repeated.
+// has already been released. After an error the call can be repeated.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	given := p.given
@@ -95,8 +95,8 @@ func (p *Permit) Release(ctx context.Context) error {
 }
 
 // Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends. The
-// returned context is then cancelled. It is also cancelled, with the cause [ErrEnded], as soon as the units are lost or
-// may be lost. Use the returned context for work that needs the units.
+// returned context is cancelled at that time. It is also cancelled, with the cause [ErrEnded], as soon as the units are
+// lost or may be lost. Use the returned context for work that needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()

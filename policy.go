@@ -10,11 +10,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Policy is one or more limits under a name, bound to a limiter. It is equivalent to a policy in a server's file.
-// Limiters and servers on one store share the counters of policies with the same name. A Policy is safe for use by many
-// goroutines.
+// Policy is a named set of one or more limits, bound to a limiter. It is equivalent to a policy in a server's file.
+// Limiters and servers on one store share the counters of policies with the same name. A Policy is safe for concurrent
+// use.
 //
-// A denial is a [Decision], not an error. A verb returns the context's error, or an error that matches [ErrInvalid]
+// A denial is a [Decision], not an error. A method returns the context's error, or an error that matches [ErrInvalid]
 // (the key, the cost or the policy is invalid), [ErrStoreUnavailable] (the decision is not known), [ErrNotReplicated]
 // or [ErrClosed].
 type Policy struct {
@@ -33,7 +33,7 @@ type Policy struct {
 
 // Policy returns a policy of this limiter with 1 to 32 limits. A request passes if every limit allows it. If there are
 // several, the unnamed ones are named 1, 2, … by position. The name is 1 to 64 letters, digits, _, . and -. If the name
-// or a limit is invalid, [Policy.Err] and every verb return that error; [Must] panics with it.
+// or a limit is invalid, every method returns the error of [Policy.Err]; [Must] panics with it.
 //
 // The name is part of the name of the policy's counters: policies with different names count separately, and policies
 // with the same name count together.
@@ -54,8 +54,8 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	return l.policy(name, rules...)
 }
 
-// policy returns a policy with engine limits. Without a name, it uses the namespace of limits without a policy, as
-// servers do.
+// policy returns a policy with engine limits. If the name is empty, the policy uses the namespace of ad-hoc limits, as
+// in servers.
 func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
@@ -93,8 +93,8 @@ func (p *Policy) bind() {
 	}
 }
 
-// Err returns the error that every verb of the policy returns if its name, a limit or an option of its limiter is
-// invalid. Otherwise it returns nil. The error names the policy and matches [ErrInvalid].
+// Err returns an error if the policy's name, a limit or an option of its limiter is invalid. Every other method that
+// returns an error then returns this one. It names the policy and matches [ErrInvalid].
 func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {

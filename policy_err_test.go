@@ -38,7 +38,7 @@ func TestPolicyErr(t *testing.T) {
 	}
 }
 
-// The error of a limit that a Go program builds names the members of its Go type.
+// The error of a limit that a Go program builds names the fields of its Go type.
 func TestPolicyErrNamesGoMembers(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

@@ -7,11 +7,11 @@ import (
 )
 
 // Rate is a number of units per period: Count units per Period, or per calendar Months. Rate{Count: 5, Period:
-// time.Minute} is five a minute, and Per(5, time.Minute) is its short form. A week is Per(n, 7*24*time.Hour). A
-// calendar month is Rate{Count: n, Months: 1} and a year Rate{Count: n, Months: 12}, for a [FixedWindow] with a time
-// zone.
+// time.Minute} is five a minute, and Per(5, time.Minute) is its short form. A week is Per(n, 7*24*time.Hour). For a
+// [FixedWindow] with a time zone, n a calendar month is Rate{Count: n, Months: 1}, and n a year is Rate{Count: n,
+// Months: 12}.
 //
-// A policy checks the ranges of its rates.
+// The policy checks the ranges.
 type Rate struct {
 	// Count is the number of units: 1 to 281474976710655.
 	Count int64

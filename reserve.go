@@ -13,8 +13,8 @@ import (
 )
 
 // Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or Commit.
-// Units of a reservation that is never settled stay spent, unless the policy has a term ([Policy.SettleWithin]). It
-// is safe for use by many goroutines.
+// Units of a reservation that is never settled stay spent, unless the policy has a term ([Policy.SettleWithin]). It is
+// safe for concurrent use.
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
@@ -25,13 +25,13 @@ type Reservation struct {
 // longestReserve is the longest delay that a call without a deadline accepts.
 const longestReserve = 36525 * 24 * time.Hour
 
-// Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers, it
-// also reserves units that refill later: the caller then waits for [Reservation.Delay]. It denies a delay that would
-// end after the deadline of ctx. A token bucket reserves at most 281474976710655 units ahead.
+// Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
+// Reserve also reserves units that refill later: the caller must wait for [Reservation.Delay]. Reserve denies the
+// request if the delay would end after the deadline of ctx. A token bucket reserves at most 281474976710655 units
+// ahead.
 //
-// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If the
-// denial has a Decision.Delay above 0, the delay would have ended after the deadline. Reserve returns the same errors
-// as [Policy].
+// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If Decision.Delay
+// is above 0 in a denial, the delay would have ended after the deadline. Reserve returns the same errors as [Policy].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -40,8 +40,8 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 }
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is
-// known only afterwards: the bytes of a response, or nothing for a failure. The reservation is nil after a denial. It
-// is also nil if no store decided, because such units cannot be settled.
+// known only afterwards, such as the bytes of a response, or 0 after a failure. The reservation is nil after a denial.
+// It is also nil if the store did not decide, because a charge outside the store cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -49,7 +49,8 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 	return r.Reservation, r.Decision, r.Err
 }
 
-// settled decides an allow that can be settled. It returns no reservation if there is nothing to settle.
+// settled decides an allow whose charge can be settled. The result contains no reservation if there is nothing to
+// settle.
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
 	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
@@ -62,8 +63,8 @@ func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, r
 	return ops[0], r
 }
 
-// reserve decides a reserve. If always is set, every admitted request gets a reservation; otherwise, only a request
-// with a delay does.
+// reserve decides a reserve operation. If always is set, every admitted request gets a reservation; otherwise, only a
+// request with a delay does.
 func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
 	c := calls.Get().(*call)
 	defer c.freeReserve()
@@ -94,7 +95,7 @@ func longestDelay(ctx context.Context) time.Duration {
 	return longestReserve
 }
 
-// reserved is the result of a reserve.
+// reserved is the result of a reserve operation.
 type reserved struct {
 	reservation *Reservation
 	decision    Decision
@@ -137,7 +138,7 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	return answers
 }
 
-// Reservation parses text returned by [Reservation.String], in any process with the same store. The error is an
+// Reservation parses text that [Reservation.String] returned, in any process that uses the same store. The error is an
 // [*engine.InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	held, err := engine.ParseReservation(text)
@@ -151,8 +152,8 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slot)}, nil
 }
 
-// String returns the reservation as text, to be parsed in another process or after a restart. The text is not signed:
-// accept it from trusted callers only. It contains the key.
+// String returns the reservation as text. [Limiter.Reservation] parses it, in another process or after a restart. The
+// text is not signed: accept it from trusted callers only. It contains the key.
 func (r *Reservation) String() string { return r.held.String() }
 
 // Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, the delay
@@ -160,8 +161,8 @@ func (r *Reservation) String() string { return r.held.String() }
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) }
 
 // Cancel gives back the reservation's units. Each unit returns to the window, segment, log entry or bucket that was
-// charged, if it is still counted there. Units stay spent if later callers already have delays that include them. A
-// pacer takes units back only before the end of the delay.
+// charged, if it is still counted there. Units stay spent if the delays of later callers already include them. A pacer
+// takes units back only before the end of the delay.
 //
 // A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
 // long as its units are counted, and at least until 5 minutes after its delay. Cancel returns nil if the reservation
@@ -176,11 +177,11 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 }
 
 // Commit settles the reservation with the number of units used: 0 or more, one number for all limits, or one for each
-// charge of a list in its order (the number of a permit is ignored). If fewer than reserved were used, it gives the
-// rest back like Cancel. If more were used, it charges the difference even beyond the limit, but by one capacity at
-// most (with several windows, the largest). Callers are then denied until the excess has refilled or expired.
+// charge of a list, in order (the number for a semaphore is ignored). If fewer units than reserved were used, it gives
+// the rest back like Cancel. If more were used, it charges the difference even beyond the limit, but at most by one
+// capacity, which for several windows is the largest. Callers are denied until the excess has refilled or expired.
 //
-// Commit returns [ErrEnded] if the reservation was settled before or can no longer be settled. It then changes nothing.
+// Commit returns [ErrEnded] and changes nothing if the reservation was settled before or can no longer be settled.
 // After an error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.
 func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 	op, err := r.settlement(used)
@@ -190,7 +191,7 @@ func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
 	return r.settle(ctx, op)
 }
 
-// settle runs a settlement. It returns ErrEnded if the reservation was not open.
+// settle runs a settlement. It returns ErrEnded if the reservation is not open.
 func (r *Reservation) settle(ctx context.Context, op engine.Op) error {
 	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
 	return endedUnless(answer.Found, answer.Err)

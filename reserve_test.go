@@ -37,7 +37,7 @@ func reserve(t *testing.T, p *headgate.Policy, n int64, delay time.Duration) *he
 	return r
 }
 
-// A reservation can be settled from its text, in any process, and only once.
+// A reservation parsed from text can be settled in any process, but only once.
 func TestReservationText(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func TestReservationText(t *testing.T) {
 	}
 }
 
-// Tokens of a language model are reserved before a call and committed after it. Units used beyond the reservation are
+// A language model's tokens are reserved before a call and committed after it. Tokens used beyond the reservation are
 // charged; unused ones are given back.
 func TestReserveThenCommit(t *testing.T) {
 	l, clock := onClock(t)
@@ -90,7 +90,7 @@ func TestReserveThenCommit(t *testing.T) {
 		}
 	}
 	late := reserve(t, p, 1000, 0)
-	clock.Advance(time.Minute) // the bucket is full again, but the commit charges the excess
+	clock.Advance(time.Minute) // the bucket has refilled completely, but the commit charges the excess
 	if err := late.Commit(ctx, 3000); err != nil {
 		t.Fatal(err)
 	}

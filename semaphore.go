@@ -10,12 +10,12 @@ import (
 )
 
 // Semaphore is a [Concurrency] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
-// the same time, in all processes that share the store. It is safe for use by many goroutines. Its verbs return the
-// errors of a [Policy]. A semaphore and a policy with the same name have separate counters.
+// the same time, in all processes that share the store. It is safe for concurrent use. Its methods return the same
+// errors as a [Policy]. A semaphore and a policy with the same name have separate counters.
 type Semaphore struct{ policy *Policy }
 
-// Semaphore returns a semaphore of this limiter. The name has the same form as a policy's. If the name or the limit is
-// invalid, [Semaphore.Err] and every verb return that error; [Must] panics with it.
+// Semaphore returns a semaphore of this limiter. The name must be valid for a policy. If the name or the limit is
+// invalid, every method returns the error of [Semaphore.Err]; [Must] panics with it.
 func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
 	rule := limit.rule()
 	if name == "" {
@@ -29,8 +29,8 @@ func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
 	return &Semaphore{l.policy(name, limits...)}
 }
 
-// Err returns the error that every verb returns if the name, the limit or an option of the limiter is invalid.
-// Otherwise it returns nil. The error matches [ErrInvalid].
+// Err returns an error if the name, the limit or an option of the limiter is invalid. Every other method then returns
+// this error. It matches [ErrInvalid].
 func (s *Semaphore) Err() error { return s.policy.Err() }
 
 // Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
@@ -57,9 +57,9 @@ func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, 
 	return permit, nil
 }
 
-// TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil. RetryAfter
-// is then the time until enough permits expire; a release may free units earlier. If the error is [ErrNotReplicated],
-// TryAcquire gives the units back.
+// TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil, and
+// RetryAfter is the time until enough permits expire; a release may free units earlier. If the error is
+// [ErrNotReplicated], TryAcquire gives the units back.
 func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: s.policy, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A policy cannot have a concurrency limit, and a semaphore has its own counters.
+// A policy cannot contain a concurrency limit, and a semaphore has its own counters.
 func TestConcurrencyBelongsToSemaphores(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

@@ -14,21 +14,21 @@ type slots struct {
 	queue.Slots[slotKey, *Reservation]
 }
 
-// slotKey identifies callers that can take over each other's reservations: those in the same line with the same number
-// of units.
+// slotKey identifies callers that can take over each other's reservations: the callers of one line that need the same
+// number of units.
 type slotKey struct {
 	lineName
 
 	units int64
 }
 
-// joinSlots adds the caller to the callers that wait for their slots.
+// joinSlots adds the caller to the queue of callers that wait for their slots.
 func (t *reserved) joinSlots(p *Policy, key string, n int64) {
 	t.name = slotKey{p.line(key).owned(), n}
 	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slot, t.reservation)
 }
 
-// slot sleeps until an admitted caller's slot. If the caller leaves earlier, its units are given back.
+// slot sleeps until the slot of an admitted caller. If the caller leaves earlier, its units are given back.
 func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Decision, error) {
 	if t.err != nil || t.decision.Delay == 0 {
 		return t.decision, t.err

@@ -9,14 +9,15 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. If a reservation is
-// neither settled nor reported on within the term, it ends and its permits are released. Its charge is then kept
-// ("keep"), given back ("release"), or replaced by the estimate ("estimate"). The store keeps open reservations, so
-// they survive the process that made them. Any limiter on the same store that has used a policy or a reservation with a
-// term ends overdue reservations, within about a second. A reservation is never delayed longer than its term.
+// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation that is
+// neither settled nor reported on within the term ends, and its permits are released. The argument then determines the
+// fate of its charge: it is kept ("keep"), given back ("release"), or replaced by the estimate ("estimate"). The store
+// keeps open reservations, so they survive the process that made them. Overdue reservations are ended within about a
+// second by any limiter on the same store that has used a policy or a reservation with a term. A reservation is never
+// delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term is out of range, every reserve and [Policy.Err] return
-// an error. If then is any other word, every verb returns an error.
+// In a list of charges, the shortest term applies. If the term is out of range, [Policy.Err] and every method that
+// reserves return an error. If the argument then is any other word, every method returns an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {
@@ -29,8 +30,8 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 }
 
 // Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) could
-// still charge at the time of the reserve, including this reservation. The limit can be exceeded by that number.
-// Pending returns nil if the reserve had no ceilings, and for a parsed reservation.
+// still charge when this reservation was made, including its own. The limit can be exceeded by that number. Pending
+// returns nil for a reservation without ceilings, and for a parsed one.
 //
 // If two calls are open, each with a ceiling of 4000 and 1000 reserved tokens, Pending returns 6000.
 func (r *Reservation) Pending() []int64 { return r.pending }
@@ -54,7 +55,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	return r.settle(ctx, op)
 }
 
-// openOf returns open reservations, for package operate.
+// openOf returns the open reservations of a key. It is for package operate.
 func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {
@@ -90,7 +91,7 @@ func (l *Limiter) watchTerms() {
 	})
 }
 
-// endOverdue ends the overdue reservations. Those that fail are retried at the next tick.
+// endOverdue ends the overdue reservations. A reservation whose end fails is tried again at the next tick.
 func (l *Limiter) endOverdue(keeper engine.Keeper) error {
 	ctx, cancel := context.WithTimeout(context.Background(), overdueEach)
 	defer cancel()

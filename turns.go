@@ -12,7 +12,7 @@ import (
 // turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for their
 // key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
 //
-// A call continues after its caller has left. If it charges units, they are given back.
+// A call continues after its caller has left. If the call charges units, they are given back.
 type turns struct {
 	queue.Turns[lineName, *caller]
 }
@@ -64,8 +64,8 @@ func newCaller(ctx context.Context, p *Policy, kind engine.Kind, key string, n i
 	return &caller{ctx: ctx, policy: p, kind: kind, key: strings.Clone(key), units: n, done: make(chan struct{})}
 }
 
-// wait returns the caller's answer, or returns early when its context ends. withdraw reports whether the caller's
-// request was removed before it was sent.
+// wait returns the caller's answer, or returns early when the caller's context ends. withdraw reports whether the
+// caller's request was removed before it was sent.
 func (a *caller) wait(withdraw func() bool) reserved {
 	select {
 	case <-a.done:

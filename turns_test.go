@@ -52,8 +52,8 @@ var everyWait = map[string]engine.Limit{
 	"log":            rule.SlidingLog(rule.PerHour(5)),
 }
 
-// A caller whose context ends while its call is in flight returns at once, and the units charged by the late answer
-// are given back.
+// A caller whose context ends while its call is in flight returns at once, and the units that the call charged are
+// given back after its late answer.
 func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 	for name, limit := range everyWait {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 		if d, err := p.AllowN(context.Background(), "k", 6); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}
-		time.Sleep(200 * time.Millisecond) // 3 of the 8 units and all 6 of the other caller's would be too many
+		time.Sleep(200 * time.Millisecond) // returning 3 of the 8 units and all 6 of the other caller's would be too many
 		if d, err := p.Peek(context.Background(), "k", 1); err != nil || d.Remaining > 6 || d.Remaining < 5 {
 			t.Errorf("%d left, want 5 or 6, as if the first had never come: %v", d.Remaining, err)
 		}

@@ -12,17 +12,17 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 
 // WaitN charges the key n units as soon as they pass, and then returns. It also returns when ctx ends.
 //
-// Under token buckets and pacers, WaitN reserves the units and returns at the reserved slot, so no caller of any
-// process overtakes another. The gaps between slots are measured by the store's clock, so calls can start a little
-// later than their slots. Under other limits WaitN holds nothing while it waits, and another process can be faster.
+// With token buckets and pacers, WaitN reserves the units and returns at the reserved slot, so no caller of any process
+// overtakes another. The gaps between slots are measured by the store's clock, so calls can start a little later than
+// their slots. With other limits WaitN holds nothing while it waits, so a caller in another process can overtake it.
 // Within a process, callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue
 // do not bound the waiting callers: those that do not fit into its queue wait in the process.
 //
 // WaitN fails at once if the wait would end after the deadline of ctx: the error matches [ErrDenied] and
 // [context.DeadlineExceeded]. It also fails with ErrDenied if n units can never pass. The error matches
-// [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key. Other errors are the same as from
-// [Policy], and WaitN does not retry after them. If the caller gives up, its units are given back within a second, as
-// by [Reservation.Cancel]; if a call is in flight at that time, within a second after its answer.
+// [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key. It returns other errors as
+// [Policy] does, without retrying. If the caller gives up, its units are given back within a second, as with
+// [Reservation.Cancel]; if a call is in flight at that time, within a second after its answer.
 //
 // With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
@@ -41,7 +41,7 @@ func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, erro
 	return p.slot(ctx, key, n, t)
 }
 
-// take charges the units or reserves them. If the slot of a reservation is after the deadline, take returns an error.
+// take charges the units or reserves them. If the reserved slot is after the deadline, take returns an error.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || !p.reserves() {
 		return p.charge(ctx, key, n)
@@ -90,7 +90,7 @@ func jitter(wait time.Duration) time.Duration {
 	return time.Duration(rand.Int64N(max(1, int64(min(wait, time.Minute)/50)))) //nolint:gosec // no secret
 }
 
-// sleep waits for the given time. It fails at once if the deadline is earlier.
+// sleep waits for the given time. It fails at once if the deadline is too early.
 func (p *Policy) sleep(ctx context.Context, w *waiter, wait time.Duration, d *Decision) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return tooLate(d, wait)

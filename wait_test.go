@@ -254,7 +254,7 @@ func TestTwoProcessesWait(t *testing.T) {
 	})
 }
 
-// A caller that does not have to wait allocates no more than Allow does.
+// A call to Wait that does not have to wait allocates no more than Allow does.
 func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")

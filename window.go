@@ -14,8 +14,8 @@ type FixedWindow struct {
 	Rate Rate
 	// Align sets where windows start. "first", the default, starts a window at the first request. "clock" starts
 	// windows at whole multiples of the period since 1970 UTC. The name of an IANA time zone, such as "Asia/Shanghai",
-	// starts them by that zone's calendar; the period is then one minute, hour, day, week, month or year. Go finds the
-	// zone's data on the system, or in the package time/tzdata if the program imports it.
+	// starts them by that zone's calendar; in this case the period must be one minute, hour, day, week, month or year.
+	// Go finds the zone's data on the system, or in the package time/tzdata if the program imports it.
 	Align string
 	// Anchor sets the start of the windows of a time zone. It is a date, or a date and time in that zone, such as
 	// "2026-01-31" or "2026-01-31T17:30". Every window starts at the anchor's time of day, and on its weekday, day of
@@ -40,10 +40,10 @@ type SlidingWindow struct {
 	// request passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller
 	// count.
 	And []Rate
-	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the part that
-	// the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span admits
-	// at most count, and a saturated limit admits only count units in each period plus one segment. "lenient" ignores
-	// it, as the well-known scripts with small windows do: a span admits up to 2·count.
+	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the fraction
+	// that the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span
+	// admits at most count, and a saturated limit admits only count units in each period plus one segment. "lenient"
+	// ignores it, as the well-known scripts with small windows do: a span admits up to 2·count.
 	Variant string
 	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for "strict". The period in µs must be a
 	// multiple of it.
@@ -62,8 +62,8 @@ func (w SlidingWindow) rule() engine.Limit {
 }
 
 // SlidingLog is a limit that records the time of each unit: every span of the period admits at most count units,
-// without approximation. Memory grows with the units, so the count cannot exceed 100 000. For larger counts, use a
-// strict [SlidingWindow].
+// without approximation. Memory use grows with the number of units, so the count cannot exceed 100 000. For larger
+// counts, use a strict [SlidingWindow].
 type SlidingLog struct {
 	// Rate is the count in the window.
 	Rate Rate
