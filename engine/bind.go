@@ -10,14 +10,14 @@ type Binder interface {
 	Bind(space string, limit Limit) Bound
 }
 
-// Bound is a limit in a namespace that its store has already looked up.
+// Bound is a limit in a namespace, both already looked up by the store.
 type Bound interface {
 	// Allow charges the cost to the key, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
 	// changed; the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 
-// Simple is the answer of a [Bound]: an exact [Outcome] without a delay. The outcome's Limit is the limit's capacity.
+// Simple is the answer from a [Bound]: an exact [Outcome] without a delay. The outcome's Limit is the limit's capacity.
 type Simple struct {
 	Decided, Allowed bool
 	// AtMicros is the store's time of the decision, in µs since 1970.

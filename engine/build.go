@@ -26,7 +26,7 @@ const (
 
 var unitsAccepted = fmt.Sprintf("1 to %d", algo.MaxUnits)
 
-// draft is a limit under construction. It holds the settings as given.
+// draft is a limit under construction, with the settings that the caller gave.
 type draft struct {
 	algorithm algo.Algorithm
 	rates     []Rate
@@ -82,7 +82,7 @@ func (d *draft) has(field string) bool {
 	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
 }
 
-// of returns the last setting of the field, or an empty setting if there is none.
+// of returns the last setting of the field. It returns an empty setting if there is none.
 func (d *draft) of(field string) Setting {
 	for _, s := range slices.Backward(d.settings) {
 		if s.Field == field {
@@ -92,7 +92,7 @@ func (d *draft) of(field string) Setting {
 	return Setting{}
 }
 
-// builders check the settings of each algorithm's limits, and set the numbers.
+// builders contains, for each algorithm, the function that checks a limit's settings and fills in its numbers.
 var builders = [...]func(*draft, *spec) error{
 	algo.TokenBucket:     (*draft).tokenBucket,
 	algo.Pacer:           (*draft).pacer,
@@ -108,7 +108,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.FairConcurrency: (*draft).fairConcurrency,
 }
 
-// A missing builder makes every program that imports the package panic.
+// If a builder is missing, every program that imports the package panics.
 func init() {
 	for _, a := range algo.Algorithms() {
 		if !a.Constant() && (int(a) >= len(builders) || builders[a] == nil) {
@@ -147,7 +147,7 @@ func (d *draft) fixedWindow(l *spec) error {
 	return d.first(l)
 }
 
-// calendarUnits maps the periods of fixed length to calendar units. It does not have months and years.
+// calendarUnits maps the periods of fixed length to calendar units. It does not contain months and years.
 var calendarUnits = map[time.Duration]algo.Unit{
 	time.Minute: algo.Minute, time.Hour: algo.Hour, day: algo.Day, week: algo.Week,
 }
@@ -191,8 +191,8 @@ func (d *draft) anchor(n *algo.Limit) error {
 	return nil
 }
 
-// zones keeps one pointer per time zone, so that limits stay comparable. It contains only names of existing zones, so
-// it has at most about 600 entries.
+// zones maps names of time zones to one pointer each, so that limits stay comparable. It contains only existing zones,
+// which are about 600.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {
@@ -254,7 +254,7 @@ func checkSpan(field string, r Rate) error {
 	return nil
 }
 
-// severalWindows checks the list of windows, and stores it if it has more than one.
+// severalWindows checks the list of windows. It stores the list if there is more than one.
 func (d *draft) severalWindows(l *spec) error {
 	for _, set := range d.settings {
 		d.rates = append(slices.Clip(d.rates), set.Rates...)

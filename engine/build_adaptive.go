@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Bounds of an adaptive rate. Within them the scripts of the Redis store are exact.
+// The bounds of an adaptive rate. Within them, the Redis store's scripts are exact.
 const (
 	fastestAdaptive = 100_000_000 // units per window
 	longestAdaptive = time.Hour   // the window
 )
 
-// adaptiveRate checks an adaptive rate: the initial rate, the minimum and maximum, and the numbers that control its
-// steps.
+// adaptiveRate checks an adaptive rate: the initial rate, the minimum and maximum, and the parameters of its changes.
 func (d *draft) adaptiveRate(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if err := checkRate(r); err != nil {
@@ -31,7 +30,7 @@ func (d *draft) adaptiveRate(l *spec) error {
 	if err := d.numbers(l); err != nil {
 		return err
 	}
-	// Another version of the limit can have any rate, even one as slow as this.
+	// Another version of the limit can use any rate down to one unit per window, so the burst must refill even then.
 	if most := longest.Microseconds() / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate, which refill within 36525d at 1 unit per window", most))
 	}

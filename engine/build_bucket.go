@@ -23,7 +23,7 @@ func (d *draft) tokenBucket(l *spec) error {
 	return checkRefill("debt", l, n.Burst, n.Queue)
 }
 
-// rate checks the rate of a limit that refills, and sets the numbers of its fields.
+// rate checks the rate of a limit that refills, and sets the rate and the fields.
 func (d *draft) rate(l *spec) error {
 	r, n := d.rates[0], &l.numbers
 	if err := checkRate(r); err != nil {
@@ -33,7 +33,7 @@ func (d *draft) rate(l *spec) error {
 	return d.numbers(l)
 }
 
-// warmUp checks a warm-up. The ramp must have at least one unit. Otherwise the limit would never be cold.
+// warmUp checks a warm-up. The ramp must be at least one unit long, or the limit would never be cold.
 func (d *draft) warmUp(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {
@@ -49,8 +49,8 @@ func (d *draft) warmUp(l *spec) error {
 	return nil
 }
 
-// fairShare checks a fair-share limit. Its burst is divided among the keys that send requests, and stores count it in
-// fractions of a unit.
+// fairShare checks a fair-share limit. Stores divide its burst among the keys that send requests, in fractions of a
+// unit.
 func (d *draft) fairShare(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {
@@ -66,14 +66,14 @@ func (d *draft) fairShare(l *spec) error {
 	return checkRefill("burst", l, n.Burst, 0)
 }
 
-// MaxWeight is the largest weight of a key under a limit that divides its units.
+// MaxWeight is the largest weight of a key in a limit that divides its units among keys.
 const MaxWeight = 100
 
-// LeastDivided is the smallest burst, and the smallest number of permits, that is divided among keys.
+// LeastDivided is the smallest burst, or number of permits, that a limit can divide among keys.
 const LeastDivided = 10
 
-// mostDivided is the largest burst or number of permits that is divided among keys. The numbers of a nested limit are
-// 8 times as large, and scripts are exact only up to 2^53.
+// mostDivided is the largest burst, or number of permits, that a limit can divide among keys. A nested limit calculates
+// with numbers that are 8 times as large, and scripts are exact only up to 2^53.
 const mostDivided = 1 << 36
 
 func (d *draft) pacer(l *spec) error {
@@ -99,12 +99,13 @@ func (d *draft) pacer(l *spec) error {
 	return checkRefill("max_queue", l, n.Burst, n.Queue)
 }
 
-// refill returns how long the tokens take to refill, in µs, rounded up; ok is false if the result exceeds 64 bits.
+// refill returns how long burst and more tokens take to refill, in µs, rounded up. ok is false if the result exceeds 64
+// bits.
 func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	return ceilOver(burst+more, l.numbers.Period, l.numbers.Count)
 }
 
-// ceilOver returns ⌈a·b/by⌉, and at most 2^62; ok is false if the result exceeds 64 bits.
+// ceilOver returns ⌈a·b/by⌉, but at most 2^62. ok is false if the result exceeds 64 bits.
 func ceilOver(a, b, by int64) (quotient int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(by) {

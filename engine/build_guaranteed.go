@@ -13,8 +13,8 @@ const (
 	lendAccepted       = "all, down"
 )
 
-// guaranteedRate checks a guaranteed rate. The numbers of all classes are divided by one divisor, so that they have one
-// period.
+// guaranteedRate checks a guaranteed rate. It divides the rates of all classes by one divisor, so that they keep a
+// common period.
 func (d *draft) guaranteedRate(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if err := checkRate(r); err != nil {
@@ -41,7 +41,7 @@ func (d *draft) guaranteedRate(l *spec) error {
 	return d.number(l, fieldNamed("rank"))
 }
 
-// reduce divides the rates and the period by their greatest common divisor, and returns it.
+// reduce divides the rates and the period by their greatest common divisor, and returns the divisor.
 func (d *draft) reduce(n *algo.Limit, all *algo.Guarantees) int64 {
 	_, _, divisor := algo.Reduce(n.Count, n.Period)
 	for _, c := range all.Of[:all.N] {
@@ -59,7 +59,7 @@ func (d *draft) reduce(n *algo.Limit, all *algo.Guarantees) int64 {
 	return divisor
 }
 
-// guarantees reads the guarantees of a limit with a rate and a burst.
+// guarantees parses the guarantees of a limit whose rate and burst are already set.
 func (d *draft) guarantees(n *algo.Limit) (all algo.Guarantees, err error) {
 	text := d.of("guarantees").Word
 	if !d.has("guarantees") {
@@ -87,7 +87,7 @@ func (d *draft) guarantees(n *algo.Limit) (all algo.Guarantees, err error) {
 	return all, nil
 }
 
-// guarantee reads one guarantee: a rate, optionally followed by a colon and a burst, and by a hyphen and a ceiling.
+// guarantee parses one guarantee: a rate, optionally followed by a colon and a burst, and by a hyphen and a ceiling.
 func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	rest, ceiling, capped := strings.Cut(text, "-")
 	rate, burst, bursts := strings.Cut(rest, ":")
@@ -114,7 +114,8 @@ func guarantee(text string, n *algo.Limit) (c algo.Guarantee, err error) {
 	return c, err
 }
 
-// ownBurst returns the burst of a class that does not set one: half of its part of the burst, but at least 1.
+// ownBurst returns the burst of a class that does not set one: half of the class's portion of the limit's burst, but at
+// least 1.
 func ownBurst(rate int64, n *algo.Limit) int64 {
 	if rate == 0 {
 		return 0
@@ -146,7 +147,7 @@ func lendText(l *spec) string {
 	return ""
 }
 
-// partOf returns ⌈whole·part/of⌉. part must not exceed of.
+// partOf returns ⌈whole·part/of⌉. The argument part must not exceed the argument of.
 func partOf(whole, part, of int64) int64 {
 	units, _ := ceilOver(whole, part, of)
 	return units

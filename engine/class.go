@@ -13,8 +13,8 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is the number of quarters of the rest that the class leaves in addition: 0 to [FullPressure]. At
-	// [FullPressure] the class keeps one unit of each capacity, and 10 of a fair-share limit.
+	// Pressure is the number of quarters of the remaining capacity that the class also leaves: 0 to [FullPressure]. At
+	// [FullPressure] the class keeps one unit of each capacity, and 10 units of a fair-share limit.
 	Pressure int64
 }
 
@@ -23,7 +23,7 @@ const FullPressure = 4
 
 const leaveAccepted = "0% to 99% in whole percents, or a number of units"
 
-// ParseLeave parses a text such as 10% or 20.
+// ParseLeave parses text such as 10% or 20.
 func ParseLeave(text string) (Leave, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -37,7 +37,7 @@ func ParseLeave(text string) (Leave, error) {
 	}
 }
 
-// String returns the text in the form that ParseLeave reads.
+// String returns l in the form that ParseLeave reads.
 func (l Leave) String() string {
 	if l.Percent > 0 {
 		return strconv.FormatInt(l.Percent, 10) + "%"
@@ -45,11 +45,11 @@ func (l Leave) String() string {
 	return strconv.FormatInt(l.Units, 10)
 }
 
-// Of returns the number of units of a capacity that the class must leave. A percentage is rounded up, and the quarters
-// of the rest down. With a capacity of 200, 10 % and two quarters, it is 20 + ⌊179·2/4⌋ = 109.
+// Of returns the number of units of a capacity that the class must leave. A percentage is rounded up, and quarters are
+// rounded down. With a capacity of 200, 10 % and two quarters, it is 20 + ⌊179·2/4⌋ = 109.
 func (l Leave) Of(capacity int64) int64 { return l.keeping(1, capacity) }
 
-// keeping is like Of, but pressure leaves the class at least the given number of units.
+// keeping is like Of, but even under pressure the class keeps at least the given number of units.
 func (l Leave) keeping(least, capacity int64) int64 {
 	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
 	return left + max(0, capacity-least-left)*l.Pressure/FullPressure
@@ -59,18 +59,18 @@ func (l Leave) keeping(least, capacity int64) int64 {
 // window's count.
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
-	if n.Algorithm.Divides() { // its capacity is the most that one key can have
+	if n.Algorithm.Divides() { // its capacity is the maximum for one key
 		return leave.keeping(LeastDivided, smallest(n))
 	}
 	return leave.Of(l.Capacity())
 }
 
-// Leaving returns the limit for a class of requests that leaves units to others: each capacity is lowered by
-// [Leave.Of]. The returned limit is another version of l, so it uses the same counter. A request of the class therefore
-// passes only if that many units remain after it, while requests under l can use all units. The returned limit allows
-// no debt. Leaving returns an error for a pacer and for a limit with next_pays or guarantees, if the class would have
-// no unit, and if the lowered limits of several windows no longer grow with their lengths. Even at [FullPressure], a
-// class of a fair-share limit keeps the 10 units that such a limit needs.
+// Leaving returns the limit for a class of requests that leaves units to others: [Leave.Of] lowers each capacity. The
+// returned limit is another version of l, so it uses the same counter. A request of the class therefore passes only if
+// the units that it must leave remain after it, while requests under l can use all units. The returned limit allows no
+// debt. Leaving returns an error for a pacer and for a limit with next_pays or guarantees, if the class would have no
+// unit, and if the lowered limits of several windows no longer grow with their lengths. Even at [FullPressure], a class
+// of a fair-share limit keeps the 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -100,8 +100,8 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	return lowered.limit(), nil
 }
 
-// Weighing returns the limit that decides keys of another weight, in the same counter. It returns l if l has no weights or
-// the weight is 0.
+// Weighing returns the limit for keys of another weight, with the same counter. It returns l if l does not support
+// weights or the weight is 0.
 func (l Limit) Weighing(weight int64) Limit {
 	s := l.of()
 	if s.err != nil || weight == 0 || !s.numbers.Algorithm.Has("weight") {
@@ -112,8 +112,8 @@ func (l Limit) Weighing(weight int64) Limit {
 	return weighted.limit()
 }
 
-// Ranked returns the limit for the requests of a class, counted from 1, in the same counter. It returns l if l has no
-// guarantees.
+// Ranked returns the limit for the requests of a class, with the same counter. Classes are counted from 1. It returns l
+// if l has no guarantees.
 func (l Limit) Ranked(class int) Limit {
 	s := l.of()
 	if s.err != nil || !s.numbers.Algorithm.Guarantees() {
@@ -124,7 +124,7 @@ func (l Limit) Ranked(class int) Limit {
 	return ranked.limit()
 }
 
-// Guaranteed returns the number of classes that have a guarantee, or 0 for a limit without guarantees.
+// Guaranteed returns the number of classes in the limit's guarantees. It returns 0 for a limit without guarantees.
 func (l Limit) Guaranteed() int {
 	if !l.Algorithm().Guarantees() {
 		return 0
@@ -132,7 +132,7 @@ func (l Limit) Guaranteed() int {
 	return l.Numbers().Guarantees.Value().N
 }
 
-// Guarantees returns the guarantees as text, in the form of the field guarantees, or "" for a limit without
+// Guarantees returns the guarantees as text, in the syntax of the guarantees field. It returns "" for a limit without
 // guarantees.
 func (l Limit) Guarantees() string {
 	if l.Guaranteed() == 0 {

@@ -61,7 +61,7 @@ func TestLoweredTextIsALimit(t *testing.T) {
 	}
 }
 
-// FuzzParseLeave checks that accepted text survives formatting and parsing, and that a Leave takes no more units than
+// FuzzParseLeave checks that accepted text survives formatting and parsing, and that a Leave leaves no more units than
 // it states.
 func FuzzParseLeave(f *testing.F) {
 	for _, text := range []string{"10%", "0", "99%", "100%", "-1", "+5", "281474976710655", "281474976710656", "1.5%", "%"} {

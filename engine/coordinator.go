@@ -10,31 +10,31 @@ import (
 // Coordinator lets the processes that share a store discover each other and exchange messages and values. A store may
 // implement it; memstore and redisstore do.
 //
-// Times are the store's. A name is 1 to [MaxNameBytes] arbitrary bytes. For an argument out of bounds, a method
-// returns an [InputError] and changes nothing. Members, topics and values are named separately: a topic and a value
-// with the same name are unrelated.
+// Times are measured by the store's clock. A name is 1 to [MaxNameBytes] arbitrary bytes. For an argument out of
+// bounds, a method returns an [InputError] and changes nothing. Members, topics and values are named separately: a
+// topic and a value with the same name are unrelated.
 type Coordinator interface {
-	// Beat keeps a member of a group alive for the time life from now, 10 ms to an hour. It replaces the member's
-	// earlier beats. It returns all living members, sorted, including this one. A group has at most [MaxMembers]. If
-	// it is full, the beat of another process returns [ErrGroupFull].
+	// Beat keeps a member of a group alive for the given time from now, 10 ms to an hour. It replaces the member's
+	// earlier beats. It returns all living members, sorted, including this one. A group can contain at most
+	// [MaxMembers]. A beat that would add another one returns [ErrGroupFull].
 	Beat(ctx context.Context, group, member string, life time.Duration) (members []string, err error)
-	// Leave ends a member's life. It does nothing if the member is not alive.
+	// Leave removes a member from its group. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error
 
 	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the topic. A message is only a
 	// hint, because it can be lost. Guarantees must rely on a version read with Get.
 	Publish(ctx context.Context, topic, message string) error
-	// Subscribe calls heard for each message of a topic, one call at a time, in each publisher's order. It calls ready
-	// as soon as it can receive messages. It returns ctx's error when ctx ends, [ErrClosed] when the store is closed,
-	// and [ErrStoreUnavailable] when the connection is lost.
+	// Subscribe calls the function heard for each message of a topic, one call at a time, in each publisher's order. It
+	// calls the function ready as soon as it can receive messages. It returns ctx's error when ctx ends, [ErrClosed]
+	// when the store is closed, and [ErrStoreUnavailable] when the connection is lost.
 	Subscribe(ctx context.Context, topic string, ready func(), heard func(message string)) error
 
-	// Get returns a value and its version. The version is 0 if there is no value.
+	// Get returns the value of a name and its version. The version is 0 if there is no value.
 	Get(ctx context.Context, name string) (value string, version int64, err error)
-	// CompareAndSet stores a value, up to [MaxValueBytes], if its version is still the given one; version 0 stores it
-	// only if there is no value. It returns the current version, and whether this call stored the value. The versions
-	// of a name increase and never repeat, even after the store has lost its data, because a new version is never
-	// below the store's time in µs. Values do not expire.
+	// CompareAndSet stores a value, up to [MaxValueBytes], if the version of the stored value is still the given one.
+	// Version 0 means that there must be no value. It returns the current version, and whether this call stored the
+	// value. The versions of a name increase and never repeat, even after the store has lost its data, because a new
+	// version is never below the store's time in µs. Values do not expire.
 	CompareAndSet(ctx context.Context, name string, version int64, value string) (now int64, swapped bool, err error)
 }
 
@@ -49,11 +49,11 @@ const (
 	maxLife = time.Hour
 )
 
-// ErrGroupFull is the error of a beat in a group that already has [MaxMembers]. It matches [ErrStoreUnavailable],
+// ErrGroupFull is returned by a beat that would exceed [MaxMembers] in its group. It matches [ErrStoreUnavailable],
 // because the number of members is then unknown.
 var ErrGroupFull = fmt.Errorf("%w: the group has %d members", ErrStoreUnavailable, MaxMembers)
 
-// CheckName returns an [*InputError] for a name that no [Coordinator] accepts.
+// CheckName returns an [*InputError] if no [Coordinator] accepts the name.
 func CheckName(field, name string) error {
 	if name == "" || len(name) > MaxNameBytes {
 		return invalid(field, remark(strconv.Itoa(len(name))+" bytes"), "1 to 256 bytes")
@@ -61,7 +61,7 @@ func CheckName(field, name string) error {
 	return nil
 }
 
-// CheckLife returns an [*InputError] for a member's life that no [Coordinator] accepts.
+// CheckLife returns an [*InputError] if no [Coordinator] accepts the lifetime of a member.
 func CheckLife(life time.Duration) error {
 	if life < minLife || life > maxLife || life%time.Microsecond != 0 {
 		return invalid("life", life, "10ms to 1h, in whole microseconds")

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The errors of stores, which callers match with [errors.Is]. A denial is not among them:
-// it is an [Outcome].
+// The errors that stores return. Callers match them with [errors.Is]. A denial is not an error: it is an [Outcome].
 var (
 	// ErrInvalid matches every [InputError]: the error for a limit that cannot be built, or for a key, a cost or an
 	// operation that no store can decide.
@@ -31,8 +30,8 @@ var (
 // InputError is the error for a field of a limit or request whose value is not accepted. Nothing was changed. It
 // matches [ErrInvalid].
 type InputError struct {
-	// Field is the field's name in configuration files: "burst", "key", "cost". For a limit built from a type of package
-	// headgate, it is the type's member: "Burst", "Rate.Count".
+	// Field is the field's name in configuration files: "burst", "key", "cost". For a limit built from a type of
+	// package headgate, it is the field of that type: "Burst", "Rate.Count".
 	Field string
 	// Value is the given value as text, cut at 128 bytes.
 	Value string
@@ -64,7 +63,7 @@ func (e *ItemError) Error() string {
 // Unwrap returns the error of the item.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// remark is a value that errors show unquoted. Text from outside is quoted.
+// remark is a value that errors show unquoted. Errors quote text that comes from callers.
 type remark string
 
 func invalid(field string, value any, accepted string) error {

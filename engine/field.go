@@ -17,20 +17,20 @@ type Field struct {
 	Name string
 	// Kind is the type of the value.
 	Kind FieldKind
-	// Accepted describes the accepted values. The table leaves it empty if it is a number's range.
+	// Accepted describes the accepted values. The table below leaves it empty for a number whose range describes them.
 	Accepted string
 	// About describes the purpose of the field.
 	About string
 
-	// implies reports whether the field selects its algorithm in a text that names no algorithm. Only one algorithm has
-	// such a field.
+	// implies reports whether the field selects its algorithm if a limit's text names none. Such a field belongs to
+	// only one algorithm.
 	implies bool
-	// number is set if the field is one of the limit's numbers, and flag if the field is one of the limit's flags. The
-	// algorithm's builder reads all other fields.
+	// The number field is set if the value is one of the limit's numbers, and flag if it is one of the limit's flags.
+	// The algorithm's builder reads all other fields.
 	number *number
 	flag   func(n *algo.Limit) *bool
-	// text returns the field as written in a limit's text, or "" for the default. It is nil if number or flag determines
-	// the text.
+	// text returns the field as written in a limit's text, or "" for the default value. It is nil if the number or flag
+	// field determines the text.
 	text func(l *spec) string
 }
 
@@ -45,13 +45,13 @@ const (
 	FieldSpan
 	// FieldWord is a word.
 	FieldWord
-	// FieldFlag has no value in a text, and is true or false elsewhere.
+	// FieldFlag is a word without a value in a limit's text, and true or false elsewhere.
 	FieldFlag
 	// FieldRates is a list of further windows.
 	FieldRates
 )
 
-// To add a number to an algorithm, add an entry here and a member of [algo.Limit]. [draft.numbers] checks and sets it.
+// To add a number to an algorithm, add an entry here and a field to [algo.Limit]. [draft.numbers] checks and sets it.
 var fields = withRanges([]Field{
 	{
 		Name: "burst", Kind: FieldUnits,
@@ -239,7 +239,7 @@ func (f *Field) only() algo.Algorithm {
 	return all[slices.IndexFunc(all, f.On)]
 }
 
-// fieldNamed returns the field with the name, or nil.
+// fieldNamed returns the field with the given name. It returns nil if there is none.
 func fieldNamed(name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -249,7 +249,8 @@ func fieldNamed(name string) *Field {
 	return nil
 }
 
-// Setting sets one field of a limit. Field is its name; the value is in the member for the field's kind.
+// Setting sets one field of a limit. Field is the name of the limit's field. The other struct field that suits its kind
+// contains the value.
 type Setting struct {
 	Field string
 	Units int64
@@ -258,7 +259,7 @@ type Setting struct {
 	Rates []Rate
 }
 
-// ParseSetting parses the text form of a field's value.
+// ParseSetting parses a field's value from text.
 func ParseSetting(field, text string) (Setting, error) {
 	f, s := fieldNamed(field), Setting{Field: field}
 	if f == nil {
@@ -283,7 +284,7 @@ func fieldNames() string {
 	var names []string
 	for i := range fields {
 		switch fields[i].Name {
-		case "windows": // are rates
+		case "windows": // written as rates
 		case "variant":
 			names = append(names, fields[i].Accepted)
 		default:

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// number describes a field that is one of a limit's numbers: units, or for [FieldSpan] a duration in µs.
+// number describes a field whose value is one of a limit's numbers: units, or for [FieldSpan] a duration in µs.
 type number struct {
 	// of returns a pointer to the number in a limit.
 	of func(n *algo.Limit) *int64
@@ -29,7 +29,7 @@ func betweenSpans(least, most time.Duration) func(*algo.Limit) (int64, int64) {
 
 func always(value int64) func(*spec) int64 { return func(*spec) int64 { return value } }
 
-// defaultBurst returns the rate's count, or 1.
+// defaultBurst returns the rate's count or 1, depending on the algorithm.
 func defaultBurst(l *spec) int64 {
 	if n := &l.numbers; n.Algorithm.BurstIsCount() {
 		return n.Count * l.scale
@@ -37,7 +37,7 @@ func defaultBurst(l *spec) int64 {
 	return 1
 }
 
-// withRanges describes the accepted values of each number that has the same range under every limit.
+// withRanges fills in the accepted values of each number whose range is the same for every limit.
 func withRanges(all []Field) []Field {
 	for i := range all {
 		if f := &all[i]; f.Accepted == "" {
@@ -47,7 +47,7 @@ func withRanges(all []Field) []Field {
 	return all
 }
 
-// numbers sets the numbers of the algorithm's fields, in the order of the limit's text.
+// numbers sets the algorithm's number fields, in the order of the limit's text.
 func (d *draft) numbers(l *spec) error {
 	for _, f := range fieldsOf[d.algorithm] {
 		if f.number != nil {
@@ -59,7 +59,7 @@ func (d *draft) numbers(l *spec) error {
 	return nil
 }
 
-// number sets one number of the limit to the field's setting or, if there is none, to its default.
+// number sets one number of the limit to the value given for the field. If none is given, it uses the default.
 func (d *draft) number(l *spec, f *Field) error {
 	n := &l.numbers
 	least, most := f.number.within(n)
@@ -86,7 +86,7 @@ func (d *draft) number(l *spec, f *Field) error {
 	return nil
 }
 
-// accepts describes the accepted values, for errors.
+// accepts describes the accepted values for errors.
 func (f *Field) accepts(least, most int64) string {
 	if f.Kind == FieldSpan {
 		return FormatSpan(micros(least)) + " to " + FormatSpan(micros(most)) + ", in whole microseconds" + f.number.note
@@ -94,7 +94,7 @@ func (f *Field) accepts(least, most int64) string {
 	return fmt.Sprintf("%d to %d", least, most) + f.number.note
 }
 
-// written returns the field as written in a limit's text, or "" for the default.
+// written returns the field as written in a limit's text. It returns "" for the default value.
 func (f *Field) written(l *spec) string {
 	n := &l.numbers
 	switch {

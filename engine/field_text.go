@@ -7,7 +7,7 @@ import (
 )
 
 // These functions return the text form of the fields that [Field].written cannot derive. Each returns "" for the
-// default.
+// default value.
 
 func debtText(l *spec) string {
 	if n := &l.numbers; n.Queue > 0 && !n.NextPays {
@@ -48,7 +48,7 @@ func anchorText(l *spec) string {
 	return "anchor " + l.numbers.Anchor.String()
 }
 
-// Only one of segments and segment is written, because several windows have no common number of segments.
+// Only one of the fields segments and segment is written, because several windows have no common number of segments.
 func segmentsText(l *spec) string {
 	n := &l.numbers
 	if _, several := n.Window(0); several {

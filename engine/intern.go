@@ -6,8 +6,8 @@ import (
 	"weak"
 )
 
-// limits contains one spec for each limit in use, so that a limit is a single word that is cheap to pass, compare and
-// look up. A spec without references is garbage collected.
+// limits contains one spec for each limit in use, so that a limit is a single pointer that is cheap to pass, compare
+// and look up. A spec without references is garbage collected.
 var limits = struct {
 	sync.RWMutex
 	specs map[spec]weak.Pointer[spec]
@@ -32,7 +32,7 @@ func (l spec) limit() Limit {
 	return Limit{spec: known}
 }
 
-// forget drops a collected spec, unless an equal one has been created since.
+// forget removes the entry of a collected spec, unless an equal spec has been created since.
 func forget(gone spec) {
 	limits.Lock()
 	defer limits.Unlock()

@@ -8,18 +8,19 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is a rule: an algorithm and its numbers. It is an immutable, comparable value that is safe to share and
-// reuse. [Build] and [ParseLimit] create limits. An invalid Limit carries its error ([Limit.Err]), and every
-// operation on it returns that error. An operation on the zero Limit returns an error too. Neither an invalid nor the
-// zero Limit ever allows a request.
+// Limit is a rule: an algorithm and its parameters. It is an immutable, comparable value that is safe to share and
+// reuse. [Build] and [ParseLimit] create limits. An invalid Limit carries its error ([Limit.Err]), and every operation
+// on it returns that error. An operation on the zero Limit returns an error too. Neither an invalid nor the zero Limit
+// ever allows a request.
 //
 // A limit's counter is identified by its algorithm, name and grid. The grid consists of the numbers that determine how
 // units are counted: the length and alignment of a fixed window, the length of a sliding window's segments, a pacer's
-// rate. Unnamed limits with the same algorithm and grid therefore share a counter on a key, even if their other numbers
-// differ: see docs/reference/changing-limits.md. Apart from the counts, a state contains only the data needed to carry
-// spent units over when the numbers change. Give different names (field name) to limits that must count separately.
+// rate. Unnamed limits with the same algorithm and grid therefore share a counter for a key, even if their other
+// parameters differ: see docs/reference/changing-limits.md. Apart from the counts, a state contains only the data
+// needed to carry spent units over when the parameters change. Limits that must count separately need different names
+// (the name field).
 //
-// A Limit is one word. Equal limits are interned: they share one pointer.
+// A Limit is one pointer. Equal limits are interned: they share it.
 type Limit struct{ spec *spec }
 
 // spec is the contents of a limit.
@@ -35,7 +36,8 @@ type spec struct {
 
 var notBuilt = spec{err: invalid("limit", remark("not built"), "a limit such as TokenBucket{Rate: PerSecond(10)}")}
 
-// Err returns nil for a valid limit, and otherwise the [*InputError] with the invalid field and the accepted values.
+// Err returns nil for a valid limit. For an invalid one it returns an [*InputError] that names the field and the
+// accepted values.
 func (l Limit) Err() error { return l.of().err }
 
 func (l Limit) of() *spec {
@@ -59,8 +61,8 @@ func (l *spec) Name() string {
 	return l.name
 }
 
-// WithPosition returns an unnamed limit with its position in a request as its name, "1" for the first. It returns any
-// other limit unchanged.
+// WithPosition names an unnamed limit by its position in a request, "1" for the first. It returns a named limit
+// unchanged.
 func (l Limit) WithPosition(position int) Limit {
 	s := l.of()
 	if s.name != "" || s.err != nil || !s.counts() {
@@ -74,13 +76,13 @@ func (l Limit) WithPosition(position int) Limit {
 // Algorithm returns the limit's algorithm.
 func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
-// Capacity returns the number of units that a full limit admits at once: the burst of a bucket or pacer; the most that
-// one key of a fair-share limit can have; the count of a window, log or concurrency limit (of the first window, if
+// Capacity returns the number of units that an unused limit admits at once: the burst of a bucket or pacer; the most
+// that one key can use of a fair-share limit; the count of a window, log or concurrency limit (of the first window, if
 // there are several); 0 for DenyAll and NoLimit.
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
-// Rates returns the limit's rate as written, or each of its windows in the order given. DenyAll and NoLimit have
-// none. The rate of a concurrency limit is its units per lease time.
+// Rates returns the limit's rate as written, or the rate of each of its windows in the order given. It returns none for
+// DenyAll and NoLimit. The rate of a concurrency limit is its units per lease time.
 func (l Limit) Rates() []Rate {
 	s := l.of()
 	n := &s.numbers
@@ -99,12 +101,12 @@ func (l Limit) Rates() []Rate {
 	}
 }
 
-// Rate returns the rate of the window at an index, from 0, or the limit's only rate, as written. For a concurrency
+// Rate returns, as written, the rate of the window at an index, from 0, or the limit's only rate. For a concurrency
 // limit it returns the units without a period. It does not allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
-// Earlier returns how long before [Standing].ResetAfter a window of a sliding log is full again. ResetAfter is the
-// time until the newest entry leaves the longest window. Earlier returns 0 for all other limits.
+// Earlier returns how long before [Standing].ResetAfter all units of a sliding log's window are available again.
+// ResetAfter is the time until the newest entry leaves the longest window. Earlier returns 0 for all other limits.
 func (l Limit) Earlier(window int) time.Duration {
 	n := &l.of().numbers
 	if !n.Algorithm.KeepsTimes() {
@@ -129,32 +131,32 @@ func (l *spec) rate(window int) Rate {
 	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
 }
 
-// Numbers returns the integers used by stores. The caller must not change them.
+// Numbers returns the limit in the form that stores use. The caller must not change it.
 func (l Limit) Numbers() *algo.Limit { return &l.of().numbers }
 
 // Unlimited reports whether the limit allows every request.
 func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 
-// Punishes reports whether the limit is a penalty: it has no units, and denies callers that ignore denials.
+// Punishes reports whether the limit is a penalty, which has no units and denies callers that ignore denials.
 func (l Limit) Punishes() bool { return l.of().numbers.Algorithm.Punishes() }
 
-// Counter names the counter of a limit, without the namespace and the key. Limits with the same counter differ at
-// most in their numbers, like versions of one limit.
+// Counter names the counter of a limit, without the namespace and the key. Limits with the same counter differ at most
+// in their parameters, like versions of one limit.
 type Counter struct {
 	Name      string
 	Algorithm algo.Algorithm
 	Grid      algo.Grid
 }
 
-// Counter returns the counter of the limit. DenyAll and NoLimit have none.
+// Counter returns the limit's counter. The result has no meaning for DenyAll and NoLimit, which have no counter.
 func (l Limit) Counter() Counter {
 	s := l.of()
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the counter's key for requests with the given key. It is the same key, unless the limit divides its
-// units among keys. Then all keys of the namespace have the same counter key, and no text in a key can select another
-// counter.
+// Counts returns the key of the counter for requests with the given key. It is the given key, unless the limit divides
+// its units among keys. In that case all keys of the namespace have the same counter key, and no text in a key can
+// select another counter.
 func (l Limit) Counts(space, key string) string {
 	if l.Algorithm().Divides() {
 		return "*" + space

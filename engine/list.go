@@ -1,6 +1,6 @@
 package engine
 
-// Counter returns the index of the charge with the same counter, or −1.
+// Counter returns the index of the operation's charge that has the same counter as c. It returns −1 if there is none.
 func (o *Op) Counter(c *Charge) int {
 	for i := range o.Charges {
 		if have := &o.Charges[i]; have.Key == c.Key && have.Space == c.Space && have.Limit.Counter() == c.Limit.Counter() {
@@ -10,8 +10,8 @@ func (o *Op) Counter(c *Charge) int {
 	return -1
 }
 
-// Permits returns an operation that acquires the permits of a reserve, or of the reservation of a settle; ok is false
-// if there are none.
+// Permits returns an operation that acquires the permits of a reserve, or of the reservation that a settle ends. ok is
+// false if there are no permits.
 func (o *Op) Permits() (acquire Op, ok bool) {
 	if o.Kind != OpReserve && o.Kind != OpSettle {
 		return acquire, false

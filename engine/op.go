@@ -10,23 +10,23 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Kind is the kind of an Op. Scripts in stores receive these numbers, so new kinds must be added at the end.
+// Kind is the kind of an Op. Stores' scripts receive these numbers, so new kinds must be added at the end.
 type Kind uint8
 
 // The kinds of operation.
 const (
-	// OpAllow, the zero value, charges every limit its cost, or charges nothing.
+	// OpAllow, the zero value, charges every limit its cost, or else charges nothing.
 	OpAllow Kind = iota
 	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
 	// OpPeek returns the answer of an OpAllow but writes nothing.
 	OpPeek
-	// OpGive returns the cost to every limit.
+	// OpGive gives the cost back to every limit.
 	OpGive
 	// OpReset deletes the state; Result.Found reports whether there was any.
 	OpReset
-	// OpExpiry sets Result.Found if there is a state, and Result.TTL to its remaining lifetime, regardless of the
-	// limit's numbers.
+	// OpExpiry sets Result.Found if there is a state, and Result.TTL to its remaining lifetime. The limit's parameters
+	// have no effect.
 	OpExpiry
 	// OpAcquire takes a permit of a concurrency limit for the holder Op.ID.
 	OpAcquire
@@ -34,14 +34,14 @@ const (
 	OpRenew
 	// OpRelease gives the permit of Op.ID back; Result.Found reports whether there was one.
 	OpRelease
-	// OpCount charges the whole cost to a fixed window, even beyond the limit, and is denied if the window then exceeds
-	// the limit, like the counters of Envoy's rate limit service. A window counts up to 2^48−1 units. Outcome.Granted
-	// is the number of units that were within the limit.
+	// OpCount charges the whole cost to a fixed window, even beyond the limit, like the counters of Envoy's rate limit
+	// service. It is denied if the count now exceeds the limit. A window counts up to 2^48−1 units. Outcome.Granted is
+	// the number of units that were within the limit.
 	OpCount
 	// OpReserve charges like OpAllow, but a token bucket or pacer also grants units that refill later: see
-	// [algo.Reserve]. For a concurrency limit it acquires a permit. [Outcome.Reservation] returns the reservation.
+	// [algo.Reserve]. For a concurrency limit, it acquires a permit. [Outcome.Reservation] returns the reservation.
 	OpReserve
-	// OpSettle ends Op.Reservation ([algo.Settle]). The charges have the reservation's limits, with the used units as
+	// OpSettle ends Op.Reservation ([algo.Settle]). The charges use the reservation's limits, with the used units as
 	// costs (0 for a permit). Result.Found reports whether this operation settled the reservation. If the reservation
 	// has ended or was settled before, Found is false and nothing changes.
 	OpSettle
@@ -54,7 +54,7 @@ var kindNames = [...]string{
 	"allow", "at most", "peek", "give", "reset", "expiry", "acquire", "renew", "release", "count", "reserve", "settle",
 }
 
-// String returns the verb.
+// String returns the kind's name, such as "allow".
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -62,7 +62,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Takes reports whether operations of the kind take units, or are denied them: allow, at most, acquire, count and
+// Takes reports whether operations of the kind either take units or are denied: allow, at most, acquire, count and
 // reserve.
 func (k Kind) Takes() bool {
 	return k == OpAllow || k == OpAtMost || k == OpAcquire || k == OpCount || k == OpReserve
@@ -98,15 +98,15 @@ type Op struct {
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
 	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and OpSettle: 1
-	// to 64 bytes, unique among holders. OpReserve needs it if one of its limits is a concurrency limit: the
-	// reservation then holds its permits.
+	// to 64 bytes, unique among holders. OpReserve needs an ID if one of its limits is a concurrency limit, because the
+	// reservation then holds permits.
 	ID string
-	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units that have left with their
-	// window or segment in the meantime are not given back again. Zero gives back the oldest units that are still
-	// counted.
+	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units whose window or segment has
+	// ended in the meantime are not given back again. If Taken is zero, the oldest units that are still counted are
+	// given back.
 	Taken time.Time
-	// Share is for OpAtMost on one limit: it charges at most ⌊units/Share⌋ of the units that would pass, but at least
-	// one unit if any passes. It is 0 to 65535; 0 and 1 charge all.
+	// Share is for OpAtMost on one limit: the operation charges at most ⌊units/Share⌋ of the units that would pass, but
+	// at least one unit if any passes. It is 0 to 65535; 0 and 1 charge all of them.
 	Share int64
 	// Ahead, for OpAtMost on one sliding log, is how long from now the caller can spend the units. The units count from
 	// the end of that time. It is 0 to 10 s, in whole milliseconds.
@@ -128,8 +128,8 @@ type Op struct {
 	Atomic bool
 	// Hints are for the layers above the store.
 	Hints Hints
-	// Replicas makes a store with replicas answer a charge only when the replicas have it. A store in memory has no
-	// replicas and ignores the field. Layers must not decide the operation from units of their own.
+	// Replicas makes a store with replicas wait until they have received a charge. An in-memory store ignores the
+	// field. Layers must not decide the operation from units of their own.
 	Replicas Replicas
 }
 
@@ -158,22 +158,23 @@ const maxAhead = 10 * time.Second
 type Charge struct {
 	// Limit is the limit that decides.
 	Limit Limit
-	// Cost is the number of units to charge: 0 or more. With 0 the limit is part of the answer but is not charged.
+	// Cost is the number of units to charge: 0 or more. If it is 0, the limit is included in the answer but is not
+	// charged.
 	Cost int64
-	// Report contains the outcomes of earlier requests, for a limit whose rate adapts ([algo.Algorithm.Adapts]);
-	// otherwise it is nil. It is used by OpAllow, OpAtMost and OpReserve, and counts even if the request is denied or
-	// has no cost.
+	// Report contains the outcomes of earlier requests, for a limit whose rate adapts ([algo.Algorithm.Adapts]). For
+	// other limits it is nil. OpAllow, OpAtMost and OpReserve use it. It counts even if the request is denied or costs
+	// nothing.
 	Report *algo.Report
 	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation charges
-	// the limits of choice 0 and of the first choice whose limits have room, and none of the other choices
-	// ([Outcome.Choice]). Allow, peek, reserve, reset and expiry can have choices, in one step of one store. Permits
-	// and limits that count denials cannot.
+	// the limits of choice 0 and of the first choice whose limits have enough units, and none of the other choices
+	// ([Outcome.Choice]). Only allow, peek, reserve, reset and expiry support choices, in one step of one store.
+	// Concurrency limits and limits that count denials do not.
 	Choice uint8
 	// Space and Key, if set, replace the operation's. For example, one request can count against its user and against
 	// the whole service.
 	Space, Key string
-	// Items is a bit set of the items of the caller's list that the charge covers: several items of one counter are
-	// one charge. 0 means the charge's own index.
+	// Items is a bit set of the items in the caller's list that the charge covers: items on the same counter become one
+	// charge. 0 means only the item at the charge's own index.
 	Items uint32
 }
 
@@ -190,16 +191,16 @@ func (o *Op) Subject(i int) (space, key string) {
 }
 
 // Counted returns the namespace and the key of charge i's counter. If the limit divides its units among keys, all keys
-// share them. Otherwise they are the charge's subject.
+// share one counter. Otherwise the result is the charge's subject.
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)
 	return space, o.Charges[i].Limit.Counts(space, key)
 }
 
-// Whose returns a number for the key of the charge at index i, for limits that divide their units among keys. All
-// processes compute the same number. Finding another key with the same number as a given key takes about 2^64 tries.
-// Under a nested limit the upper half of the number identifies the group, and a collision of two groups, or of two keys
-// of a group, takes 2^32 tries.
+// Whose returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
+// processes compute the same hash. Finding another key with the hash of a given key takes about 2^64 tries. For a
+// nested limit, the upper half of the hash identifies the group, and finding a collision with a group, or with a key of
+// a group, takes 2^32 tries.
 func (o *Op) Whose(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))
@@ -224,12 +225,12 @@ func GroupOf(key string) string {
 	return key
 }
 
-// Single returns an operation of one kind on one limit of a key.
+// Single returns an operation of the given kind on one limit of a key.
 func Single(kind Kind, key string, limit Limit, units int64) Op {
 	return Op{Kind: kind, Key: key, Charges: []Charge{{Limit: limit, Cost: units}}}
 }
 
-// Check returns an [*InputError] for an operation that no store can decide.
+// Check returns an [*InputError] if no store can decide the operation.
 func (o *Op) Check() error {
 	if len(o.Charges) < 1 || len(o.Charges) > MaxCharges {
 		return invalid("limits", len(o.Charges), "1 to 32")
@@ -271,7 +272,7 @@ func (o *Op) checkCharges(lease bool) error {
 	return nil
 }
 
-// ofItem wraps an error about a charge with the item of the caller's list.
+// ofItem adds the index of the item in the caller's list to an error about a charge.
 func (o *Op) ofItem(i int, err error) error {
 	if items := o.Charges[i].Items; items != 0 {
 		return &ItemError{Item: bits.TrailingZeros32(items), Err: err}
@@ -279,7 +280,7 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
-// Apart returns the error for an Atomic operation whose charge i is in another slot than the first charge.
+// Apart returns the error for an Atomic operation whose charge i is in a different slot than the first charge.
 func (o *Op) Apart(i int) error {
 	_, key := o.Subject(i)
 	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
@@ -319,7 +320,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	return o.checkTwice(i)
 }
 
-// chooses reports whether the limit may be part of one of the operation's choices.
+// chooses reports whether the limit may belong to one of the operation's choices.
 func (o *Op) chooses(l *algo.Limit, choice uint8) bool {
 	switch o.Kind {
 	case OpAllow, OpPeek, OpReserve, OpReset, OpExpiry:
@@ -340,7 +341,7 @@ func (o *Op) canReport(c *Charge) bool {
 		max(r.Good, r.Bad) <= algo.MaxReported && r.Pause <= algo.MaxReportedPause
 }
 
-// Chosen reports whether the operation has choices.
+// Chosen reports whether any of the operation's charges belongs to a choice.
 func (o *Op) Chosen() bool {
 	for i := range o.Charges {
 		if o.Charges[i].Choice != 0 {
@@ -350,8 +351,8 @@ func (o *Op) Chosen() bool {
 	return false
 }
 
-// checkTwice returns an error if an earlier charge has the same counter. Nor can charges without their own keys share a
-// name, even if different windows would give them different counters.
+// checkTwice returns an error if an earlier charge uses the same counter. It also returns one for two charges without
+// their own keys that share a name, even if different windows would give them different counters.
 func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
@@ -389,7 +390,7 @@ func (o *Op) most() int64 {
 	return 0
 }
 
-// Every store handles an operation the same way: it makes the steps, fills in the states, decides, and reads the
+// Every store handles an operation the same way: it creates the steps, fills in the states, decides, and reads the
 // outcome from the steps ([Outcome.Fill]).
 
 // Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
@@ -421,9 +422,9 @@ func (o *Op) Units() (units int64) {
 	return units
 }
 
-// Decide runs the operation on its steps, which contain the states. It reports whether the operation passes, and the
-// number of charged units. It is for allow, at most, peek, give, count, reserve, acquire and renew. The other kinds
-// need no decision.
+// Decide runs the operation on its steps, which contain the states. It reports whether the operation passes, and how
+// many units it charged. It is for allow, at most, peek, give, count, reserve, acquire and renew. The other kinds need
+// no decision.
 func (o *Op) Decide(steps []algo.Step, now algo.Instant) (allowed bool, granted int64) {
 	allowed = true
 	switch o.Kind {
@@ -463,7 +464,7 @@ func (o *Op) Adapts() bool {
 }
 
 // Granted returns the number of units charged by an operation that is allowed in full: the largest cost of its steps
-// that are not set aside.
+// that are not marked Aside.
 func (o *Op) Granted(steps []algo.Step) (units int64) {
 	for i := range o.Charges {
 		if !steps[i].Outcome.Aside {
@@ -487,7 +488,7 @@ func (o *Op) Waits() bool {
 	return false
 }
 
-// WaitFor returns the Replicas that satisfy all operations of a call.
+// WaitFor returns the Replicas value that satisfies all operations of a call.
 func WaitFor(ops []Op) (r Replicas) {
 	for i := range ops {
 		if ops[i].Waits() {

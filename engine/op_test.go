@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// TestLimitTwice checks that a request cannot have two limits with the same algorithm and name, even with different
+// TestLimitTwice checks that a request cannot contain two limits with the same algorithm and name, even with different
 // windows, and that charges with their own keys cannot share a state.
 func TestLimitTwice(t *testing.T) {
 	minute, hour := rule.FixedWindow(rule.PerMinute(1)), rule.FixedWindow(rule.PerHour(1))

@@ -18,10 +18,12 @@ type Term struct {
 	Within time.Duration
 	// Then determines what happens to the reservation afterwards.
 	Then Unsettled
-	// Estimates are the units that [ChargeEstimate] charges, by index of the charge; nil means the original charges.
+	// Estimates contains the numbers of units that [ChargeEstimate] charges, by index of the charge. If it is nil, the
+	// original charges are the estimates.
 	Estimates []int64
-	// Ceilings are the largest numbers of units that settlements may charge, by index of the charge; 0 and nil mean
-	// no ceiling. [Outcome.Pending] contains the units that open reservations can still charge up to their ceilings.
+	// Ceilings contains the largest numbers of units that settlements may charge, by index of the charge. 0 means no
+	// ceiling, and nil means none for any charge. [Outcome.Pending] contains the units that open reservations can still
+	// charge up to their ceilings.
 	Ceilings []int64
 }
 
@@ -38,11 +40,11 @@ const (
 	KeepCharge Unsettled = iota
 	// ReleaseCharge gives the reserved units back.
 	ReleaseCharge
-	// ChargeEstimate charges the estimate, even if it exceeds a limit's room.
+	// ChargeEstimate charges the estimate, even if it exceeds the remaining units of a limit.
 	ChargeEstimate
 )
 
-// Stage is the kind of settlement of an OpSettle. Without a term, it is Final.
+// Stage is the kind of settlement of an OpSettle. It is Final if the reservation has no term.
 type Stage uint8
 
 // The stages of a settlement.
@@ -53,22 +55,22 @@ const (
 	Report
 	// Overdue ends a reservation whose term has passed.
 	Overdue
-	// Undone takes back a reservation that never reached its caller. A pacer then gives its units back even after the
-	// slot.
+	// Undone takes back a reservation that never reached its caller. In this case a pacer takes units back even after
+	// the slot.
 	Undone
 )
 
-// Keeper is a store that keeps open reservations: reservations with a term that have not been settled. Memstore and
-// redisstore implement it. A Keeper does not settle reservations by itself: the caller of Due runs the operations from
-// Overdue.
+// Keeper is a store that keeps open reservations: reservations with a term that have not been settled. The stores of
+// packages memstore and redisstore implement it. A Keeper does not settle reservations by itself: the caller of Due
+// runs the operations from Overdue.
 type Keeper interface {
-	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis it returns a reservation again after
-	// ten seconds if it has not been ended. On a Cluster without shards one call covers only some of the slots, and 30
-	// calls cover all of them.
+	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis, Due returns a reservation that has
+	// not been ended again after ten seconds. On a Cluster without shards one call covers only some of the slots, and
+	// 30 calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns up to most open reservations that charged a key in any namespace. On a Cluster, reservations
-	// under fair-share limits are found only if under contains the keys under which those limits count the key: see
-	// [Limit.Counts].
+	// OpenOf returns the open reservations that charged a key in any namespace, but not more than the maximum given by
+	// most. On a Cluster it finds reservations on fair-share limits only if the argument under contains the keys under
+	// which these limits count the key: see [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts a reservation once for
 	// each slot that it charged.
@@ -86,8 +88,8 @@ func KeeperOf(store Store) Keeper {
 }
 
 const (
-	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. Beyond that
-	// number, a reserve returns an error.
+	// MaxOpen is the largest number of open reservations in a store or, on a Cluster, in a shard or slot. A reserve
+	// that would exceed it returns an error.
 	MaxOpen = 1_000_000
 	// MaxDue is the largest number of reservations returned by one call of [Keeper].Due.
 	MaxDue = 1000
@@ -118,7 +120,7 @@ func (r *Reservation) Charged(key string) bool {
 	return slices.ContainsFunc(r.Limits, func(l Reserved) bool { return cmp.Or(l.Key, r.Key) == key })
 }
 
-// Shorter returns the shorter of two terms. nil means no term.
+// Shorter returns the shorter of two terms. A nil term is longer than any other.
 func (t *Term) Shorter(other *Term) *Term {
 	if t == nil || other != nil && other.Within < t.Within {
 		return other
@@ -126,14 +128,14 @@ func (t *Term) Shorter(other *Term) *Term {
 	return t
 }
 
-// SetTerm sets the term of a reserve. The term also bounds the delay. nil means no term.
+// SetTerm sets the term of a reserve operation. The term also bounds the delay. If t is nil, there is no term.
 func (o *Op) SetTerm(t *Term) {
 	if o.Term = t; t != nil {
 		o.Ahead = min(o.Ahead, t.Within)
 	}
 }
 
-// estimate returns the estimate for the limit at index i, which was charged units.
+// estimate returns the estimate for the limit at index i. It returns the given units if the term contains no estimates.
 func (t *Term) estimate(i int, units int64) int64 {
 	if i < len(t.Estimates) {
 		return t.Estimates[i]
@@ -141,7 +143,7 @@ func (t *Term) estimate(i int, units int64) int64 {
 	return units
 }
 
-// ceiling returns the ceiling of the limit at index i, or 0. A nil term has none.
+// ceiling returns the ceiling of the limit at index i. It returns 0 if there is none or if t is nil.
 func (t *Term) ceiling(i int) int64 {
 	if t == nil || i >= len(t.Ceilings) {
 		return 0
@@ -149,7 +151,7 @@ func (t *Term) ceiling(i int) int64 {
 	return t.Ceilings[i]
 }
 
-// WithCeilings returns the term with ceilings, if one of them is not 0. A nil term stays nil.
+// WithCeilings returns a copy of the term with ceilings. It returns t itself if t is nil or if no ceiling is set.
 func (t *Term) WithCeilings(ceilings []int64) *Term {
 	if t == nil || !slices.ContainsFunc(ceilings, func(n int64) bool { return n != 0 }) {
 		return t
@@ -159,7 +161,7 @@ func (t *Term) WithCeilings(ceilings []int64) *Term {
 	return &own
 }
 
-// JoinCeilings returns the ceiling for two charges of one counter: none if one of them has none.
+// JoinCeilings returns the ceiling for two merged charges on one counter. If one of them has no ceiling, there is none.
 func JoinCeilings(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return 0
@@ -167,8 +169,8 @@ func JoinCeilings(a, b int64) int64 {
 	return a + b
 }
 
-// Pending returns the number of units of the limit at index i that the reservation can still charge, up to its
-// ceiling, or 0 if there is no ceiling.
+// Pending returns how many more units the reservation can charge to the limit at index i before it reaches its ceiling.
+// It returns 0 if there is no ceiling.
 func (r *Reservation) Pending(i int) int64 {
 	l := &r.Limits[i]
 	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))
@@ -195,10 +197,10 @@ func (o *Op) checkCeiling(i int) error {
 
 var unsettledWords = [...]string{"keep", "release", "estimate"}
 
-// String returns the word in policy files: keep, release or estimate.
+// String returns the word used in policy files: keep, release or estimate.
 func (u Unsettled) String() string { return unsettledWords[min(int(u), len(unsettledWords)-1)] }
 
-// ParseUnsettled parses a word from String; ok is false for other words.
+// ParseUnsettled parses a word that String returns. ok is false for other words.
 func ParseUnsettled(word string) (u Unsettled, ok bool) {
 	at := slices.Index(unsettledWords[:], word)
 	return Unsettled(max(0, at)), at >= 0

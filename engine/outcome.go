@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Never is the RetryAfter for a cost that cannot pass even when the limit is full.
+// Never is the RetryAfter for a cost that can never pass, because it exceeds the capacity.
 const Never time.Duration = math.MaxInt64
 
 // Result is the answer to an [Op].
@@ -19,7 +19,8 @@ type Result struct {
 	Found bool
 	// TTL is set by OpExpiry: the time until the state is equivalent to no state.
 	TTL time.Duration
-	// Err is set if the operation was not decided. Then nothing was changed, unless the error is [ErrOutcomeUnknown].
+	// Err is set if the operation was not decided. In that case nothing was changed, unless the error is
+	// [ErrOutcomeUnknown].
 	Err error
 }
 
@@ -40,29 +41,29 @@ type Outcome struct {
 	Standing
 	// Limits contains each limit's answer, in the order of the charges. It is nil if there is only one limit.
 	Limits []LimitOutcome
-	// Promise describes how the outcome was found and how exact it is.
+	// Promise describes how the outcome was determined and how exact it is.
 	Promise Promise
-	// Dropped is set by OpSettle: the number of used units that could not be charged, on the limit with the most such
-	// units ([algo.Settle]).
+	// Dropped is set by OpSettle. It is the number of used units that could not be charged, on the limit where this
+	// number is largest ([algo.Settle]).
 	Dropped int64
 	// Pending is set by OpReserve with ceilings ([Term].Ceilings). It contains, by index of the charge, the number of
 	// units that the open reservations of its counter, including this one, can still charge. The limit can be exceeded
 	// by that number.
 	Pending []int64
-	// ByShares contains the charges of this process's shares, if the caller may settle them, or nil if only the store
-	// was charged. [Outcome.Reservation] includes it. Stores leave it nil.
+	// ByShares contains the charges to this process's shares, if the caller may settle them. It is nil if only the
+	// store was charged. [Outcome.Reservation] includes these charges. Stores leave it nil.
 	ByShares *Reservation
 }
 
-// Standing is the state of one limit after an operation, in the caller's terms.
+// Standing is the condition of one limit after an operation, as callers see it.
 type Standing struct {
 	// Limit is the capacity: the burst of a bucket, the limit of the binding window.
 	Limit int64
 	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// RetryAfter is 0 if the cost passes, [Never] if it never can, and otherwise the time until it passes.
+	// RetryAfter is the time until the cost passes. It is 0 if the cost passes now, and [Never] if it never can.
 	RetryAfter time.Duration
-	// ResetAfter is the time until the limit is full again.
+	// ResetAfter is the time until all units of the limit are available again.
 	ResetAfter time.Duration
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay time.Duration
@@ -76,17 +77,18 @@ type Standing struct {
 	InForce, Version int64
 }
 
-// LimitOutcome is the answer of one limit of an operation.
+// LimitOutcome is the answer for one limit of an operation.
 type LimitOutcome struct {
 	// Name is the limit's name.
 	Name string
-	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this one. Limit and
-	// Remaining then have no meaning.
+	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request. In these
+	// cases Limit and Remaining have no meaning.
 	Unlimited bool
 	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if it differs from the
 	// outcome's because the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
-	// Aside is set for a limit of another choice: it takes no part in the answer.
+	// Aside is set for a limit that belongs to another choice than the charged one. Such a limit takes no part in the
+	// answer.
 	Aside bool
 	Standing
 }
@@ -110,7 +112,7 @@ func (o *Outcome) Paid(op *Op) int {
 	return slices.IndexFunc(op.Charges, func(c Charge) bool { return c.Choice == o.Choice })
 }
 
-// at returns the time when the limit at index i was decided, in µs since 1970.
+// at returns the time of the decision about the limit at index i, in µs since 1970.
 func (o *Outcome) at(i int) int64 {
 	if i < len(o.Limits) && o.Limits[i].AtMicros != 0 {
 		return o.Limits[i].AtMicros

@@ -10,12 +10,12 @@ const policyPrefix, candidateSuffix = "policy:", ":shadow"
 // PolicySpace returns the namespace of a policy's counters.
 func PolicySpace(policy string) string { return policyPrefix + policy }
 
-// CandidateSpace returns the namespace of the counters of a policy's candidate. No policy has it, because policy
-// names have no colon.
+// CandidateSpace returns the namespace of the counters of a policy's candidate. No policy uses this namespace, because
+// policy names contain no colon.
 func CandidateSpace(policy string) string { return PolicySpace(policy) + candidateSuffix }
 
-// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a namespace. A limiter's own name
-// space may precede it. ok is false if there is no such policy.
+// PolicyOf returns the policy whose counters, or whose candidate's counters, are in a namespace. A limiter's own
+// namespace may precede it. ok is false if there is no such policy.
 func PolicyOf(space string) (policy string, ok bool) {
 	_, policy, ok = strings.Cut(space, policyPrefix)
 	return strings.TrimSuffix(policy, candidateSuffix), ok

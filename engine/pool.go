@@ -2,24 +2,24 @@ package engine
 
 import "time"
 
-// Pool is the state of a limit that divides its units among keys, for all keys together. It is derived from answers to
+// Pool is the common state of all keys of a limit that divides its units among them. It is derived from answers to
 // peeks. For permits, only Burst and Outstanding are known.
 type Pool struct {
-	// Burst is the number of all units: the size of the bucket, or the number of permits. Outstanding is the number of
-	// units that have not refilled yet, or are held.
+	// Burst is the total number of units: the size of the bucket, or the number of permits. Outstanding is the number
+	// of units that have not refilled yet, or are held.
 	Burst, Outstanding int64
-	// Own estimates the outstanding units of this key, and Heavy the number of keys of weight 1 that request more than they
-	// get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower bound. Under a nested
-	// limit Own is not known, and Heavy counts groups.
+	// Own estimates the number of outstanding units of this key, and Heavy the number of keys of weight 1 that request
+	// more than they get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower
+	// bound. For a nested limit Own is not known, and Heavy counts groups.
 	Own, Heavy int64
 }
 
-// Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. free is the number
-// of remaining units in the answer to a peek under [Limit.Newcomer], if Newcomer requires that peek. ok is false if the
-// limit does not divide its units.
+// Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. The argument free
+// is the number of remaining units in the answer to a peek under [Limit.Newcomer], if Newcomer requires this peek. ok
+// is false if the limit does not divide its units.
 //
-// With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1: 150 units
-// are outstanding, at least 50 of them belong to the key, and 3 keys request more than they get.
+// With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1, Pool reports
+// that 150 units are outstanding, at least 50 of them belong to the key, and 3 keys request more than they get.
 func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, ok bool) {
 	n := l.Numbers()
 	switch {
@@ -27,7 +27,7 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 		return p, false
 	case n.Algorithm.Holds():
 		if free > 1 {
-			free += l.Weighing(MaxWeight).kept() // no key can get these
+			free += l.Weighing(MaxWeight).kept() // no key can get these units
 		}
 		return Pool{Burst: n.Count, Outstanding: max(0, n.Count-free)}, true
 	}
@@ -42,8 +42,9 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	return p, true
 }
 
-// Newcomer returns a limit for a peek by a key without units. Nearly all free units then count as remaining, and [Limit.Pool]
-// needs this number. ok is false if Pool does not need it, because the number of free units follows from the reset.
+// Newcomer returns a limit for a peek by a key without units. The answer's Remaining includes nearly all free units,
+// and [Limit.Pool] needs this number. ok is false if Pool does not need it, because the number of free units follows
+// from the reset.
 func (l Limit) Newcomer() (limit Limit, ok bool) {
 	if a := l.Algorithm(); !a.Divides() || !a.Holds() {
 		return l, false

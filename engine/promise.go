@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Promise describes how an answer was found and how exact it is.
+// Promise describes how an answer was determined and how exact it is.
 type Promise struct {
-	// Mode is the way in which the answer was found.
+	// Mode is the way in which the answer was determined.
 	Mode Mode
 	// OvershootMax is the largest number of units by which this answer can exceed the limit: 0 when exact,
 	// [Unbounded] if there is no bound.
@@ -33,10 +33,10 @@ func (p Promise) String() string {
 	return text
 }
 
-// Unbounded is the OvershootMax of an answer given without the store.
+// Unbounded is the OvershootMax of an answer without a bound.
 const Unbounded int64 = math.MaxInt64
 
-// Mode is the way in which an answer was found.
+// Mode is the way in which an answer was determined.
 type Mode uint8
 
 // The modes.
@@ -49,8 +49,8 @@ type Mode uint8
 // No limit is exceeded. But if the request is denied, or its process dies, its cost can
 // stay charged on the earlier nodes until it is given back or their windows end.
 //
-// Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units given back by
-// other processes are not seen for up to [Promise].Stale.
+// Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units that other
+// processes have given back in the last [Promise].Stale are not seen.
 //
 // Leased: the request spent units that this process had prefetched. Any span can exceed the limit by at most
 // [Promise].OvershootMax.

@@ -12,8 +12,7 @@ type Rate struct {
 	Count int64
 	// Period is the time span: 1 ms to 36525 days, in whole microseconds. It is 0 if Months is set.
 	Period time.Duration
-	// Months is 1 for a calendar month and 12 for a calendar year. Only a fixed
-	// window with a time zone can have it.
+	// Months is 1 for a calendar month and 12 for a calendar year. Only a fixed window with a time zone can use it.
 	Months int
 }
 

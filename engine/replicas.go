@@ -13,8 +13,8 @@ const (
 	MaxReplicaWait = 10 * time.Second
 )
 
-// Replicas is the number of the store's replicas that must have a charge before the operation is answered as allowed,
-// and the longest wait for them. If fewer replicas have the charge by then, the operation's error is
+// Replicas is the number of the store's replicas that must have received a charge before the operation is answered as
+// allowed, and the longest wait for them. If fewer replicas have received the charge by then, the operation gets
 // [ErrNotReplicated]. The zero Replicas does not wait.
 type Replicas struct {
 	// Count is the number of replicas: 0 to [MaxReplicas].
@@ -58,7 +58,7 @@ func (r Replicas) Both(other Replicas) Replicas {
 	}
 }
 
-// check returns an [*InputError] for a non-zero Replicas out of range.
+// check returns an [*InputError] for a non-zero Replicas that is out of range.
 func (r Replicas) check() error {
 	_, err := NewReplicas(int(r.Count), r.Within())
 	return err

@@ -11,46 +11,47 @@ import (
 )
 
 // SettleWithin is the shortest time for settling a reservation, counted from its caller's slot. If a reservation's
-// units are counted for longer, it can be settled during all of that time.
+// units are counted for longer, it can be settled as long as they are counted.
 const SettleWithin = 5 * time.Minute
 
-// Reservation is the charge of a reserve, with everything that any process on the same store needs to settle it. The
-// store keeps only the charge and, until the reservation ends, whether it was settled.
+// Reservation is the charge of a reserve operation, with everything that any process on the same store needs to settle
+// it. The store keeps only the charge and, until the reservation ends, whether it was settled.
 type Reservation struct {
-	// ID identifies the reservation within its namespace and key: 1 to 64 bytes. It is also the holder of the
+	// ID identifies the reservation within its namespace and key: 1 to 64 bytes. It also identifies the holder of the
 	// permits.
 	ID string
 	// Space and Key come from the reserve operation and apply to its first charge.
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
-	// Term is the term of the reserve, or nil. Due is the instant, in µs since 1970, until which the reservation can be
-	// settled or reported on. The store keeps the reservation until Due, and a report postpones Due.
+	// Term is the term of the reserve. It is nil if there is none. Due is the instant, in µs since 1970, until which
+	// the reservation can be settled or reported on. The store keeps the reservation until Due, and a report postpones
+	// Due.
 	Term *Term
 	Due  int64
-	// Limits are the charges, one for each limit.
+	// Limits contains the charges, one for each limit.
 	Limits []Reserved
-	// Listed is the number of items in the list of the reserve; 0 means as many as Limits.
+	// Listed is the number of items in the caller's list. 0 means as many as Limits contains.
 	Listed int
 	// Process names the process whose shares of the limits were charged, because the store was away or had lost data.
 	// No other process can settle these charges. It is empty if only the store was charged. See package fallback.
 	Process string
-	// Shares are the charges that were made on shares in addition to the store's charges. It is empty if the store was
-	// not charged: then Limits contains the charges of the shares.
+	// Shares contains the charges to shares, in addition to the store's charges in Limits. It is empty if the store was
+	// not charged. In that case Limits contains the charges to the shares.
 	Shares []Reserved
 }
 
-// Reserved is the charge of one limit.
+// Reserved is the charge to one limit.
 type Reserved struct {
 	// Space and Key, if set, replace the reservation's.
 	Space, Key string
-	// Items has the same meaning as in [Charge]. Several shares can belong to one charge.
+	// Items has the same meaning as in [Charge]. Several charges to shares can belong to one charge.
 	Items uint32
 	Limit Limit
 	algo.Held
 }
 
-// Reservation returns the reservation of an allowed OpReserve, with an id chosen by the caller. It shares no memory
+// Reservation returns the reservation of an allowed OpReserve, with an id that the caller chooses. It shares no memory
 // with the operation.
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
@@ -85,8 +86,8 @@ func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	return r
 }
 
-// Reserving returns the reservation of a reserve before its decision, without instants. It shares no memory with the
-// operation except the term.
+// Reserving returns the reservation for a reserve operation that has not been decided, without instants. It shares no
+// memory with the operation except the term.
 func (o *Op) Reserving(id string) *Reservation {
 	r := &Reservation{
 		ID: strings.Clone(id), Listed: o.Listed, Space: strings.Clone(o.Space), Key: strings.Clone(o.Key),
@@ -102,13 +103,13 @@ func (o *Op) Reserving(id string) *Reservation {
 	return r
 }
 
-// Settle returns the operation that ends the reservation with the given number of used units for each charged limit;
-// 0 gives all of them back. Permits are given back in any case.
+// Settle returns the operation that ends the reservation with the given number of used units for each charged limit. If
+// the number is 0, all units are given back. Permits are given back in any case.
 func (r *Reservation) Settle(used int64) Op {
 	return r.settle(func(uint32) int64 { return used })
 }
 
-// Items returns the number of items in the list of the reserve.
+// Items returns the number of items in the caller's list.
 func (r *Reservation) Items() int {
 	if r.Listed > 0 {
 		return r.Listed
@@ -116,7 +117,7 @@ func (r *Reservation) Items() int {
 	return len(r.Limits)
 }
 
-// items returns the items of the limit at index i.
+// items returns the bit set of the items that the limit at index i covers.
 func (r *Reserved) items(i int) uint32 {
 	if r.Items == 0 {
 		return 1 << i
@@ -148,14 +149,14 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 }
 
 // Undo yields, by index of the charge, the operations that give back a charge that was not reported to its caller,
-// because another limit denied the operation or because the answer came too late. For each limit, kept units stay
-// charged. Except for permits, the operations are settlements, so that they give back neither units that have already
-// refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge is settled
-// separately, because the states can be ahead of the clock by different times. The settlements have an effect only
-// within the given time, so their marks soon expire.
+// because another limit denied the operation or because the answer came too late. For each limit, as many units as kept
+// states stay charged. Except for permits, the operations are settlements, so that they give back neither units that
+// have already refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge
+// is settled separately, because the states can be ahead of the clock by different times. The settlements have an
+// effect only within the given time, so their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
-		if op.Kind == OpReserve && op.Term != nil { // the store has it open
+		if op.Kind == OpReserve && op.Term != nil { // the store keeps the reservation open
 			undo := o.Reservation(op, op.ID).Settle(kept)
 			undo.Stage = Undone
 			yield(0, undo)
@@ -194,7 +195,8 @@ func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Rese
 	return r
 }
 
-// Delaying reports whether a reserve can have a delay, because all of its limits can and there are no choices.
+// Delaying reports whether the operation can return a delay: all of its limits must support this, and it must have no
+// choices.
 func (o *Op) Delaying() bool {
 	for i := range o.Charges {
 		if !o.Charges[i].Limit.Numbers().Delays() || o.Charges[i].Choice != 0 {
@@ -261,7 +263,8 @@ const (
 	maxShares  = MaxCharges * algo.MaxWindows
 )
 
-// possible reports whether a reserve can have returned this charge. Stores count exactly up to 2^53 µs from 1970.
+// possible reports whether a reserve operation can have returned this charge. Stores count exactly up to 2^53 µs from
+// 1970.
 func (r *Reserved) possible() bool {
 	const last = 1 << 53
 	return r.Units >= 0 && -last < r.Taken && r.Taken <= r.Slot && r.Taken <= r.Ends && r.Slot < last && r.Ends < last

@@ -23,7 +23,7 @@ func reservation() *engine.Reservation {
 	}
 }
 
-// byShares returns a reservation with charges of shares, with or without a charge at the store.
+// byShares returns a reservation with charges to shares, with or without a charge to the store.
 func byShares(shares []engine.Reserved) *engine.Reservation {
 	r := reservation()
 	r.Process, r.Shares = "web-1/ABC", shares
@@ -67,7 +67,7 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// A parsed text formats to the same text. Parsing a truncated or modified text returns an error or another
+// A parsed reservation formats to the same text. Parsing truncated or modified text returns an error or another
 // reservation, and never panics.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
@@ -114,7 +114,7 @@ func TestCheckSettle(t *testing.T) {
 		"cost":   func(op *engine.Op) { op.Charges[1].Cost = -1 },
 		"slot":   func(op *engine.Op) { op.Reservation.Limits[0].Slot = 0 },
 		"ends":   func(op *engine.Op) { op.Reservation.Limits[1].Ends = 1 << 60 },
-		"shares": func(op *engine.Op) { op.Reservation.Shares = reservation().Limits }, // without a process
+		"shares": func(op *engine.Op) { op.Reservation.Shares = reservation().Limits }, // but no process
 		"share":  func(op *engine.Op) { *op.Reservation = *byShares(make([]engine.Reserved, 1)) },
 		"units":  func(op *engine.Op) { op.Reservation.Limits[0].Units = -1 },
 	} {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// MaxReservationText is the length in bytes of the longest text of a reservation.
+// MaxReservationText is the maximum length of a reservation's text, in bytes.
 const MaxReservationText = 1 << 16
 
-// The first byte of an encoded reservation indicates its contents: only charges of the store (other versions of this
-// package can read this form too), charges of shares, a list with several keys or shares, or a term.
+// The first byte of an encoded reservation indicates its contents: only charges to the store (other versions of this
+// package can read this form too), charges to shares, a list with several keys or shares, or a term.
 const (
 	reservationFormat = 1
 	reservationShares = 2
 	reservationKeys   = 3
-	reservationTerm   = 4 // as 3, with a term
+	reservationTerm   = 4 // like 3, plus a term
 )
 
 const reservationAccepted = "the text of a reservation"
@@ -61,7 +61,7 @@ func (r *Reservation) AppendTo(b []byte) []byte {
 	return b
 }
 
-// isList reports whether limits have their own keys, or do not have one item each.
+// isList reports whether any limit has its own key, or covers other items than the one at its index.
 func isList(limits []Reserved) bool {
 	for i := range limits {
 		if l := &limits[i]; l.Key != "" || l.Items != 0 {
@@ -100,7 +100,7 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// ParseReservation parses a text from [Reservation.String]. The error is an [*InputError].
+// ParseReservation parses text that [Reservation.String] returned. The error is an [*InputError].
 func ParseReservation(text string) (*Reservation, error) {
 	if len(text) > MaxReservationText {
 		return nil, invalid("reservation", len(text), reservationAccepted+", at most 65536 bytes long")
@@ -113,8 +113,9 @@ func ParseReservation(text string) (*Reservation, error) {
 	return r, nil
 }
 
-// ReservationAt reads bytes from [Reservation.AppendTo] and returns their length, or nil for other bytes. A
-// reservation that was written without an id gets the given one.
+// ReservationAt reads a reservation that [Reservation.AppendTo] wrote at the start of data, and returns the number of
+// bytes read. The reservation is nil if the bytes are not valid. If it was written without an id, it gets the given
+// one.
 func ReservationAt(data []byte, id string) (r *Reservation, length int) {
 	if len(data) == 0 || data[0] < reservationFormat || data[0] > reservationTerm {
 		return nil, 0
@@ -141,7 +142,7 @@ func ReservationAt(data []byte, id string) (r *Reservation, length int) {
 	return r, len(data) - len(p.data)
 }
 
-// byteFields reads the fields of a reservation. A missing field sets bad.
+// byteFields reads the fields of an encoded reservation. It sets bad if a field is missing or invalid.
 type byteFields struct {
 	data []byte
 	bad  bool
@@ -175,7 +176,7 @@ func (f *byteFields) term() *Term {
 	return t
 }
 
-// ints reads up to [MaxCharges] numbers, or returns nil if there are none.
+// ints reads up to [MaxCharges] numbers. It returns nil if there are none.
 func (f *byteFields) ints() (all []int64) {
 	count := f.size()
 	f.bad = f.bad || count > MaxCharges
@@ -195,7 +196,7 @@ func (f *byteFields) byte() byte {
 	return b
 }
 
-// reserved reads a list of charges with least to most entries.
+// reserved reads a list of charges. Its length must be in the range from least to most.
 func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most

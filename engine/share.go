@@ -7,17 +7,17 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Shares returns the limits that each of n processes enforces on its own, all or nothing, while no process can reach
-// the store. Every share is a bucket. In any span, the processes together admit no more than one bucket with the
-// limit's capacity and rate:
+// Shares returns the limits that each of n processes enforces on its own, while no process can reach the store. A
+// process charges all of the returned limits or none. Every share is a bucket. In any span, the processes together
+// admit no more than one bucket with the limit's capacity and rate:
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
-//	window, log                for each window a bucket of 1/n of its count in its length
-//	pacer                      1/n of the rate, queue and burst, and a burst of 1 at least
+//	window, log                for each window, a bucket with 1/n of its count and its length
+//	pacer                      1/n of the rate, queue and burst, but a burst of at least 1
 //	concurrency                1/n of the permits
 //
-// Units are rounded down; a share below one unit is [algo.DenyAll]. A calendar window has its longest length: 25 h
-// for a day. Debt, NextPays and CountDenied do not apply to shares.
+// Units are rounded down. A share below one unit becomes [algo.DenyAll]. A calendar window counts with its longest
+// length: 25 h for a day. Debt, NextPays and CountDenied do not apply to shares.
 //
 // The shares of "sliding-log 5/1s 50/1h" for 2 processes are 2/2s burst 2 and 25/2h burst 25.
 func Shares(l Limit, n int64) []Limit {
@@ -44,13 +44,13 @@ func (l *spec) share(s *algo.Share) Limit {
 	case s.Window > 0:
 		own.name = a + " " + strconv.FormatInt(s.Window, 10) + " " + l.Name()
 	default:
-		own.name = a + " " + l.Name() // the rate may change under the state
+		own.name = a + " " + l.Name() // so that the rate may change while the state lasts
 	}
 	return own.limit()
 }
 
-// MostPermits returns a concurrency limit of the same name with the largest number of permits, and another lease
-// time. A permit given by a share is added to the store under this limit, for the rest of its lease, even above the
+// MostPermits returns a concurrency limit of the same name with the largest possible number of permits and the given
+// lease time. It is used to add a permit that a share granted to the store, for the rest of its lease, even above the
 // original limit.
 func MostPermits(l Limit, lease time.Duration) Limit {
 	own := *l.of()
@@ -60,9 +60,9 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 	return own.limit()
 }
 
-// Depth returns a limit's recovery time from the largest possible charge, in µs: the refill of its burst and its debt
-// or queue, its longest window, or its lease time. No charge that a store has lost would have counted for longer. With
-// NextPays, Depth is the refill time of the burst. A penalty is never charged, so its depth is 0.
+// Depth returns how long a limit takes to recover from the largest possible charge, in µs: the time to refill its burst
+// and its debt or queue, its longest window, or its lease time. No charge that a store has lost would have counted for
+// longer. With NextPays, Depth is the refill time of the burst. A penalty is never charged, so its depth is 0.
 func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers
@@ -88,8 +88,9 @@ func Cover(l Limit) (cover Limit, ok bool) {
 }
 
 // SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that
-// includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an empty limit is full,
-// or the limit's longest window. The bound is twice the limit's capacity, including a bucket's debt or queue: once
-// before the shares answer, and once while they answer. A pacer adds one unit for each process beyond its burst,
-// because each share has a burst of at least 1. A longer span can add the same amount for each further fill time.
+// includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an exhausted limit has
+// all its units again, or the limit's longest window. The bound is twice the limit's capacity, including a bucket's
+// debt or queue: once before the shares answer, and once while they answer. A pacer adds one unit for each process
+// beyond its burst, because each share has a burst of at least 1. A longer span can add the same amount for each
+// further fill time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The shares of n processes together never exceed the limit.
+// The shares of n processes never add up to more than the limit.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		limit string
@@ -115,7 +115,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// SharesBound follows rules.md, section 9.
+// SharesBound returns the bounds stated in rules.md, section 9.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{
 		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(1+10) + 3,
@@ -132,7 +132,7 @@ func TestSharesBound(t *testing.T) {
 	}
 }
 
-// At the fastest rate, the refill of ten seconds exceeds 2^63 / Period.
+// At the fastest rate, the units that refill in ten seconds exceed 2^63 / Period.
 func TestRefilledOfTheFastestRate(t *testing.T) {
 	l := parsed(t, "281474976710655/1ms burst 1").Numbers()
 	if got := l.Refilled(10_000_000); got != 10_000*algo.MaxUnits {
@@ -140,7 +140,8 @@ func TestRefilledOfTheFastestRate(t *testing.T) {
 	}
 }
 
-// A pacer's queue can be longer than any count of units. Its bounds neither overflow nor end early.
+// A pacer's queue can be longer than the largest number of units. The bounds computed for it neither overflow nor are
+// too low.
 func TestBoundsOfALongQueue(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	limit := parsed(t, "pacer 281474976710655/1ms max_wait 1w")

@@ -30,7 +30,7 @@ func ParseSpan(text string) (time.Duration, error) {
 }
 
 // readable is the longest duration that ParseSpan accepts. It exceeds the longest duration of any limit, so that a
-// longer one causes the limit's own error, which states the maximum.
+// duration that is too long for a limit causes the limit's own error, which states the maximum.
 const readable = 2 * longest
 
 func oneSpan(number, unit string) (time.Duration, error) {
@@ -51,7 +51,8 @@ func oneSpan(number, unit string) (time.Duration, error) {
 	return time.Duration(int64(span) * factor), nil
 }
 
-// FormatSpan formats a duration in the shortest form that ParseSpan reads: 1m, not 1m0s; 1d, not 24h0m0s.
+// FormatSpan formats a duration in the shortest form that ParseSpan reads: 1m instead of 1m0s, and 1d instead of
+// 24h0m0s.
 func FormatSpan(span time.Duration) string {
 	switch {
 	case span > 0 && span%week == 0:

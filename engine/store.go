@@ -5,26 +5,26 @@ import (
 	"iter"
 )
 
-// Store decides operations. Its single verb is Do; the API is built on it.
+// Store decides operations. Its central method is Do; the API is built on it.
 //
 // Package storetest tests the rules for every store and gives their reasons. In short, the store decides each Op in one
-// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and results carry its time. A
-// peek writes nothing, and a denial changes no count. A state does not expire before it is equivalent to no state.
+// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and results include its time.
+// A peek writes nothing, and a denial changes no count. A state does not expire before it is equivalent to no state.
 type Store interface {
-	// Do decides the operations separately, in order for each key, and writes their answers into results, which is as
-	// long as ops. The error of one operation is in its result. Do respects ctx's deadline: an operation not decided
-	// by then gets ctx's error.
+	// Do decides the operations separately, in order for each key, and writes their answers to the slice results, which
+	// is as long as ops. If an operation fails, its result contains the error. Do respects ctx's deadline: an operation
+	// not decided by then gets ctx's error.
 	//
 	// The caller has checked the operations ([Op.Check]); Do skips operations whose results already have an error.
-	// Calls may overlap. The store must not change ops. Once Do has returned, early or late, it must not read ops,
+	// Calls may overlap. The store must not change ops. After Do has returned, even early, the store must not read ops,
 	// results or the bytes of their strings, because keys, spaces and ids may be in a buffer that the caller
-	// overwrites. It copies what it retains.
+	// overwrites. It must copy any data that it retains.
 	Do(ctx context.Context, ops []Op, results []Result)
 	// Close frees the store's resources. It is idempotent. After Close every method returns [ErrClosed].
 	Close() error
 }
 
-// Layers yields a store and then the stores that it wraps, outermost first. A layer has an Unwrap method.
+// Layers yields a store and then the stores that it wraps, outermost first. A layer implements an Unwrap method.
 func Layers(store Store) iter.Seq[Store] {
 	return func(yield func(Store) bool) {
 		for store != nil && yield(store) {

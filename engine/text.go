@@ -42,12 +42,12 @@ func (l Limit) String() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// unnamed is the algorithm of a text that does not name one.
+// unnamed is the algorithm of a limit whose text names none.
 const unnamed = algo.TokenBucket
 
-// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional: without it, a rate is a
-// pacer if max_wait or max_queue is given, a fixed window if align is given, and a token bucket otherwise.
-// Aliases of an algorithm (gcra, leaky-bucket, funnel) are accepted. The error is an [*InputError].
+// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional. If none is named, the limit is
+// a pacer if max_wait or max_queue is given, a fixed window if align is given, and a token bucket otherwise. Aliases of
+// an algorithm (gcra, leaky-bucket, funnel) are accepted. The error is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
 	p, err := ParseParts(text)
 	if err != nil {
@@ -57,12 +57,12 @@ func ParseLimit(text string) (Limit, error) {
 	return limit, limit.Err()
 }
 
-// Parts are the parts of a limit's text, parsed but not yet checked together.
+// Parts holds the parts of a limit's text, parsed but not yet checked together.
 type Parts struct {
 	Algorithm algo.Algorithm
-	// Rates are as in [Limit.Rates]. DenyAll and NoLimit have none.
+	// Rates is as in [Limit.Rates]. It is empty for DenyAll and NoLimit.
 	Rates []Rate
-	// Settings are the fields in the text.
+	// Settings contains the fields given in the text.
 	Settings []Setting
 }
 
@@ -98,7 +98,7 @@ func ParseParts(text string) (Parts, error) {
 	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
 }
 
-// ParseAlgorithm returns the algorithm with the name or alias; ok is false if there is none.
+// ParseAlgorithm returns the algorithm with the given name or alias. ok is false if there is none.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	for _, a := range algo.Algorithms() {
 		if slices.Contains(a.Names(), name) {

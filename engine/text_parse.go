@@ -12,10 +12,10 @@ import (
 type parser struct {
 	words   []string
 	rates   []Rate
-	implied algo.Algorithm // from the fields, if the text has no algorithm
+	implied algo.Algorithm // implied by a field, if the text names no algorithm
 }
 
-// splitWords splits at spaces. A quoted word may contain spaces.
+// splitWords splits text at spaces. A quoted word may contain spaces.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	for rest := strings.TrimLeft(text, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -45,7 +45,7 @@ func (p *parser) next() string {
 	return word
 }
 
-// isWord reports whether a text in the place of a rate looks like an algorithm's name.
+// isWord reports whether text in the place of a rate looks like an algorithm's name.
 func isWord(text string) bool {
 	return !strings.ContainsAny(text, "0123456789/")
 }
