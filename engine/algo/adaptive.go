@@ -43,27 +43,28 @@ type Report struct {
 	Pause int64
 }
 
-// Maximum values in a report: the number of outcomes of one kind, and a pause of 366 days in µs.
+// The maximum values in a report: the number of outcomes of one kind, and a pause of 366 days in µs.
 const (
 	MaxReported      = 1 << 20
 	MaxReportedPause = 366 * 86_400_000_000
 )
 
-// ReportFields are the numbers of a report as front ends read them, each from 0 to Most. The pause is in ms.
+// ReportFields describes the numbers of a report as front ends read them. Each is from 0 to its Most. The pause is in
+// ms.
 var ReportFields = [3]struct {
 	Name string
 	Most int64
 }{{"good", MaxReported}, {"bad", MaxReported}, {"retry_after_ms", MaxReportedPause / 1000}}
 
-// ReportOf returns the report with the numbers of [ReportFields].
+// ReportOf returns the report for the numbers listed in [ReportFields].
 func ReportOf(numbers [3]int64) *Report {
 	return &Report{Good: numbers[0], Bad: numbers[1], Pause: numbers[2] * 1000}
 }
 
-// adapted is the state of an adaptive rate apart from its bucket. A decision copies adapted before it changes anything,
-// so copies of a state can share it.
+// adapted is the state of an adaptive rate except for its bucket. A decision copies it before changing anything, so
+// copies of a state can share it.
 type adapted struct {
-	// Good, Bad and Used are the reported outcomes and the charged units since Opened.
+	// Since Opened, Good and Bad count the reported outcomes, and Used counts the charged units.
 	Opened, Good, Bad, Used int64
 	// Version is the number of changes of the rate, and Raised the instant of its last increase.
 	Version, Raised int64
@@ -81,8 +82,8 @@ const (
 	RateScale = 1024
 	// leastReports is the number of reports needed for a step.
 	leastReports = 10
-	// A raise is 1/64 of the rate, and happens only if three quarters of the capacity were used. A decrease is 1/8 of
-	// the rate.
+	// A step up is 1/64 of the rate, and is made only if three quarters of the capacity were used. A step down is 1/8
+	// of the rate.
 	raiseBy, lowerBy = 64, 8
 	// If the bucket is full, the state is dropped after keptSteps intervals without a charge or a report.
 	keptSteps = 600
@@ -92,7 +93,7 @@ const (
 	mostReported = 1 << 40
 )
 
-// copied replaces the adapted part with a copy that can be changed.
+// copied replaces the adapted part of the state with a copy that can be changed.
 func (a *adaptive) copied() *adapted {
 	own := *a.extra
 	a.extra, own.adapted.stepped = &own, false
@@ -193,7 +194,7 @@ func (a *adaptive) give(l *Limit, t Instant, n, taken int64) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
 }
 
-// giveHeld gives nothing back if the rate was raised after the charge: more units may have refilled than the
+// giveHeld gives nothing back if the rate was raised after the charge, because more units may have refilled than the
 // reservation's times imply.
 func (a *adaptive) giveHeld(l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	a.adapted.Used = max(0, a.adapted.Used-n)
@@ -211,8 +212,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl sets the end of the written state. If no units are missing and all counts are 0, the state is equivalent to no
-// state.
+// ttl also sets the instant when the written state ends. If no units are missing and all counts are 0, the state is
+// equivalent to no state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

@@ -3,21 +3,20 @@ package algo
 // algorithm contains everything that differs between algorithms. Each algorithm's file defines one value, and the table
 // algorithms lists them all. Properties and functions that do not apply are false or nil.
 type algorithm struct {
-	// name is the name in configuration files and in store keys; aliases are further names
-	// in configuration files.
+	// name is used in configuration files and in store keys. aliases contains further names for configuration files.
 	name    string
 	aliases []string
-	// fields are the names of a limit's fields apart from its rate, in the order of the limit's text.
+	// fields contains the names of a limit's fields except for its rate, in the order of the limit's text.
 	fields []string
 	properties
 	// on returns the arithmetic for a state.
 	on func(s *State) arithmetic
-	// shares returns the limit's share among n processes.
+	// shares returns one process's share of the limit among n processes.
 	shares func(l *Limit, n int64) []Share
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost, for the field count_denied. wait is the longest wait of the request. unshare
+	// penalize counts a denied cost if count_denied is set. The argument wait is the request's longest wait. unshare
 	// copies the state's lists, so that penalize can be tried on a copy of the state.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
@@ -32,38 +31,39 @@ type algorithm struct {
 	// spare returns the number of units that a settlement can charge beyond a reservation: as many as would pass now if
 	// the capacity, including a bucket's debt and a pacer's queue, were twice as large.
 	spare func(s *State, l *Limit, t Instant) int64
-	// hold charges a reservation whose units are held until the settlement releases them. By default it is charged
-	// like a request, and settled with the used units.
+	// hold charges a reservation whose units are held until the settlement releases them. By default a reservation is
+	// charged like a request, and settled with the used units.
 	hold    func(s *State, l *Limit, t Instant, holder string, units int64)
 	release func(s *State, holder string)
-	// giveHeld returns n units of a reservation. By default, it is a give with the charge's handle.
+	// giveHeld returns n units of a reservation. By default, give is called with the charge's handle.
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
-	// mostCharged returns the largest number of units that a full limit admits at once: by default the capacity.
+	// mostCharged returns the largest number of units that an unused limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
-	// sharesBound returns the largest number of units by which shares among n processes can exceed the limit: by
-	// default twice the most that can be charged.
+	// sharesBound returns the largest number of units by which the shares of n processes can exceed the limit: by
+	// default twice the result of mostCharged.
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much as this one in any of its states. By default it is the limit
 	// itself, if it has units to count.
 	cover func(l *Limit) (cover Limit, ok bool)
-	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time to
-	// reset: by default forever.
+	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until
+	// the limit resets: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long n units cannot pass, if the time to reset determines this: by default 0.
+	// waitByReset returns how long n units cannot pass, if the time until the limit resets determines this: by default
+	// 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
 
-// arithmetic contains an algorithm's operations on a state under a limit.
+// arithmetic contains an algorithm's operations on the state of a limit.
 type arithmetic interface {
 	// behind returns how far the clock is behind the state's instant (rule 8). The decision is then made as of the
-	// state's instant. far is set if that wait would be too long; then the state is moved to now instead.
+	// state's instant. far is set if that wait would be too long. In that case the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// rewind moves the state to now, on copies of its lists.
 	rewind(l *Limit, t Instant)
-	// settle brings the state to an instant that is not before the state's own, under the
-	// limit's numbers.
+	// settle updates the state to an instant that is not before its own, with the limit's parameters.
 	settle(l *Limit, t Instant)
-	// wait returns the time until a cost above 0 passes (0: now) and the index of the window with the longest wait.
+	// wait returns the time until a cost above 0 passes (0 if it passes now), and the index of the window with the
+	// longest wait.
 	wait(l *Limit, t Instant, cost int64) (wait int64, window int)
 	// room returns the number of units that would pass now.
 	room(l *Limit, t Instant) int64
@@ -72,8 +72,8 @@ type arithmetic interface {
 	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
 	// units. Units that were never spent are not given back.
 	give(l *Limit, t Instant, n, taken int64)
-	// report fills in the outcome's limit, remaining and reset. They belong to the window that denies or, if none
-	// does, to the window with the fewest remaining units.
+	// report fills in the outcome's Limit, Remaining and Reset. They describe the window that denies or, if none does,
+	// the window with the fewest remaining units.
 	report(l *Limit, t Instant, o *Outcome)
 	// ttl returns the time until the state is equivalent to no state, or 0 if it already is.
 	ttl(l *Limit, t Instant) int64
@@ -81,7 +81,7 @@ type arithmetic interface {
 	decode(d *decoder)
 }
 
-// properties are used by layers, stores and front ends. Each algorithm gives the reasons for its properties.
+// Layers, stores and front ends use these properties. Each algorithm's file gives the reasons for its properties.
 type properties struct {
 	// allowsAll and deniesAll: every request has the same answer, and there is no state.
 	allowsAll, deniesAll bool
@@ -91,11 +91,11 @@ type properties struct {
 	oneByOne bool
 	// burstIsCount: the default burst is the rate's count instead of 1.
 	burstIsCount bool
-	// twoWords: a state fits into two words, in the form that words.go writes.
+	// twoWords: a state fits into two words, in the form defined in words.go.
 	twoWords bool
 	// holds: permits hold units until they are released.
 	holds bool
-	// delays: under the limit, a reservation may wait for its units.
+	// delays: a reservation may wait for its units.
 	delays bool
 	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.
@@ -105,17 +105,17 @@ type properties struct {
 	keepsReturns bool
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable bool
-	// keepsTimes: each unit is stored with its own time. Therefore no span has more units than the limit, units can be
-	// entered at a later time, and all windows have the same newest unit.
+	// keepsTimes: each unit is stored with its own time. Therefore no span contains more units than the limit, units
+	// can be entered at a later time, and all windows share the same newest unit.
 	keepsTimes bool
 	// divides: all keys of a namespace are counted in one counter, which divides its units among them.
 	divides bool
 	// punishes: the limit has no units. It counts the denials of other limits, but not its own.
 	punishes bool
-	// adapts: the rate follows reported outcomes, so even a denied request writes if it has a report.
+	// adapts: the rate follows reported outcomes, so even a denied request writes if it includes a report.
 	adapts bool
-	// guarantees: each class of requests has a part of the rate.
+	// guarantees: each class of requests is guaranteed a part of the rate.
 	guarantees bool
-	// countsHits: there is one count, which can go beyond the limit, as Envoy counts hits.
+	// countsHits: the state is a single count that can exceed the limit, as Envoy counts hits.
 	countsHits bool
 }

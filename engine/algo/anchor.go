@@ -31,7 +31,7 @@ func ParseAnchor(text string) (a Anchor, ok bool) {
 	return Anchor{int16(t.Year()), uint8(t.Month()), uint8(t.Day()), uint8(t.Hour()), uint8(t.Minute())}, true
 }
 
-// String returns the text in the form that ParseAnchor reads, or "".
+// String returns the anchor in the form that ParseAnchor reads. It returns "" for the zero value.
 func (a Anchor) String() string {
 	if a == (Anchor{}) {
 		return ""

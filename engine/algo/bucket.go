@@ -1,6 +1,6 @@
 package algo
 
-// tokenBucket also implements GCRA and the leaky bucket as a meter, because their arithmetic is the same.
+// tokenBucket also implements GCRA and the leaky bucket used as a meter, because their arithmetic is the same.
 var tokenBucket = algorithm{
 	name:    "token-bucket",
 	aliases: []string{"gcra", "leaky-bucket", "funnel"},
@@ -17,8 +17,8 @@ var tokenBucket = algorithm{
 	},
 	on:     onBucket,
 	shares: bucketShares,
-	// The bucket lends only under its own rate. If another version with a faster rate wrote the state, a charge under
-	// this limit would end that rate, and the delays promised under it would become longer.
+	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
+	// charge under this limit would end the faster rate and lengthen the delays already promised at it.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -31,7 +31,7 @@ var tokenBucket = algorithm{
 func onBucket(s *State) arithmetic { return &s.bucket }
 
 // StoredBucket returns the state of a token bucket or a pacer from its stored form: the instant of its last change,
-// the missing amount in whole tokens and in parts of 1/period token, and the numbers under which it was written.
+// the missing amount in whole tokens and in parts of 1/period token, and the rate with which it was written.
 func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
 	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}
@@ -39,8 +39,8 @@ func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 
 // Bucket is the state of a token bucket or a pacer.
 //
-// It stores the amount missing from a full bucket, in units of 1/Period token. One microsecond then refills exactly
-// Count of these units, without rounding. Missing may exceed the capacity: by the queue of a pacer, by debt, or by
+// It stores the amount missing from a full bucket, in units of 1/Period token, so that one microsecond refills exactly
+// Count of these units, without rounding. Missing may exceed the capacity: because of a pacer's queue, debt, or
 // spending under another version of the limit. Count and Period are the rate in force when the state was written.
 type Bucket struct {
 	Missing uint128
@@ -49,7 +49,7 @@ type Bucket struct {
 	At      int64
 }
 
-// full returns B·P: the amount in a full bucket of the limit's capacity, in the bucket's unit.
+// full returns B·P: the content of a full bucket, in the bucket's unit.
 func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
 // deepest returns the largest amount that may be missing after a charge: a full bucket plus the longest queue or the
@@ -69,8 +69,8 @@ func (b *Bucket) deepest(l *Limit) uint128 {
 // fresh returns a full bucket at the limit's own rate.
 func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
-// Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue, as whole
-// tokens and parts of 1/Period token. Stores that decide without this package use it.
+// Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue, as whole tokens
+// and parts of 1/Period token. Stores that do not decide with this package use it.
 func (l *Limit) Depth() (whole, part int64) {
 	b := fresh(l, 0)
 	return b.deepest(l).over(l.Period)
@@ -78,16 +78,16 @@ func (l *Limit) Depth() (whole, part int64) {
 
 func (b *Bucket) absent() bool { return b.Count == 0 || b.Missing.isZero() }
 
-// slower reports whether the state was written under a slower rate than the limit's.
+// slower reports whether the state was written with a slower rate than the limit's.
 func (b *Bucket) slower(l *Limit) bool {
 	return !b.under(l) && product(b.Count, l.Period).less(product(l.Count, b.Period))
 }
 
-// under reports whether the state was written under the limit's rate.
+// under reports whether the state was written with the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
-// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if that is longer than a
-// refill, at the effective rate, of the capacity and of the missing amount.
+// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if this is longer than refilling
+// both the capacity and the missing amount takes at the effective rate.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {
@@ -100,8 +100,8 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 
 func (b *Bucket) rewind(_ *Limit, t Instant) { b.At = t.Now }
 
-// settle refills the bucket up to the instant at the effective rate: the faster of the rate under which it was
-// written and the limit's own (rule 10).
+// settle refills the bucket up to the instant at the effective rate: the faster of the rate with which it was written
+// and the limit's own (rule 10).
 func (b *Bucket) settle(l *Limit, t Instant) {
 	if b.absent() {
 		*b = fresh(l, t.Now)
@@ -187,7 +187,7 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 	return product(cost, b.Period)
 }
 
-// HasDebt reports whether Queue is a debt, not the queue of a pacer.
+// HasDebt reports whether Queue is a debt rather than a pacer's queue.
 func (l *Limit) HasDebt() bool { return l.Algorithm != Pacer && l.Queue > 0 }
 
 func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
@@ -197,7 +197,7 @@ func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) 
 	}
 	over := b.Missing.plus(price).minus(depth)
 	if l.HasDebt() && !l.NextPays {
-		// A bucket in debt admits nothing until it is above zero: a > 0.
+		// A bucket in debt admits nothing until its content is above zero.
 		if positive := b.Missing.plus(uint128{lo: 1}).minus(b.full(l)); over.less(positive) {
 			over = positive
 		}
@@ -219,7 +219,7 @@ func (b *Bucket) room(l *Limit, _ Instant) int64 {
 	return units
 }
 
-// charge spends the cost at the limit's own rate, which the bucket then keeps.
+// charge spends the cost. From then on the bucket uses the limit's own rate.
 func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	if !b.under(l) {
 		b.convert(l)
@@ -228,7 +228,7 @@ func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// give returns units. The bucket keeps the effective rate.
+// give returns units to the bucket, which keeps its effective rate.
 func (b *Bucket) give(l *Limit, t Instant, n, _ int64) {
 	b.Missing = b.Missing.minus(product(n, b.Period))
 }

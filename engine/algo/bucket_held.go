@@ -4,14 +4,14 @@ package algo
 // pacer's queue may hold.
 func (l *Limit) longestLoan(longest int64) int64 {
 	if l.NextPays {
-		longest = min(longest, century/2) // the reservation's own cost adds to this
+		longest = min(longest, century/2) // the reservation's own cost is added to this
 	}
 	span, _ := product(MaxUnits, l.Period).over(l.Count)
 	return min(longest, span)
 }
 
-// spare returns the number of units that can be charged beyond a reservation: the free room, including debt or queue,
-// plus one capacity.
+// spare returns the number of units that can be charged beyond a reservation: those that could pass now, including debt
+// or queue, plus one capacity.
 func (b *Bucket) spare(l *Limit) int64 {
 	depth := b.deepest(l).plus(b.full(l))
 	if l.NextPays {
@@ -21,9 +21,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 	return units
 }
 
-// giveHeld returns n units of a reservation. It returns at most the part of the charge that is still missing if older
-// charges refill first. It also returns only as much as the bound allows, since later callers already have their slots.
-// The record r contains the returns of other settlements.
+// giveHeld gives back up to n units of a reservation: at most the part of the charge that is still missing if older
+// charges refill first, and at most as much as the result of free, because later callers already have their slots. The
+// record r contains the returns of other settlements.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
@@ -63,7 +63,7 @@ func least(a uint128, others ...uint128) uint128 {
 	return a
 }
 
-// ordered reports whether each charge moves the instant at which the bucket is full. It does if at most one unit
+// ordered reports whether each charge postpones the instant when the bucket is full. This is so if at most one unit
 // refills per µs and the rate has not changed.
 func (b *Bucket) ordered(l *Limit) bool { return b.under(l) && b.Count <= b.Period }
 
@@ -80,9 +80,9 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	return later.plus(uint128{lo: uint64(b.Count - 1)})
 }
 
-// free returns the amount that can come back while callers that were charged the amount waiting still wait. A caller
-// continues once no more than its own units and a full bucket of earlier ones, minus its own, are missing. These units
-// must still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of debt. With
+// free returns the amount that can be given back while callers still wait for which the amount waiting was charged. A
+// caller continues as soon as at most a full bucket, including the caller's own units, is missing. These units must
+// still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of debt. With
 // next_pays, it continues before its own units count, and no request may overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)

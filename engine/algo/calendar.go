@@ -18,8 +18,8 @@ const (
 	Year
 )
 
-// CalendarWindow returns the window [start, end) of the unit that contains now, in microseconds since 1970. The zero
-// anchor means no anchor.
+// CalendarWindow returns the window [start, end) of the unit that contains now, in microseconds since 1970. If anchor
+// is zero, the calendar's usual starts apply.
 func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (start, end int64) {
 	if unit == Minute || unit == Hour {
 		return spanWindow(unit, zone, now)
@@ -51,7 +51,7 @@ func (l *Limit) NextWindows(now int64) (start, end, next int64) {
 	return start, end, next
 }
 
-// LongestWindow returns the length in µs of the longest window that a limit can have: for a calendar day 25 hours,
+// LongestWindow returns the length of the limit's longest possible window, in µs. A calendar day can last 25 hours,
 // because clocks are set back.
 func (l *Limit) LongestWindow() int64 {
 	length := l.Longest()

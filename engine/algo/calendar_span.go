@@ -16,7 +16,7 @@ func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	return start, s.next(start)
 }
 
-// spans describes the windows of one length in one zone.
+// spans finds the windows of one length in one zone.
 type spans struct {
 	zone   *time.Location
 	length int64
@@ -28,8 +28,8 @@ func (s spans) offset(at int64) int64 {
 	return int64(seconds) * time.Second.Microseconds()
 }
 
-// begin returns the start of the window that contains an instant. From two lengths after a change of the clock, every
-// whole hour starts a window, so the search begins at such an hour.
+// begin returns the start of the window that contains an instant. From two lengths after a clock change on, every whole
+// hour starts a window, so the search begins at such an hour.
 func (s spans) begin(at int64) int64 {
 	offset := s.offset(at)
 	whole := floorDiv(at+offset, s.length)*s.length - offset
@@ -43,8 +43,8 @@ func (s spans) begin(at int64) int64 {
 	return start
 }
 
-// next returns the end of the window that starts at an instant: the first whole hour at
-// least an hour later. No zone changes its clock a second time before that.
+// next returns the end of the window that starts at an instant: the first whole hour at least an hour later. No zone
+// changes its clock twice within that time.
 func (s spans) next(start int64) int64 {
 	from := start + s.length
 	offset := s.offset(from)

@@ -1,9 +1,9 @@
 package algo
 
-// Pass decides a request from the waits of its steps: it is allowed if all steps have room. Steps of choices 1, 2, …
-// are alternatives. The first choice that has room is charged, together with the steps of choice 0. The steps of the
-// other choices are set aside, as if they had no cost. In a denied request, all choices except the one with the
-// shortest wait are set aside.
+// Pass decides a request from the waits of its steps: it is allowed if no step has to wait. Steps of choices 1, 2, …
+// are alternatives. The first choice that does not have to wait is charged, together with the steps of choice 0. The
+// steps of the other choices are set aside, as if they had no cost. In a denied request, all choices except the one
+// with the shortest wait are set aside.
 func Pass(steps []Step) (allowed bool) {
 	last := uint8(0)
 	allowed = true
@@ -25,18 +25,18 @@ func Pass(steps []Step) (allowed bool) {
 	return shortest == 0
 }
 
-// Choose sets aside the steps of all other choices.
+// Choose sets aside the steps of all choices except the given one and choice 0.
 func Choose(steps []Step, choice uint8, allowed bool) {
 	for i := range steps {
 		s := &steps[i]
 		if s.Outcome.Aside = s.Choice != 0 && s.Choice != choice; s.Outcome.Aside && allowed {
 			s.Cost, s.Outcome.Wait, s.Outcome.Delay, s.Outcome.Window = 0, 0, 0, 0
-			s.Write = s.Report != nil // with a cost, a changed rate or a clock that was set back is written
+			s.Write = s.Report != nil // like a step without a cost, it writes only its report
 		}
 	}
 }
 
-// waitOf returns the longest wait among the steps of a choice and of choice 0; ok is false if no step belongs to the
+// waitOf returns the longest wait among the steps of a choice and of choice 0. ok is false if no step belongs to the
 // choice.
 func waitOf(steps []Step, choice uint8) (wait int64, ok bool) {
 	for i := range steps {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// concurrency bounds the units held at the same time. Units are held under an id, so nothing is charged or given
+// concurrency bounds the units held at the same time. Units are held under an id, so nothing can be charged or given
 // without one. Its operations are in hold.go.
 var concurrency = algorithm{
 	name:       "concurrency",
@@ -32,7 +32,7 @@ func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
 	s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 }
 
-// permits holds the permits of a state, or nil.
+// permits holds the permits of a state. It is nil if there are none.
 type permits struct{ *Permits }
 
 func (s *permits) rewind(_ *Limit, t Instant) { s.Permits = s.rewound(t) }
@@ -44,8 +44,8 @@ func (s *permits) charge(*Limit, Instant, int64, int64) (after int64) { return 0
 func (s *permits) give(*Limit, Instant, int64, int64)                 {}
 func (s *permits) decode(d *decoder)                                  { s.Permits = d.permits() }
 
-// Permits is the state of a concurrency limit: the permits, ordered by expiry. Each has
-// its holder's id, its units and its expiry.
+// Permits is the state of a concurrency limit: the permits, ordered by expiry. Each contains its holder's id, its units
+// and its expiry.
 type Permits struct {
 	list []lease
 	// expiry maps each holder to its permit's expiry, so that find can search the ordered list.
@@ -119,7 +119,7 @@ func (s *Permits) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })
 }
 
-// find returns the index of the holder's permit, or −1.
+// find returns the index of the holder's permit. It returns −1 if there is none.
 func (s *Permits) find(id string) int {
 	expires, ok := s.expiry[id]
 	if !ok {
@@ -132,7 +132,7 @@ func (s *Permits) find(id string) int {
 	return i
 }
 
-// units returns the units that the id holds.
+// units returns the number of units that the id holds.
 func (s *Permits) units(id string) int64 {
 	if i := s.find(id); i >= 0 {
 		return s.list[i].cost

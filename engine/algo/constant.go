@@ -1,7 +1,7 @@
 package algo
 
-// Limits that give every request the same answer have no state. None, the algorithm of an invalid limit, has no state
-// either, and denies.
+// Limits that give every request the same answer keep no state. None, the algorithm of an invalid limit, also keeps no
+// state, and denies.
 var (
 	none = algorithm{name: "none", on: onDenied, shares: ownShare}
 
@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// constant holds the wait for any cost, and the room, which never changes.
+// constant is a fixed answer: longest is the wait for any cost, and free is the number of units that pass.
 type constant struct{ longest, free int64 }
 
 var (
@@ -40,5 +40,5 @@ func (*constant) ttl(*Limit, Instant) int64                              { retur
 func (*constant) append(to []byte) []byte                                { return to }
 func (*constant) decode(d *decoder)                                      { d.failed = true }
 
-// ownShare returns the limit itself, because each process alone gives the same answer as all processes together.
+// ownShare returns the limit itself, because each process alone gives the same answers as all processes together.
 func ownShare(l *Limit, _ int64) []Share { return []Share{{Limit: *l, Own: true, Scale: 1}} }

@@ -1,7 +1,7 @@
 package algo
 
-// Count charges the step's whole cost to a fixed window, even beyond the limit. It reports whether the window stays
-// within the limit, and the number of charged units that were within it. A cost of 0 writes nothing.
+// Count charges the step's whole cost to a fixed window, even beyond the limit. It reports whether the window is still
+// within the limit, and how many of the charged units were within it. A cost of 0 writes nothing.
 func Count(s *Step, t Instant) (allowed bool, granted int64) {
 	s.settle(t)
 	f, now := &s.State.fixed, s.instant(t)

@@ -24,7 +24,7 @@
 //	constant.go     deny and unlimited
 //	uint128.go      amounts beyond 64 bits
 //
-// "rule N" and "known bug N" in comments refer to docs/design/rules.md and docs/design/known-bugs.md.
+// "rule N" and "bug N" in comments refer to docs/design/rules.md and docs/design/known-bugs.md.
 //
 // Use this package to write a store. To limit requests, use the root package.
 package algo

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Append appends the state's encoding, for [DecodeState]. It is used in snapshots of a store. Equal states have equal
-// bytes, and an empty state has one byte.
+// Append appends the state's encoding, which [DecodeState] reads. Snapshots of a store use it. Equal states have equal
+// encodings, and an empty state takes one byte.
 func (s *State) Append(to []byte) []byte {
 	return s.algorithm.entry().on(s).append(append(to, byte(s.algorithm)))
 }
 
-// integers appends integers, small ones in few bytes.
+// integers appends integers in a variable-length encoding.
 func integers(to []byte, numbers ...int64) []byte {
 	for _, n := range numbers {
 		to = binary.AppendVarint(to, n)
@@ -42,7 +42,7 @@ func (s *Permits) append(to []byte) []byte {
 	return to
 }
 
-// errEncoding is the error for bytes that are not a valid state.
+// errEncoding is returned for bytes that are not a valid state.
 var errEncoding = errors.New("algo: these bytes are no state")
 
 // DecodeState decodes bytes from Append. It returns an error for invalid or extra bytes.
@@ -74,8 +74,8 @@ func (d *decoder) integer() int64 {
 	return int64(d.read(uint64(n), size))
 }
 
-// read consumes a number's bytes. A number encoded in more bytes than needed is invalid, because equal states have
-// equal bytes.
+// read consumes a number's bytes. A number encoded in more bytes than needed is invalid, because equal states must have
+// equal encodings.
 func (d *decoder) read(n uint64, size int) uint64 {
 	if d.failed || size <= 0 || size > 1 && d.rest[size-1] == 0 {
 		d.failed = true
@@ -137,7 +137,7 @@ func (d *decoder) history() (h history) {
 
 func overflows(a, b int64) bool { return b > 0 && a+b < a || b < 0 && a+b > a }
 
-// permits reads permits that must be ordered by expiry and have different holders.
+// permits reads permits, which must be ordered by expiry and have different holders.
 func (d *decoder) permits() *Permits {
 	s := newPermits()
 	s.latest = d.integer()

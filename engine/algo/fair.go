@@ -18,11 +18,11 @@ var fairShare = algorithm{
 	on: func(s *State) arithmetic { return (*fair)(s) },
 	// A process does not know the keys of other processes, so a share is one bucket for all keys.
 	shares: bucketShares,
-	// If versions had different rates, a key's part could refill at either rate, so the rate is part of the counter's
-	// name.
+	// If versions of a limit had different rates, it would be unclear at which rate a key's part refills, so the rate
+	// is part of the counter's name.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
-	// A key can have the whole bucket while no other key owes any units.
+	// A key can use the whole bucket while no other key owes any units.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: TokenBucket, Count: l.Count, Period: l.Period, Burst: l.Burst}, true
 	},
@@ -34,7 +34,7 @@ var fairShare = algorithm{
 
 // fair is the state of a fair-share limit: one bucket for all keys, and a list of the keys that still owe some of the
 // missing units. A key with s of S parts owes the fraction s/S of the missing units, so the parts need no update while
-// the bucket refills. The arithmetic uses grains of 1/256 unit, because a share can be smaller than a unit.
+// the bucket refills. The arithmetic uses grains of 1/256 unit, because a key's part can be smaller than a unit.
 type fair State
 
 // parts lists the most recently charged keys. A key that drops off the end of the list loses its parts, but total still
@@ -43,7 +43,7 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level and whose belong to one decision: the number of missing grains, and the key of the request.
+	// level and whose are used during one decision: the number of missing grains, and the number of the request's key.
 	level int64
 	whose uint64
 }
@@ -57,8 +57,8 @@ const (
 	grains = 256 // of one unit
 	// MaxShares is the largest number of keys that a fair-share limit distinguishes at the same time.
 	MaxShares = 256
-	// The first key of an empty bucket gets firstParts. The total stays below mostParts: before it would reach that,
-	// all parts are shifted right by partsShift.
+	// The first key that is charged gets firstParts. The total stays below mostParts: before it would reach that
+	// number, all parts are shifted right by partsShift.
 	firstParts = 1 << 20
 	mostParts  = 1 << 32
 	partsShift = 8
@@ -84,14 +84,14 @@ type bound struct {
 	none bool
 }
 
-// innerRoom is a multiple: a key of a group can owe innerRoom times the units that its group can still take. A larger multiple
-// would leave too little for the group's other keys. A smaller one would give a group of one key less than a group of many
-// keys.
+// innerRoom limits the keys of a group: one key can owe innerRoom times the units that its group can still take. A
+// larger factor would leave too little for the group's other keys. A smaller factor would give a group of one key less
+// than a group of many keys.
 const innerRoom = 8
 
 // bounds returns the bounds for the request's key. For a nested limit, they are the group's bound and then the key's.
 // Both follow from the room of a group of weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group
-// can owe innerRoom times that.
+// can owe innerRoom times the room of the group.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
 	if i := f.find(); i >= 0 {
@@ -107,7 +107,8 @@ func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	return [2]bound{outer, inner}, 2
 }
 
-// groupBits is the number of bits that identify a key within its group, in [Step].Whose. The upper bits identify the group.
+// groupBits is the number of bits in [Step].Whose that identify a key within its group. The upper bits identify the
+// group.
 const groupBits = 32
 
 // ofGroup returns the parts of all keys of the request's group.
@@ -120,7 +121,7 @@ func (f *fair) ofGroup() (parts int64) {
 	return parts
 }
 
-// find returns the index of the request's key in the list, or −1.
+// find returns the index of the request's key in the list. It returns −1 if the key is not in it.
 func (f *fair) find() int {
 	for i := range f.parts.of {
 		if f.parts.of[i].key == f.parts.whose {
@@ -141,7 +142,7 @@ func (f *fair) settle(l *Limit, t Instant) {
 	f.measure()
 }
 
-// owed returns ⌊parts·D/S⌋, for the missing grains D.
+// owed returns ⌊parts·D/S⌋, where D is the number of missing grains.
 func (f *fair) owed(b *bound) int64 {
 	if b.parts == 0 {
 		return 0
@@ -150,8 +151,8 @@ func (f *fair) owed(b *bound) int64 {
 	return held
 }
 
-// wait admits a cost if the bucket has the units and the key then owes no more than its bounds allow. Without groups, a
-// key may owe its weight times the remaining units.
+// wait admits a cost if the bucket has the units and the key then owes no more than its bounds allow. If there are no
+// groups, a key may owe its weight times the remaining units.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
@@ -173,7 +174,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount with room for the cost within a bound.
+// depth returns the largest missing amount at which the bound still admits the cost.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.Burst*grains-b.price*cost*grains
 	if b.parts > 0 {
@@ -236,7 +237,7 @@ func (p *parts) shift() {
 	p.of = slices.DeleteFunc(p.of, func(one part) bool { return one.parts == 0 })
 }
 
-// add adds parts to the request's key and moves it to the front of the list.
+// add adds parts to the request's key and moves the key to the front of the list.
 func (f *fair) add(more int64) {
 	p, i := &f.parts, f.find()
 	one := part{key: p.whose, parts: more}
@@ -275,7 +276,7 @@ func (f *fair) returned(give func()) {
 	}
 }
 
-// report fills in the outcome. The remaining units are those that the request's key can take now.
+// report fills in the outcome. Remaining is the number of units that the request's key can take now.
 func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostOfOne(), f.room(l, t), f.ttl(l, t)
 }

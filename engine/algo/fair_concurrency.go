@@ -13,7 +13,7 @@ var fairConcurrency = algorithm{
 	hold:        holdPermit,
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
-	// A key can hold all permits while no other key holds any.
+	// The bound is all permits; a lone key cannot hold more.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},
@@ -28,7 +28,7 @@ const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }
 
-// holder returns the id that the state stores for a holder's permit.
+// holder returns the id under which the state stores a holder's permit.
 func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id
@@ -44,8 +44,8 @@ func holderOf(whose uint64, id string) string {
 // units, and the sum of the squares of all keys' units.
 type division struct{ held, own, squares int64 }
 
-// less returns the division after one key has given back some units. of is the number of units that the key held
-// before, and own is set if the key is the request's.
+// less returns the division after one key has given back some units. The argument of is the number of units that the
+// key held before, and own is set if it is the request's key.
 func (d division) less(units, of int64, own bool) division {
 	d.held -= units
 	d.squares -= units * (2*of - units)
@@ -60,11 +60,11 @@ func (s *Permits) of(id string) division {
 	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
 }
 
-// room returns the largest number of units that the key can get. M = squares/held is the number of units that the
-// holder of the average unit has. A key that would then hold M units must leave a sixteenth of the permits free. A
-// smaller key must leave proportionally less, and a larger key proportionally more, up to an eighth. A key of weight 3
-// must leave a third of that. Therefore, while keys compete, the larger key waits for the smaller one. A key without
-// units gets one as long as one is free.
+// room returns the largest number of units that the key can get. M = squares/held is the average, over all held units,
+// of the number of units that the unit's key holds. A key that would hold M units after the request must leave a
+// sixteenth of the permits free. A key with fewer units must leave proportionally fewer free, and a key with more units
+// proportionally more, up to an eighth. A key of weight 3 must leave a third of that number. Therefore, while keys
+// compete, the larger key waits for the smaller one. A key without units gets one as long as one is free.
 func (d division) room(l *Limit) int64 {
 	free := l.Count - d.held
 	if free <= 0 {
@@ -133,7 +133,7 @@ func (f *fairPermits) settle(l *Limit, t Instant) {
 	}
 }
 
-// asks returns the prefix of the permit ids of the request's key.
+// asks returns the prefix of the request's key in permit ids.
 func (f *fairPermits) asks() string { return holderOf(f.parts.whose, "") }
 
 func (f *fairPermits) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {

@@ -22,7 +22,7 @@ type held struct {
 func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, keys ...*client) (total int) {
 	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
-	var holders []held // ordered by their end
+	var holders []held // ordered by their ends
 	step := func(k *client) []algo.Step {
 		limit := algo.Limit{Algorithm: algorithm, Count: permits, Period: 60_000_000}
 		if algorithm == algo.FairConcurrency {
@@ -90,7 +90,7 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 		algorithm           algo.Algorithm
 		permits             int64
 		until, total, jain  float64
-		leastDenied, denied float64 // for the keys that request little, in percent
+		leastDenied, denied float64 // in percent, for the keys that request little
 	}{
 		{algo.FairConcurrency, 100, 8, 900, 0.99, 0, 0.4},
 		{algo.FairConcurrency, 400, 2, 3700, 0.99, 0, 0},
@@ -109,8 +109,8 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairPermitsAmongMany has 60 keys that request many permits, and 20 that request few. There must be permits for
-// all keys.
+// TestFairPermitsAmongMany simulates 60 keys that request many permits and 20 that request few. Every key must get
+// permits.
 func TestFairPermitsAmongMany(t *testing.T) {
 	for permits, most := range map[int64]float64{100: 40, 400: 6} {
 		scale := float64(permits) / 100
@@ -124,7 +124,7 @@ func TestFairPermitsAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairPermits has two keys of weights 3 and 1 that both want all permits, and then a lone key.
+// TestFairPermits simulates two keys of weights 3 and 1 that both want all permits, and then a lone key.
 func TestFairPermits(t *testing.T) {
 	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
 	if hold(t, algo.FairConcurrency, 100, 4, three, one); three.given*10 < one.given*27 || three.given*10 > one.given*33 {

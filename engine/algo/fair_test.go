@@ -15,7 +15,7 @@ type client struct {
 	rate, next   float64
 	asked, given int
 	weight       int64
-	group        uint64 // 0: the limit is not nested
+	group        uint64 // 0 if the limit is not nested
 	first        bool   // its first request passed
 }
 
@@ -48,12 +48,13 @@ func divide(t *testing.T, rate, burst int64, keys ...*client) (total int) {
 	}
 }
 
-// jain returns Jain's index of the ratios between the units that keys got and their fair parts. 1 is fair.
+// jain returns Jain's fairness index for the ratios between the units that keys got and their fair parts. 1 is
+// perfectly fair.
 func jain(total int, keys []*client) float64 {
 	left, open := float64(total), slices.Clone(keys)
 	slices.SortFunc(open, func(a, b *client) int { return a.asked - b.asked })
 	var sum, squares float64
-	for i, k := range open { // a key that requests less than an equal part of the rest gets all that it requests
+	for i, k := range open { // a key that requests less than an equal part of the rest gets everything it requests
 		fair := min(float64(k.asked), left/float64(len(open)-i))
 		left -= fair
 		x := float64(k.given) / fair
@@ -69,7 +70,7 @@ func several(n int, rate func(i int) float64) (all []*client) {
 	return all
 }
 
-// TestFairUnderFlood has one key that floods and five that request too much. The keys that request little get
+// TestFairUnderFlood simulates one key that floods and five that request too much. The keys that request little get
 // everything they request, and a key that starts later passes at once.
 func TestFairUnderFlood(t *testing.T) {
 	late := &client{rate: 100, next: 10}
@@ -85,7 +86,7 @@ func TestFairUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairAmongMany has 60 keys that request many units, and 20 that request few.
+// TestFairAmongMany simulates 60 keys that request many units, and 20 that request few.
 func TestFairAmongMany(t *testing.T) {
 	good := several(20, func(int) float64 { return 5 })
 	all := append(several(60, func(i int) float64 { return 50 + 40*float64(i) }), good...)
@@ -102,8 +103,8 @@ func TestFairAmongMany(t *testing.T) {
 	}
 }
 
-// TestFairByWeight has two keys that both want all units. The key of weight 3 gets three times as much as the key of
-// weight 1.
+// TestFairByWeight simulates two keys that both want all units. The key of weight 3 gets three times as much as the key
+// of weight 1.
 func TestFairByWeight(t *testing.T) {
 	three, one := &client{rate: 5000, weight: 3}, &client{rate: 5000}
 	if divide(t, 1000, 200, three, one); three.given < 14_500 || three.given > 15_600 {

@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// The properties that every decision reads are in this file.
+// This file contains the properties that every decision reads.
 
 // AllowsAll reports whether every request is allowed.
 func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
@@ -10,8 +10,8 @@ func (a Algorithm) AllowsAll() bool { return traits[a].allowsAll }
 // Holds reports whether units are held by permits, which are acquired and released.
 func (a Algorithm) Holds() bool { return traits[a].holds }
 
-// KeepsTimes reports whether each unit is stored with its own time: no span has more units than the limit, units can
-// be entered at a later time ([Step].Ahead), and all windows reset with the newest unit.
+// KeepsTimes reports whether each unit is stored with its own time. If so, no span contains more units than the limit,
+// units can be entered at a later time ([Step].Ahead), and the newest unit determines the reset of all windows.
 func (a Algorithm) KeepsTimes() bool { return traits[a].keepsTimes }
 
 // Punishes reports whether limits of the algorithm have no units: they deny callers that ignore the denials of other
@@ -30,9 +30,9 @@ func (a Algorithm) Adapts() bool { return traits[a].adapts }
 // Guarantees reports whether classes of requests have guaranteed parts of the limit's rate.
 func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
 
-// Capacity returns the number of units that a full limit admits at once. It is the burst of a limit that refills, the
-// count of other limits (of the first window, if there are several), and 0 for a limit without a rate. For a limit that
-// divides its units, it is the most that one key can have.
+// Capacity returns the number of units that an unused limit admits at once. It is the burst of a limit that refills,
+// the count of other limits (of the first window, if there are several), and 0 for a limit without a rate. For a limit
+// that divides its units, it is the most that one key can get.
 func (l *Limit) Capacity() int64 {
 	switch {
 	case l.Algorithm.Divides():
@@ -54,7 +54,7 @@ func (l *Limit) HasFastPath() bool {
 
 // Allow decides an allow on a state of two words, like the function Allow. It decides only the simple cases, which are
 // nearly all: a token bucket without debt, or a fixed window that opens with its first request, if the state was
-// written under the limit's numbers and the clock was not set back. In all other cases, ok is false and nothing has
+// written with the limit's parameters and the clock was not set back. In all other cases, ok is false and nothing has
 // changed. The words change only if the units are charged.
 func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// When Words.Allow decides, its answer and its state equal those of the steps. It decides nearly all requests.
+// If Words.Allow decides, its answer and the new state are the same as with the steps. It decides nearly all requests.
 func TestFastPathEqualsTheSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	limits := []engine.Limit{

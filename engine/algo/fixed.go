@@ -1,6 +1,6 @@
 package algo
 
-// fixedWindow counts the units of one window after another.
+// fixedWindow counts units in consecutive windows.
 var fixedWindow = algorithm{
 	name:   "fixed-window",
 	fields: []string{"align", "anchor", "count_denied", "name"},
@@ -16,7 +16,7 @@ var fixedWindow = algorithm{
 		share.Window = l.LongestWindow()
 		return []Share{share}
 	},
-	// Counts cannot move to windows with other starts, so the alignment is part of the counter's name.
+	// A count cannot be moved to a window that starts at another time, so the alignment is part of the counter's name.
 	grid:        (*Limit).windowGrid,
 	cover:       (*Limit).anyWindow,
 	penalize:    func(s *State, l *Limit, t Instant, cost, _ int64) { s.fixed.penalize(l, t, cost) },
@@ -30,8 +30,8 @@ func StoredFixed(count, end int64) State {
 	return State{algorithm: FixedWindow, fixed: Fixed{Count: count, End: end}}
 }
 
-// Fixed is the state of a fixed window: the number of counted units, and the instant when the window ends. A count of 0
-// means no state. An end of 0 does not, because the last window before 1970 ends at 0.
+// Fixed is the state of a fixed window: the number of counted units, and the instant when the window ends. A Count of 0
+// means no state. An End of 0 does not, because the last window before 1970 ends at 0.
 type Fixed struct {
 	Count int64
 	End   int64
@@ -62,7 +62,7 @@ func (l *Limit) clock(t Instant) int64 {
 	return t.Now
 }
 
-// opens returns the end of the window that a first request at t opens.
+// opens returns the end of the window that starts with a first request at t.
 func (l *Limit) opens(t Instant) (end int64) {
 	now := l.clock(t)
 	switch l.Align {
@@ -120,7 +120,7 @@ func (f *Fixed) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
 
-// spare returns the room of a limit twice as large, within the range of the count.
+// spare returns how many units a limit twice as large would still admit, within the range of the count.
 func (f *Fixed) spare(l *Limit) int64 { return max(0, min(2*l.Count, MaxUnits)-f.Count) }
 
 func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
@@ -144,8 +144,8 @@ func (f *Fixed) opensAfter(l *Limit, t Instant) int64 {
 	return 0
 }
 
-// give subtracts units from this window's count. With a handle, it does so only if they were charged in this window. A
-// window whose count is 0 is equivalent to no state: the next request opens another window.
+// give subtracts units from this window's count. If there is a handle, it does so only if the units were charged in
+// this window. A window whose count is 0 is equivalent to no state: the next request starts another window.
 func (f *Fixed) give(l *Limit, _ Instant, n, taken int64) {
 	if taken != 0 && !f.holds(l, taken) {
 		return // the handle belongs to another window
@@ -185,7 +185,7 @@ func (f *Fixed) ttl(l *Limit, t Instant) int64 {
 func (f *Fixed) append(to []byte) []byte { return integers(to, f.Count, f.End) }
 func (f *Fixed) decode(d *decoder)       { *f = Fixed{Count: d.natural(), End: d.integer()} }
 
-// floorDiv returns ⌊a/b⌋ for b > 0. a can be negative, before 1970.
+// floorDiv returns ⌊a/b⌋ for b > 0. An instant a before 1970 is negative.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

@@ -12,7 +12,7 @@ var guaranteedRate = algorithm{
 	fields: []string{"guarantees", "lend", "rank", "burst", "name"},
 	properties: properties{
 		refills: true,
-		// It is not oneByOne, because a class gets its own rate and lent units.
+		// It is not oneByOne, because a class gets units at its own rate as well as lent units.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
 		// The wait of a denial assumes that no other request takes a unit, so no request passes before the wait is
@@ -23,7 +23,7 @@ var guaranteedRate = algorithm{
 	on: func(s *State) arithmetic { return (*guaranteed)(s) },
 	// A process does not know the classes of other processes' requests, so a share is one bucket for all classes.
 	shares: bucketShares,
-	// Missing amounts belong to the classes' parts, so a limit with other parts has another counter.
+	// Missing amounts are stored for each class's guarantee, so a limit with other guarantees uses another counter.
 	grid:  func(l *Limit) Grid { return Grid{Count: l.Count, Period: l.Period, Guarantees: l.Guarantees} },
 	spare: func(s *State, l *Limit, _ Instant) int64 { return (*guaranteed)(s).spare(l) },
 	cover: func(l *Limit) (Limit, bool) {
@@ -38,11 +38,11 @@ var guaranteedRate = algorithm{
 }
 
 // guaranteed is the state of a guaranteed rate. Each class has its own bucket, which refills at the guarantee. A shared
-// bucket gets the rest of the rate and the overflow of the classes' buckets. All amounts are missing units, times the
-// period.
+// bucket gets the rest of the rate and the overflow of the classes' buckets. All amounts are numbers of missing units,
+// times the period.
 //
-// The limit as a whole holds: a single bucket with the whole rate and burst would never have fewer units than all these
-// buckets together, because it would not overflow before all of them are full.
+// The limit as a whole is not exceeded: a single bucket with the whole rate and burst would never contain fewer units
+// than all these buckets together, because it would not overflow before all of them are full.
 type guaranteed State
 
 // lent holds the amounts of the state.
@@ -54,7 +54,8 @@ type lent struct {
 // owing holds the amounts missing from a class's own bucket and from its ceiling's bucket.
 type owing struct{ own, ceiling int64 }
 
-// mostLent bounds the product of a time and a rate. It is far more than all buckets together hold: see engine.Build.
+// mostLent bounds the product of a time and a rate. It is far more than all buckets together can hold: see
+// engine.Build.
 const mostLent = 1 << 56
 
 func lending(us, rate int64) int64 {
@@ -65,7 +66,7 @@ func lending(us, rate int64) int64 {
 	return int64(lo)
 }
 
-// after returns the state us µs later, if nothing is charged.
+// after returns the state after us microseconds in which nothing is charged.
 func (v *lent) after(l *Limit, us int64) *lent {
 	all := l.Guarantees.Value()
 	to := &lent{at: v.at + us, shared: v.shared, of: slices.Clone(v.of)}
@@ -104,7 +105,7 @@ func (v *lent) filled(all *Guarantees, class int) int64 {
 	return soonest
 }
 
-// has returns the amount that the limit's class can take from its own bucket and the shared one together.
+// has returns the amount that the limit's class can take from its own bucket and the shared bucket together.
 func (v *lent) has(l *Limit) int64 {
 	own, shared := v.left(l)
 	return own + max(0, shared)
@@ -116,7 +117,7 @@ func (v *lent) left(l *Limit) (own, shared int64) {
 	return class.Burst*l.Period - v.of[l.Rank-1].own, all*l.Period - v.shared
 }
 
-// ceilOf returns ⌈a/b⌉, and 0 if nothing is missing.
+// ceilOf returns ⌈a/b⌉, and 0 if a is 0.
 func ceilOf(a, b int64) int64 {
 	if a == 0 {
 		return 0

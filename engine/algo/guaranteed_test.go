@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A state that no charge can have produced, such as one from a damaged snapshot, is treated as no state: its
-// limit is full.
+// A state that no charge can have produced, such as one from a damaged snapshot, is treated as no state: all units of
+// the limit are available.
 func TestDamagedGuaranteesAreFull(t *testing.T) {
 	limit := func(guarantees string, rank int64) *algo.Limit {
 		l := rule.GuaranteedRate(rule.PerSecond(10), guarantees, rule.Burst(10), engine.Setting{Field: "rank", Units: rank})

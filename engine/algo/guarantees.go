@@ -5,19 +5,21 @@ import "unique"
 // MaxClasses is the largest number of classes of a limit.
 const MaxClasses = 8
 
-// Guarantees are the parts of a guaranteed rate: the classes, the most important first, and the bucket that they share.
+// Guarantees describes how a guaranteed rate is divided: the classes, the most important first, and the bucket that
+// they share.
 type Guarantees struct {
 	Of [MaxClasses]Guarantee
 	N  int
 	// Shared is the capacity of the shared bucket, in units.
 	Shared int64
-	// Refill is the time until an empty limit is full, in µs. It follows from the other numbers: see [Limit.Guarantee].
+	// Refill is the time until an exhausted limit has all its units again, in µs. [Limit.Guarantee] computes it from
+	// the other fields.
 	Refill int64
 	// Down is set if a class lends to the classes after it before it lends to all classes.
 	Down bool
 }
 
-// Guarantee is the part of one class.
+// Guarantee describes one class.
 type Guarantee struct {
 	// Rate is the guaranteed rate, in units per period of the limit, and Burst is the capacity of the class's own
 	// bucket.
@@ -26,7 +28,7 @@ type Guarantee struct {
 	Ceiling, Most int64
 }
 
-// Guarantee sets the parts of a limit with a rate.
+// Guarantee sets the guarantees of a limit whose rate is set.
 func (l *Limit) Guarantee(all Guarantees) {
 	empty := lent{shared: all.Shared * l.Period, of: make([]owing, all.N)}
 	for i := range empty.of {
@@ -37,13 +39,13 @@ func (l *Limit) Guarantee(all Guarantees) {
 	l.Guarantees = unique.Make(all)
 }
 
-// own returns the part of the limit's class.
+// own returns the guarantee of the limit's class, and the capacity of the shared bucket.
 func (l *Limit) own() (own Guarantee, shared int64) {
 	all := l.Guarantees.Value()
 	return all.Of[l.Rank-1], all.Shared
 }
 
-// mostOfClass returns the largest number of units that the limit's class can have at once.
+// mostOfClass returns the largest number of units that the limit's class can take at once.
 func (l *Limit) mostOfClass() int64 {
 	own, shared := l.own()
 	most := own.Burst + shared

@@ -6,7 +6,7 @@ import (
 )
 
 // history lists the spent units, oldest first: the counts of a sliding window's segments, or the entries of a log.
-// Each item contains the running total up to and including itself, so that the sum of any span takes two lookups, and
+// Each item contains the running total up to and including itself, so that the sum over any span takes two lookups, and
 // dropping the oldest items or units changes no other item.
 type history struct {
 	// items[head:] are in use. Dropping items only moves head. The unused space is reclaimed when it is half of the
@@ -61,7 +61,7 @@ func (h *history) at(at int64) int64 {
 	return h.before(i+1) - h.before(i)
 }
 
-// last returns the newest place; ok is false if there are no units.
+// last returns the newest place. ok is false if there are no units.
 func (h *history) last() (at int64, ok bool) {
 	live := h.live()
 	if n := len(live); n > 0 && live[n-1].total > h.gone {
@@ -70,8 +70,8 @@ func (h *history) last() (at int64, ok bool) {
 	return 0, false
 }
 
-// newestBeyond returns the place of the newest item that must be dropped so that at most keep units are left; ok is
-// false if no item must be dropped.
+// newestBeyond returns the place of the newest item that must be dropped so that at most keep units remain. ok is false
+// if no item must be dropped.
 func (h *history) newestBeyond(keep int64) (at int64, ok bool) {
 	limit := h.total() - keep
 	if limit <= h.gone {
@@ -134,7 +134,7 @@ func (h *history) keepNewest(n int64) {
 	h.gone = max(h.gone, h.total()-n)
 }
 
-// clamp moves all units after the place to it.
+// clamp moves all units after the place to the place.
 func (h *history) clamp(at int64) {
 	i := h.from(at + 1)
 	if i == len(h.live()) {

@@ -14,7 +14,7 @@ func TestTotalsRestartBeforeOverflow(t *testing.T) {
 	}
 }
 
-// A history never has more than twice as many items as are still in use.
+// A history never holds more than twice as many items as are still in use.
 func TestHistoryReclaimsDroppedItems(t *testing.T) {
 	const kept = 10
 	var h history

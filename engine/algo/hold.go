@@ -1,9 +1,9 @@
 package algo
 
-// Acquire gives the id a permit for every step's cost, or for none. If the id already holds exactly these units,
-// Acquire renews its permit, so that a caller can repeat an acquire whose answer was lost. If the id holds another
-// number of units, its permit changes to the new number if that fits in addition to the units of the other holders;
-// otherwise it does not change.
+// Acquire grants the id a permit for every step's cost, or no permit at all. If the id already holds exactly these
+// units, Acquire renews its permit, so that a caller can repeat an acquire whose answer was lost. If the id holds
+// another number of units, its permit changes to the new number if that fits in addition to the units of the other
+// holders; otherwise it does not change.
 func Acquire(steps []Step, t Instant, id string) bool {
 	allowed, held := true, true
 	for i := range steps {
@@ -64,8 +64,8 @@ func Release(steps []Step, t Instant, id string) bool {
 	return held
 }
 
-// correct brings the state to now. If the clock was set back, it writes the corrected state regardless of the cost,
-// because a renewal and a release have no cost.
+// correct updates the state to now. If the clock was set back, it marks the corrected state to be written regardless of
+// the cost, because a renewal and a release cost nothing.
 func (s *Step) correct(t Instant) {
 	s.settle(t)
 	s.Write = s.moved != nil

@@ -11,14 +11,14 @@ import (
 // store are exact.
 const MaxUnits = 1<<48 - 1
 
-// Never is the wait of a cost that cannot pass even when the limit is full.
+// Never is the wait for a cost that can never pass, because it exceeds the capacity.
 const Never int64 = math.MaxInt64
 
 // Variant determines how a sliding window counts its oldest, partly expired segment.
 type Variant uint8
 
-// The variants: Weighted counts the share of the oldest segment that is still in the
-// window, Strict counts the whole segment, Lenient ignores it.
+// The variants: Weighted counts the fraction of the oldest segment that is still in the window, Strict counts the whole
+// segment, and Lenient ignores it.
 const (
 	Weighted Variant = iota
 	Strict
@@ -53,9 +53,9 @@ type Limit struct {
 	NextPays    bool // the cost of a request delays the next one
 	Nested      bool // a fair share is divided among groups of keys, and each group's part among its keys
 
-	// Count and Period are L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
-	// common divisor. For a window and a log they are the first window. For concurrency, Count is the limit and Period
-	// the lease time.
+	// Count and Period mean L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
+	// common divisor. For a window and a log they describe the first window. For concurrency, Count is the limit and
+	// Period the lease time.
 	Count  int64
 	Period int64
 	// Burst is B: the number of units that an idle bucket, pacer or warm-up admits at once.
@@ -65,7 +65,7 @@ type Limit struct {
 	Queue int64
 	// MaxWait is the longest delay, in µs, that a pacer returns.
 	MaxWait int64
-	// Weight applies to a limit that divides its units among keys: a key can have Weight times the share of a key of
+	// Weight applies to a limit that divides its units among keys: a key can get Weight times as much as a key of
 	// weight 1.
 	Weight int64
 	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a block, in
@@ -75,7 +75,7 @@ type Limit struct {
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can cause, in µs.
 	// Failures is the percentage of failed requests beyond which the rate falls.
 	Min, Max, StepTime, MaxPause, Failures int64
-	// Guarantees are the parts of the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
+	// Guarantees describes the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
 	Guarantees unique.Handle[Guarantees]
 	Rank       int64
 	// WarmUp is the time until a cold warm-up limit is warm, in µs, if it is used at its full rate.
@@ -83,8 +83,8 @@ type Limit struct {
 	// Segment is the length in µs of a sliding window's segments.
 	Segment int64
 
-	// Several contains all windows of a limit that has more than one. It is a handle, so that Limit stays small and
-	// comparable.
+	// Several contains all windows of a limit that has more than one window. It is a handle, so that Limit stays small
+	// and comparable.
 	Several unique.Handle[Windows]
 	// Zone is the calendar's time zone. Equal names share one pointer, so limits stay comparable.
 	Zone *time.Location
@@ -93,17 +93,17 @@ type Limit struct {
 }
 
 // Grid contains the numbers of a limit that determine its windows, segments or slots. They are part of the counter's
-// name: another grid is another counter, which starts empty, so counts are never converted from one grid to another.
-// The Grid is zero for algorithms without such numbers.
+// name: another grid means another counter, which starts at zero, so counts are never converted from one grid to
+// another. The Grid is zero for algorithms without such numbers.
 type Grid struct {
 	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their greatest common divisor.
-	// Period alone is the length in µs of a fixed window, of a sliding window's segments, or of the period of an
-	// adaptive rate.
+	// If only Period is set, it is the length in µs of a fixed window, of a sliding window's segments, or of an
+	// adaptive rate's period.
 	Count  int64
 	Period int64
-	// WarmUp is a warm-up's time in µs.
+	// WarmUp is the warm-up time in µs.
 	WarmUp int64
-	// Guarantees are the parts of a guaranteed rate.
+	// Guarantees describes the classes of a guaranteed rate.
 	Guarantees unique.Handle[Guarantees]
 	// Align, Unit, Zone and Anchor determine where a fixed window begins.
 	Align  Align
@@ -120,7 +120,7 @@ func (l *Limit) Grid() Grid {
 	return Grid{}
 }
 
-// Largest returns the largest cost that a full limit admits without a delay or a debt.
+// Largest returns the largest cost that an unused limit admits without a delay or a debt.
 func (l *Limit) Largest() int64 {
 	if l.Algorithm.Constant() || l.Algorithm.Punishes() {
 		return Never
@@ -131,8 +131,8 @@ func (l *Limit) Largest() int64 {
 	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
-// MostCharged returns the largest number of units that a full limit admits at once, including its debt or queue. With
-// several windows, it is the count of the largest one.
+// MostCharged returns the largest number of units that an unused limit admits at once, including its debt or queue. For
+// several windows, it is the largest count.
 func (l *Limit) MostCharged() int64 {
 	if most := l.Algorithm.entry().mostCharged; most != nil {
 		return most(l)
@@ -140,8 +140,8 @@ func (l *Limit) MostCharged() int64 {
 	return l.Capacity()
 }
 
-// Prefetchable reports whether units can be charged before the requests that spend them. It is false with debt or
-// counted denials, which only a request at the store can cause.
+// Prefetchable reports whether units can be charged before the requests that spend them. It is false for a limit with
+// debt or counted denials, because only requests at the store can cause these.
 func (l *Limit) Prefetchable() bool {
 	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
 }
@@ -153,7 +153,7 @@ func (l *Limit) RepeatsDenials() bool {
 }
 
 // WindowLeft returns how long units charged at an instant are counted in the window or segment of that instant, in µs.
-// Never means that time alone does not end it. reset is [Outcome].Reset of the charge.
+// Never means that time alone does not end it. The argument reset is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {
 		return left(l, at, reset)
@@ -161,8 +161,8 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines it. Otherwise it returns
-// 0.
+// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines this. Otherwise it
+// returns 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

@@ -1,13 +1,13 @@
 package algo
 
-// slidingLog keeps each unit with its time.
+// slidingLog records each unit with its time.
 var slidingLog = algorithm{
 	name:   "sliding-log",
 	fields: []string{"windows", "count_denied", "name"},
 	properties: properties{
 		repeatable:   true, // units leave the window only with time
 		prefetchable: true, // they are entered at the end of their life
-		keepsTimes:   true, // so its answers are exact, and it costs memory per unit
+		keepsTimes:   true, // its answers are exact, but it needs memory for each unit
 	},
 	on:       func(s *State) arithmetic { return &s.log },
 	shares:   windowShares,
@@ -19,7 +19,7 @@ var slidingLog = algorithm{
 	spare:       func(s *State, l *Limit, t Instant) int64 { return s.log.spare(l, t) },
 }
 
-// logs is the log of a state, or nil.
+// logs holds the log of a state. It is nil if there is none.
 type logs struct{ *Log }
 
 func (s *logs) rewind(_ *Limit, t Instant) { s.Log = s.rewound(t) }
@@ -50,12 +50,12 @@ func (s *logs) decode(d *decoder) {
 }
 
 // Log is the state of a sliding log: the units spent at each microsecond. An entry counts while its time is after now −
-// Span. Entries of the same microsecond share one item with their sum. This loses nothing, because they also expire
-// together.
+// Span. Entries of the same microsecond are stored as one item with their sum. This loses nothing, because they also
+// expire together.
 type Log struct {
 	history
 	// Span is the longest window under which units were charged since the log was last empty. No entry is counted for
-	// longer (rule 10).
+	// longer than Span (rule 10).
 	Span int64
 	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of their life, so that
 	// every span counts all units that can be spent in it.
@@ -79,8 +79,8 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// rewound returns the log after the clock was set back far: no entry is farther in the future than units can be
-// prefetched.
+// rewound returns the log after the clock was set back far: no entry is farther in the future than the time for which
+// units can be prefetched.
 func (g *Log) rewound(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
 	c.clamp(t.Now + g.Ahead)
@@ -97,7 +97,7 @@ func (g *Log) settled(t Instant) *Log {
 	return new(Log)
 }
 
-// oldest returns the first instant of a span.
+// oldest returns the first instant of a span that ends now.
 func (g *Log) oldest(t Instant, span int64) int64 { return t.Now - min(span, g.Span) + 1 }
 
 func (g *Log) waitIn(t Instant, w Window, cost int64) int64 {
@@ -141,8 +141,8 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// penalize enters a denied cost. The log keeps the newest units: as many as its largest window holds, because all waits
-// depend only on these, or as many as it had before if that is more.
+// penalize enters a denied cost. The log keeps the newest units: as many as its largest count, because all waits depend
+// only on these, or as many as it held before if that is more.
 func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)
@@ -150,7 +150,7 @@ func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 }
 
 // reset returns the time until all units have left all windows. Each of a limit's windows uses the longest span,
-// because one log serves them all.
+// because they share one log.
 func (g *Log) reset(t Instant, span int64) int64 {
 	newest, ok := g.last()
 	if !ok {

@@ -9,14 +9,14 @@ var pacer = algorithm{
 	properties: properties{
 		refills:      true,
 		oneByOne:     true,
-		twoWords:     true, // same as a bucket
+		twoWords:     true, // as for a token bucket
 		keepsReturns: true,
 		delays:       true, // its callers wait anyway
-		// Its denials are not repeated, because the queue moves on. Its units are not prefetched, because each unit has
-		// a place in the queue.
+		// Its denials are not repeated, because the queue keeps moving. Its units are not prefetched, because each unit
+		// has a place in the queue.
 	},
 	on: onBucket,
-	// A share has its own queue.
+	// Each process has its own queue.
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
 		own.Burst, own.Queue = max(1, l.Burst/n), l.Queue/n
@@ -24,7 +24,7 @@ var pacer = algorithm{
 		share.Own = true
 		return []Share{share}
 	},
-	// Versions with different rates would have different orders of slots, so the rate is part of the counter's name.
+	// Versions with different rates would order slots differently, so the rate is part of the counter's name.
 	grid:        (*Limit).rateGrid,
 	delay:       func(s *State, l *Limit, cost int64) int64 { return s.bucket.delay(l, cost) },
 	spare:       func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },

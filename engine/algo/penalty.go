@@ -21,18 +21,18 @@ var penalty = algorithm{
 // Strikes is the state of a penalty. A caller ignores a denial if it sends another request, and is denied again,
 // before the wait stated by the denial is over.
 type Strikes struct {
-	// Count is the number of blocks that are not forgotten, and Struck the instant when the last one began.
+	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began.
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
-	// Told is the instant when the wait stated by the last denial is over, at most one period after that denial.
+	// Told is the instant when the wait that the last denial stated is over, at most one period after that denial.
 	Told int64
-	// Over is the instant from which no strike, denial or wait has an effect any more, under the numbers of both the
-	// last write and the current call.
+	// Over is the instant from which no strike, denial or wait has any effect, with the parameters of both the last
+	// write and the current call.
 	Over int64
 }
 
-// maxStrikes bounds the number of strikes: a block of 1 ms that doubles up to 366 days needs 36.
+// maxStrikes bounds the number of strikes. A block of 1 ms that doubles up to 366 days needs 36.
 const maxStrikes = 63
 
 // jitter shortens a block by up to an eighth, so that blocked keys do not return together.
@@ -44,7 +44,8 @@ func (l *Limit) MostStrikes() int64 {
 	return strikes
 }
 
-// doubled returns the length of the block after a number of strikes, and the smallest number with that length.
+// doubled returns the length of the block after a number of strikes, and the smallest number of strikes that leads to
+// the same length.
 func (l *Limit) doubled(most int64) (strikes, length int64) {
 	strikes, length = 1, l.Block
 	for strikes < most && length < l.MaxBlock {
@@ -76,7 +77,7 @@ func (s *Strikes) left(l *Limit, t Instant) int64 {
 // tolerated returns the number of ignored denials that starts a block. It halves with each strike.
 func (s *Strikes) tolerated(l *Limit, t Instant) int64 { return max(1, l.Count>>s.left(l, t)) }
 
-// strike counts a denial whose answer states a wait.
+// strike counts a denial whose answer states the given wait.
 func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 	ignored := t.Now < s.Told
 	if ignored {
@@ -101,7 +102,7 @@ func (s *Strikes) far(l *Limit, t Instant) bool {
 	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
 
-// over returns the end of the state under the limit's numbers.
+// over returns the end of the state with the limit's parameters.
 func (s *Strikes) over(l *Limit) int64 {
 	over := s.Told
 	if s.Count > 0 {
@@ -113,7 +114,7 @@ func (s *Strikes) over(l *Limit) int64 {
 	return over
 }
 
-// settled returns the state without strikes, denials and waits that are over.
+// settled returns the state without the strikes, denials and waits that are over.
 func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	if t.Now >= s.Over {
 		return Strikes{}
@@ -131,10 +132,11 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	return s
 }
 
-// struck holds the strikes of a state, or nil. A change replaces the strikes, so copies of a state can share them.
+// struck holds the strikes of a state. It is nil if there are none. A change replaces the strikes, so copies of a state
+// can share them.
 type struck struct{ *Strikes }
 
-// with replaces the strikes if they have changed.
+// with replaces the strikes by changed, if they differ.
 func (s *struck) with(changed Strikes) {
 	switch {
 	case changed == Strikes{}:
@@ -186,7 +188,7 @@ func (s *struck) room(l *Limit, t Instant) int64 {
 func (*struck) charge(*Limit, Instant, int64, int64) (after int64) { return 0 }
 func (*struck) give(*Limit, Instant, int64, int64)                 {}
 
-// report states ignored denials instead of units: remaining is the number of further ignored denials that starts the
+// report counts ignored denials instead of units: Remaining is the number of further ignored denials that starts the
 // next block.
 func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	v := s.value()

@@ -38,7 +38,7 @@ func newPunished(limits ...engine.Limit) *punished {
 	return &punished{limits: limits, states: make([]algo.State, len(limits)), now: 1_767_225_600_000_000}
 }
 
-// A caller that always waits as long as a denial states is never blocked, whatever it requests.
+// A caller that always waits as long as denials state is never blocked, whatever it requests.
 func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	const second = 1_000_000
 	r := rand.New(rand.NewPCG(5, 6))
@@ -67,8 +67,8 @@ func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	}
 }
 
-// A flood is blocked for twice as long each time, up to the longest block, and its state is written less and less
-// often.
+// A flooding key is blocked for twice as long each time, up to the longest block, and its state is written less and
+// less often.
 func TestBlocksOfAFlood(t *testing.T) {
 	const ms, minute = 1000, 60_000_000
 	p := newPunished(rule.TokenBucket(rule.PerMinute(1)),

@@ -9,8 +9,8 @@ func (l *Limit) Interval() (us int64, ok bool) {
 	return l.Period / l.Count, true
 }
 
-// Refilled returns the largest number of units that can refill in a span of up to 10 s, given in µs. It rounds up. It
-// is 0 for a limit that does not refill.
+// Refilled returns the largest number of units that can refill in a span of up to 10 s, given in µs. The number is
+// rounded up. It is 0 for a limit that does not refill.
 func (l *Limit) Refilled(us int64) int64 {
 	switch {
 	case !l.Algorithm.Refills():
@@ -22,8 +22,8 @@ func (l *Limit) Refilled(us int64) int64 {
 	}
 }
 
-// RefillsWithin returns the longest time in µs that a refill can take, given the time us that it takes if units refill
-// one by one. Units that refill together arrive up to a period later.
+// RefillsWithin returns the longest time that a refill can take, in µs. The argument us is the time that it would take
+// if units refilled one by one. Units that refill together arrive up to a period later.
 func (l *Limit) RefillsWithin(us int64) int64 {
 	us = max(us, l.Period)
 	if !traits[l.Algorithm].oneByOne {

@@ -1,18 +1,18 @@
 package algo
 
-// Held is the part of a reservation for one limit. A settlement needs only the numbers in Held and the limit under
-// which the reservation was made.
+// Held is the part of a reservation for one limit. A settlement needs only Held and the limit with which the
+// reservation was made.
 type Held struct {
 	// Units is the number of units charged.
 	Units int64
 	// Taken is the instant from which the units count: the handle for a give.
 	Taken int64
-	// Reported is the number of units reported as used so far: units beyond Units are charged, and no reported units
+	// Reported is the number of units reported as used so far: those beyond Units are charged, and no reported units
 	// are given back.
 	Reported int64
 	// Slot is the instant until which the caller waits. It equals Taken if there is no delay.
 	Slot int64
-	// Ends is the instant when a bucket has refilled everything that was missing after the charge. From then on nothing
+	// Ends is the instant when a bucket has refilled everything that was missing after the charge. From then on, none
 	// of the charge is left to give back.
 	Ends int64
 }
@@ -20,10 +20,10 @@ type Held struct {
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later: the
 // caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if all other
 // steps are also buckets or pacers, because a window counts units when they are charged. It does not delay while its
-// state is under another version's faster rate, because the charge would end that rate and make promised delays longer.
-// With choices, token buckets never delay, because another choice may have the units now.
+// state refills at another version's faster rate, because the charge would end that rate and make promised delays
+// longer. If there are choices, token buckets never delay, because another choice may have enough units now.
 //
-// If the delay would be longer, the request is denied, and Outcome.Delay is the delay that it would have had.
+// If the delay would be longer, the request is denied, and Outcome.Delay is the delay that would have been necessary.
 func Reserve(steps []Step, t Instant, longest int64) bool {
 	delays := true
 	for i := range steps {
@@ -94,8 +94,7 @@ func (s *Step) lends() bool {
 	return lends != nil && lends(&s.State, s.Limit)
 }
 
-// LongestDelay returns the longest delay of a reservation, in µs, if its caller accepts
-// longest.
+// LongestDelay returns the longest delay of a reservation, in µs, if its caller accepts delays up to longest.
 func (l *Limit) LongestDelay(longest int64) int64 {
 	if bound := l.Algorithm.entry().longestDelay; bound != nil {
 		return bound(l, longest)
@@ -103,16 +102,16 @@ func (l *Limit) LongestDelay(longest int64) int64 {
 	return longest
 }
 
-// Settle ends a reservation. Each step has its Held and, as Cost, the number of units used (0 for a permit). If fewer
-// were used, the rest is given back to the window, segment, entry or bucket that was charged. If more were used, the
-// difference is charged now, even beyond the limit, but by at most one capacity (with several windows, the largest).
-// Callers are denied until the excess has refilled or expired. If the reservation is not open, because it has ended or
-// was settled before, Settle only reports.
+// Settle ends a reservation. Each step contains its Held and, as Cost, the number of units used (0 for a permit). If
+// fewer were used, the rest is given back to the window, segment, entry or bucket that was charged. If more were used,
+// the difference is charged now, even beyond the limit, but by at most one capacity, which for several windows is the
+// largest. Callers are denied until the excess has refilled or expired. If the reservation is not open, because it has
+// ended or was settled before, Settle changes nothing and only fills in the outcomes.
 //
-// dropped is the number of units that could not be charged, on the step with the most such units.
+// Settle returns the number of units that could not be charged, on the step where this number is largest.
 //
-// A report leaves the reservation open. It charges used units beyond the charge, gives nothing back, and sets
-// Held.Reported.
+// If report is set, Settle leaves the reservation open. It charges used units beyond the charge, gives nothing back,
+// and sets Held.Reported.
 func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	for i := range steps {
 		s := &steps[i]
@@ -151,7 +150,7 @@ func (s *Step) spare(t Instant) int64 {
 	return s.arithmetic.room(s.Limit, s.instant(t))
 }
 
-// giveHeld returns n units of a reservation to where they were charged.
+// giveHeld gives n units of a reservation back to where they were charged.
 func (s *Step) giveHeld(t Instant, n int64) {
 	e := s.Limit.Algorithm.entry()
 	if e.release != nil {

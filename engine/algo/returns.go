@@ -7,13 +7,13 @@ import (
 
 // Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty if
 // there are none. A store keeps it apart from the bucket's state, because only settlements need it, and because it
-// outlives a state that is full again.
+// outlives the state of a bucket that has refilled.
 //
 // [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given back,
 // the later ones refill sooner. A settlement therefore subtracts the units that earlier charges have given back since
 // its own charge.
 //
-// The encoding contains a byte with the format, the number of parts of a token, and 54 bytes for each return.
+// The encoding consists of a byte for the format, the number of parts of a token, and 54 bytes for each return.
 // Integers are big-endian. The scripts of package redisstore read and write the same bytes.
 type Returns string
 
@@ -22,20 +22,21 @@ const (
 	returnsHead   = 8
 	returnBytes   = 54
 
-	// MaxReturns is the maximum number of returns in a record. If there are more, the two returns that are closest in
-	// time become one.
+	// MaxReturns is the maximum number of returns in a record. If there would be more, the two returns that are closest
+	// in time are merged.
 	MaxReturns = 16
 	// mostReturned bounds the units of one return, which scripts count in doubles.
 	mostReturned = 1<<53 - 1
-	// noPlace is the place of a return that affects all charges of its first instant. It is also the value of waits if
-	// no caller was waiting.
+	// noPlace is the place of a return that affects all charges of its first instant. The waits field also has this
+	// value if no caller was waiting.
 	noPlace = -1 << 53
 )
 
 // returned describes units given back for one charge, or the sum of several returns. It affects charges after the first
 // charge, up to the last return.
 type returned struct {
-	// from is the instant of the first charge, and place its Held.Ends: it orders the charges of one instant.
+	// from is the instant of the first charge. place is that charge's Held.Ends, which orders the charges of one
+	// instant.
 	from, place int64
 	until       int64 // the instant of the last return
 	// ends is the instant when all affected charges have refilled. No charge before the return,
@@ -46,19 +47,20 @@ type returned struct {
 	amount uint128 // in 1/period token
 }
 
-// affects reports whether the reservation was charged after the returned units, and before they were returned.
+// affects reports whether the reservation was charged after the returned units had been charged, and before they were
+// returned.
 func (r *returned) affects(h *Held) bool {
 	after := r.from < h.Taken || r.from == h.Taken && r.place < h.Ends
 	return after && (h.Taken < r.until || h.Taken == r.until && (r.place == noPlace || h.Ends <= r.ends))
 }
 
-// covers reports whether a return may have happened at the instant of the reservation's charge. If so, the order of
-// that instant's charges is not known.
+// covers reports whether a return may have happened at the instant of the reservation's charge. If so, the order of the
+// return and the charge is not known.
 func (r *returned) covers(h *Held) bool {
 	return r.from <= h.Taken && h.Taken <= r.until && (h.Taken == r.until || r.place == noPlace)
 }
 
-// Ends returns the instant from which the record has no effect.
+// Ends returns the instant from which the record no longer has an effect.
 func (r Returns) Ends() (at int64) {
 	for i, one := range r.list(1, noPlace) {
 		if i == 0 || at < one.ends {
@@ -68,13 +70,13 @@ func (r Returns) Ends() (at int64) {
 	return at
 }
 
-// valid reports whether the bytes are a record.
+// valid reports whether the bytes are a valid record.
 func (r Returns) valid() bool {
 	return len(r) > returnsHead && (len(r)-returnsHead)%returnBytes == 0 && r[0] == returnsFormat && r[1:returnsHead] != "\x00\x00\x00\x00\x00\x00\x00"
 }
 
-// list returns the returns that have an effect after now, in order, with amounts in 1/period token. An amount in
-// other parts is rounded up, against the caller.
+// list returns the returns that have an effect after now, in order, with amounts in 1/period token. An amount stored in
+// other parts is converted and rounded up, against the caller.
 func (r Returns) list(period, now int64) (all []returned) {
 	if !r.valid() {
 		return nil
@@ -163,12 +165,12 @@ func added(all []returned, one returned, h *Held, ordered bool) []returned {
 	return slices.Delete(all, closest, closest+1)
 }
 
-// StoredReturns returns a state that contains a record as the id of a permit, for stores that keep only states.
-// Snapshots therefore need no other encoding, and builds that do not know the record can restore it too.
+// StoredReturns returns a state that contains a record as the id of a permit, for stores that keep only states. As a
+// result, snapshots need no other encoding, and builds that do not know the record can restore it too.
 func StoredReturns(r Returns) State {
 	p := newPermits()
 	id := string(r)
-	p.list, p.expiry[id] = []lease{{expires: r.Ends(), id: id}}, r.Ends() // its units are 0
+	p.list, p.expiry[id] = []lease{{expires: r.Ends(), id: id}}, r.Ends() // its number of units is 0
 	return State{algorithm: Concurrency, permits: permits{p}}
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// tokenTime is the refill time of one token in µs: 2, so that a wait of 1 µs refills a part.
+// tokenTime is the refill time of one token in µs. It is 2, so that a wait of 1 µs refills half a token.
 const tokenTime = 2
 
-// Limits whose reservations need the record.
+// These limits' reservations need the record.
 var (
 	bucket = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
 	debt   = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2, Queue: 1}
@@ -104,8 +104,8 @@ type orders struct {
 	back    int64
 }
 
-// move is one operation of an order: a take or a reserve of n units, the settlement of reservation n with a number of
-// used units, a wait of n µs, or a give of n units. A give of everything is a reset.
+// move is one operation in an order: a take or a reserve of n units, the settlement of reservation n with a number of
+// used units, a wait of n µs, or a give of n units. A give of everything stands in for a reset.
 type move struct {
 	kind string
 	n    int64
@@ -158,7 +158,7 @@ func (o *orders) try(depth int) {
 	}
 }
 
-// bench is a limit after an order of moves.
+// bench is a limit and its state after a sequence of moves.
 type bench struct {
 	state    algo.State
 	record   algo.Returns
@@ -256,8 +256,8 @@ func (b *bench) write(s *algo.Step) {
 	}
 }
 
-// exceeded reports whether any span has more units than the sum of burst, debt, the span's refill and twice the units
-// from gives and resets.
+// exceeded reports whether any span admitted more units than the sum of burst, debt, the span's refill and twice the
+// units from gives and resets.
 func (b *bench) exceeded(l *algo.Limit) bool {
 	all := slices.DeleteFunc(slices.Clone(b.admitted), func(a admitted) bool { return a.units == 0 })
 	slices.SortStableFunc(all, func(a, b admitted) int { return int(a.slot - b.slot) })

@@ -9,8 +9,8 @@ type Instant struct {
 	Wall int64
 }
 
-// State is the stored state of one limit of one key. The zero State means no state, which is equivalent to a full
-// limit. Do not keep two copies of a State, because copies share their lists.
+// State is the stored state of one limit of one key. The zero State means no state: all units of the limit are
+// available. Do not keep two copies of a State, because copies share their lists.
 type State struct {
 	algorithm Algorithm
 	bucket    Bucket
@@ -23,7 +23,8 @@ type State struct {
 	*extra
 }
 
-// extra is the state of limits that need more than a bucket. It is stored by pointer, so that other states stay small.
+// extra is the additional state of limits that need more than a bucket. It is stored by pointer, so that other states
+// stay small.
 type extra struct {
 	parts   parts   // of a fair-share limit
 	adapted adapted // of an adaptive rate

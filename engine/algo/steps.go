@@ -1,19 +1,19 @@
 package algo
 
-// Step is one limit of one request during a decision. The store fills in Limit, Cost and
-// State (as stored) and calls one verb with all the steps. Then it stores State of each
-// step with Write set, for TTL µs; with TTL 0 it deletes the state.
+// Step is one limit of one request during a decision. The store fills in Limit, Cost and the stored State, and calls
+// one function, such as [Allow], with all the steps. For each step whose Write is set, it then stores State for TTL µs,
+// or deletes the state if TTL is 0.
 type Step struct {
 	Limit *Limit
 	Cost  int64
 	State State
-	// Choice is 0 for a limit that always takes part, and otherwise the number of its choice: see [Pass].
+	// Choice is the number of the limit's choice: see [Pass]. It is 0 for a limit that always takes part.
 	Choice uint8
 	// Taken is for Give: the handle of the charge to give back. Units that have since left with their window, segment
 	// or entry are not given back again. 0 gives back the oldest units.
 	Taken int64
-	// Share is for AtMost: it charges at most ⌊room/Share⌋ units, but at least one if one passes. 0 and 1 charge up to
-	// the whole room.
+	// Share is for AtMost, which charges at most ⌊units/Share⌋ of the units that would pass, but at least one unit if
+	// any passes. 0 and 1 charge all of them.
 	Share int64
 	// Ahead is for AtMost on a log: the units are entered at Ahead µs after now, and can
 	// be spent until then.
@@ -22,12 +22,12 @@ type Step struct {
 	Holder string
 	// Whose identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
-	// Report contains outcomes of earlier requests, for a limit whose rate adapts; otherwise it is nil. It counts
-	// even if the request is denied or has no cost.
+	// Report contains outcomes of earlier requests, for a limit whose rate adapts. For other limits it is nil. It
+	// counts even if the request is denied or costs nothing.
 	Report *Report
 	// Held is for Settle: the reservation's part for this limit.
 	Held *Held
-	// Returns is for Settle: the record of units given back to the bucket. Settle updates it. See
+	// Returns is for Settle: the record of units that were given back to the bucket. Settle updates it. See
 	// [Algorithm.KeepsReturns].
 	Returns Returns
 
@@ -70,7 +70,7 @@ func allow(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// Peek returns the answer of Allow, but reports the state before the charge and writes nothing.
+// Peek returns the answer that Allow would return, but reports the state before the charge and writes nothing.
 func Peek(steps []Step, t Instant) bool {
 	for i := range steps {
 		steps[i].settle(t)
@@ -87,8 +87,8 @@ func Peek(steps []Step, t Instant) bool {
 	return allowed
 }
 
-// AtMost charges as many units as pass now, up to the steps' cost, which is the same for all steps that have one. If
-// no unit passes, it denies like an Allow of 1 unit.
+// AtMost charges as many units as pass now, up to the steps' cost. The cost must be the same for all steps whose cost
+// is not 0. If no unit passes, it denies like an Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
 	for i := range steps {
@@ -110,7 +110,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	return granted
 }
 
-// share returns the part of the room that may be charged.
+// share returns how many of the units that would pass may be charged.
 func (s *Step) share(room int64) int64 {
 	if s.Share <= 1 {
 		return room
@@ -134,7 +134,7 @@ func Give(steps []Step, t Instant) {
 	}
 }
 
-// probe finds the wait of each settled step.
+// probe computes the wait of each settled step.
 func probe(steps []Step, t Instant) (allowed bool) {
 	allowed, choices := true, uint8(0)
 	for i := range steps {
@@ -156,7 +156,7 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle brings the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
+// settle updates the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
 // the decision but writes nothing.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
@@ -172,7 +172,7 @@ func (s *Step) settle(t Instant) {
 	s.arithmetic.settle(s.Limit, s.instant(t))
 	if s.State.extra != nil {
 		s.State.parts.whose = s.Whose
-		if s.State.adapted.stepped && s.Cost > 0 { // the answer's wait is at the new rate, so a denial stores it
+		if s.State.adapted.stepped && s.Cost > 0 { // a denial also stores the new rate, because the answer's wait assumes it
 			s.Write, s.moved = true, nil
 		}
 	}
@@ -206,7 +206,7 @@ func (s *Step) delay() int64 {
 	return 0
 }
 
-// charge spends units. For a limit without units it does nothing.
+// charge spends units. It does nothing for a limit without units.
 func (s *Step) charge(t Instant, units, ahead int64) {
 	if s.Limit.Algorithm.Punishes() {
 		return
@@ -216,7 +216,7 @@ func (s *Step) charge(t Instant, units, ahead int64) {
 }
 
 // punish counts a denied request on the limits that count denials, and computes their waits again. It does not count
-// a request that can never pass, or that a penalty denies.
+// requests that can never pass, or that a penalty denies.
 func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64)) {
 	longest := int64(0)
 	for i := range steps {
@@ -241,7 +241,7 @@ func (s *Step) count(t Instant, wait int64) {
 	s.wait(t)
 }
 
-// countCopy computes the wait that count would cause, and leaves the state unchanged.
+// countCopy computes the wait that counting the denial would cause, and leaves the state unchanged.
 func (s *Step) countCopy(t Instant, wait int64) {
 	before := s.State
 	if unshare := s.Limit.Algorithm.entry().unshare; unshare != nil {
@@ -271,9 +271,10 @@ func (s *Step) report(t Instant) {
 	}
 }
 
-// Binding returns the step whose limit binds: for a denial, the one with the longest wait; otherwise the one with the
-// fewest remaining units and, among these, the longest reset; among equals, the first. Unlimited steps, and penalties
-// of an allowed request, take part only if there are no others. Steps that are set aside never take part.
+// Binding returns the index of the step with the binding limit. For a denial, this is the limit with the longest wait.
+// Otherwise it is the limit with the fewest remaining units and, among these, the longest reset. Among equals, it is
+// the first. Unlimited steps, and penalties of an allowed request, take part only if there are no others. Steps that
+// are set aside never take part.
 func Binding(steps []Step, allowed bool) int {
 	best := -1
 	for i := range steps {
@@ -302,27 +303,26 @@ func tighter(a, b *Outcome, allowed bool) bool {
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.Reset > b.Reset
 }
 
-// Outcome is one limit's part of an answer. Spans are in µs.
+// Outcome is the answer for one limit. Times are in µs.
 type Outcome struct {
 	// Limit is the capacity: B of a bucket, L of the binding window.
 	Limit int64
 	// Remaining is the number of units left, rounded down.
 	Remaining int64
-	// Wait is 0 if the cost passes, Never if it never can, and otherwise the time until
-	// it passes.
+	// Wait is the time until the cost passes. It is 0 if the cost passes now, and Never if it never can.
 	Wait int64
-	// Reset is the time until the limit is full again.
+	// Reset is the time until all units of the limit are available again.
 	Reset int64
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay int64
 	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state, or
-	// if a log's newest entry is in the future. The handle for a give is that instant.
+	// if a log's newest entry is in the future. The instant at which they count is the handle for a give.
 	After int64
 	// Window is the index of the binding window.
 	Window int
 	// Rate is the rate in force of a limit whose rate adapts, in 1/1024 units per period, and Version counts the
 	// rate's changes since the state began. Both are 0 for other limits.
 	Rate, Version int64
-	// Aside is set for a step of another choice: see [Pass].
+	// Aside is set for a step that belongs to another choice than the charged one: see [Pass].
 	Aside bool
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The table has dates that occur twice, and midnights that occur twice or never. A window has exactly one start and
-// one end (section 4).
+// The table contains dates that occur twice, and midnights that occur twice or never. A window has exactly one start
+// and one end (section 4).
 func TestCalendarSteps(t *testing.T) {
 	for _, c := range []struct {
 		zone            string

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// A limit that is not charged neither denies nor is written, even if it has CountDenied (rules 4 and 5).
+// A limit that is not charged neither denies nor is written, even if it sets CountDenied (rules 4 and 5).
 func TestLimitWithoutCostNeitherDeniesNorWrites(t *testing.T) {
 	deny := algo.Limit{Algorithm: algo.FixedWindow, Count: 1, Period: 10}
 	counting := algo.Limit{Algorithm: algo.SlidingLog, Count: 3, Period: 10, CountDenied: true}
@@ -95,8 +95,7 @@ func TestDeniedTogetherHasNoDelay(t *testing.T) {
 	}
 }
 
-// A choice that is set aside is not written, even if this decision changes its rate. Under a lower maximum, rates
-// start over.
+// A choice that is set aside is not written, even if this decision changes its rate, as the lower maximum does here.
 func TestChoiceSetAsideWritesNothing(t *testing.T) {
 	fast := algo.Limit{Algorithm: algo.AdaptiveRate, Count: 10, Period: 1_000_000, Burst: 2, Min: 1, Max: 10, StepTime: 1_000_000, Failures: 5}
 	slow, window := fast, algo.Limit{Algorithm: algo.FixedWindow, Count: 10, Period: 10_000_000}

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// step is one call on a key: its time, verb and units, and the expected answer.
+// step is one call on a key: its time, operation and units, and the expected answer.
 type step struct {
 	at    int64 // elapsed time in µs
 	wall  int64 // the wall clock, if it differs
@@ -66,7 +66,7 @@ func do(steps []algo.Step, now algo.Instant, op string) (allowed bool) {
 	}
 }
 
-// windows returns a limit's windows by value.
+// windows returns a handle for a list of windows.
 func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 	w := algo.Windows{N: len(list)}
 	copy(w.List[:], list)
@@ -93,7 +93,8 @@ func TestFixedSteps(t *testing.T) {
 	})
 }
 
-// Two versions of a sliding window count the units of both, each with its own windows and variant (rule 10).
+// Each of two versions of a sliding window counts the units charged under both, with its own windows and variant (rule
+// 10).
 func TestVersionsOfASlidingWindowCountTogether(t *testing.T) {
 	window := func(variant algo.Variant, period int64) algo.Limit {
 		return algo.Limit{Algorithm: algo.SlidingWindow, Variant: variant, Count: 6, Period: period, Segment: 10}
@@ -134,7 +135,7 @@ func TestLogSteps(t *testing.T) {
 		{at: 0, op: "take", n: 3, want: answer{true, 0, 0, 10, 0}},
 		{at: 1, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
 		{at: 2, op: "take", n: 2, want: answer{false, 0, 10, 10, 0}},
-		// Three units are kept: one from step 1 and two from step 2. The other one is dropped.
+		// Three units are kept: one from step 1 and two from step 2. The other unit is dropped.
 		{at: 10, limit: 1, op: "peek", n: 1, want: answer{true, 7, 0, 2, 0}},
 	})
 }
@@ -156,8 +157,8 @@ func TestLeaseSteps(t *testing.T) {
 	})
 }
 
-// An algorithm without steps, like one under development, denies: a missing case in a switch must not let requests
-// through.
+// An algorithm without steps, such as one under development, denies all requests. A missing case in a switch must not
+// let requests through.
 func TestAlgorithmWithoutStepsDenies(t *testing.T) {
 	limit := algo.Limit{Algorithm: 255, Count: 10, Period: 1_000_000, Burst: 10}
 	steps := []algo.Step{{Limit: &limit, Cost: 1}}
@@ -177,7 +178,7 @@ func TestAmountsBeyond64Bits(t *testing.T) {
 	})
 }
 
-// The largest numbers of units reach 2^100 parts.
+// The largest numbers of units are 2^100 parts.
 func TestAmountsBeyond96Bits(t *testing.T) {
 	const most = algo.MaxUnits
 	run(t, []algo.Limit{{Algorithm: algo.TokenBucket, Burst: most, Count: most, Period: 36525 * 86_400_000_000}}, []step{
@@ -188,8 +189,8 @@ func TestAmountsBeyond96Bits(t *testing.T) {
 	})
 }
 
-// If a state was written by a version with a longer window, it does not count as far ahead of the clock until that
-// window is over (rule 8): its units continue to count.
+// A state written by a version with a longer window does not count as far ahead of the clock until that window is over
+// (rule 8), so its units continue to count.
 func TestClockRuleOfAShorterWindow(t *testing.T) {
 	long := algo.Limit{Algorithm: algo.SlidingWindow, Variant: algo.Strict, Count: 1, Period: 100, Segment: 10}
 	short := long

@@ -6,7 +6,7 @@ import "slices"
 // snapshots, so neither may change.
 type Algorithm uint8
 
-// The algorithms. The zero value is no algorithm: no state, or an invalid limit.
+// The algorithms. The zero value, None, means no state or an invalid limit.
 const (
 	None Algorithm = iota
 	TokenBucket
@@ -46,11 +46,11 @@ var algorithms = [algorithmCount]algorithm{
 	FairConcurrency: fairConcurrency,
 }
 
-// traits has the properties for every value of an Algorithm. Decisions read it several times. It has all 256 values,
-// so that no bounds checks are necessary.
+// traits contains the properties for every value of an Algorithm. Decisions read it several times. It has an entry for
+// each of the 256 values, so that no bounds checks are necessary.
 var traits [1 << 8]properties
 
-// A missing entry makes every program that imports the package panic.
+// If an entry is missing, every program that imports the package panics.
 func init() {
 	for a := range algorithms {
 		traits[a] = algorithms[a].properties
@@ -90,8 +90,8 @@ func (a Algorithm) Names() []string {
 	return slices.Concat([]string{a.String()}, a.entry().aliases)
 }
 
-// Fields returns the fields that a limit of the algorithm can have in addition to its
-// rate, in the order of its text form.
+// Fields returns the names of the fields that a limit of the algorithm can have in addition to its rate, in the order
+// of its text form.
 func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }
 
 // Has reports whether limits of the algorithm can have the field.
@@ -107,12 +107,12 @@ func (a Algorithm) DeniesAll() bool { return traits[a].deniesAll }
 // burst is 1.
 func (a Algorithm) BurstIsCount() bool { return traits[a].burstIsCount }
 
-// Paces reports whether an allowed request can have a delay.
+// Paces reports whether an allowed request may have to wait for a delay.
 func (a Algorithm) Paces() bool { return a.entry().delay != nil }
 
 // CountsHits reports whether [Count] supports limits of the algorithm.
 func (a Algorithm) CountsHits() bool { return traits[a].countsHits }
 
-// TwoWords reports whether a state of the algorithm is two words, unless its amounts are too large for that: see
+// TwoWords reports whether a state of the algorithm fits into two words, unless its amounts are too large: see
 // [State.Words].
 func (a Algorithm) TwoWords() bool { return traits[a].twoWords }

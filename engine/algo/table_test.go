@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// compares lists the files that may compare with an algorithm, or switch on one.
+// compares lists the files that may compare a value with an algorithm, or switch on one.
 var compares = map[string]string{
 	"engine/algo/fastpath.go": "the hot path: BenchmarkFastPath decides in a ninth of the time of BenchmarkAllow",
 	"engine/algo/words.go":    "the hot path: the memory store reads and writes nearly every state so, 3 % slower through the table",
@@ -121,7 +121,7 @@ func uses(t *testing.T, path string, inside bool) (all []use) {
 	return all
 }
 
-// algorithm returns the name of the algorithm in an expression, or "".
+// algorithm returns the name of the algorithm in an expression. It returns "" if there is none.
 func algorithm(e ast.Expr, inside bool) string {
 	id, _ := e.(*ast.Ident)
 	if s, ok := e.(*ast.SelectorExpr); ok && !inside {
@@ -153,7 +153,7 @@ var constants = func() (found []string) {
 	return found[1 : len(found)-1] // without None and the count
 }()
 
-// TestTableIsWhole checks that each algorithm has a distinct name, and that its fields are fields of limits.
+// TestTableIsWhole checks that each algorithm has a distinct name, and that the engine knows each of its fields.
 func TestTableIsWhole(t *testing.T) {
 	all := algo.Algorithms()
 	if len(all) != len(constants) {

@@ -33,8 +33,8 @@ func (u uint128) minus(v uint128) uint128 {
 	return uint128{hi, lo}
 }
 
-// over returns ⌊u/d⌋ and the remainder. Checked limits have no quotient above 2^63; for larger ones over returns
-// Never instead of wrapping.
+// over returns ⌊u/d⌋ and the remainder. Checked limits cause no quotient above 2^63. For a larger quotient, over
+// returns Never instead of wrapping around.
 func (u uint128) over(d int64) (quotient, rest int64) {
 	if u.hi == 0 {
 		q := u.lo / uint64(d)

@@ -8,13 +8,13 @@ var warmUp = algorithm{
 		refills:      true,
 		oneByOne:     true, // slower while it is cold, but never faster
 		keepsReturns: true,
-		// A warm-up does not lend, because the price of units depends on when they are charged. Therefore its denials
-		// are not repeated and its units are not prefetched: each request must be decided at its own time.
+		// A warm-up does not lend, because the price of units depends on when they are charged. For the same reason,
+		// its denials are not repeated and its units are not prefetched: each request must be decided at its own time.
 	},
 	on: func(s *State) arithmetic { return &s.warmth },
-	// A share is a bucket of the full rate, because no process knows how warm the limit is.
+	// A share is computed from the full rate, because no process knows how warm the limit is.
 	shares: bucketShares,
-	// Versions with different rates or times would have different prices for a unit, so these numbers are part of the
+	// Versions with different rates or warm-up times would charge different prices for a unit, so both are part of the
 	// counter's name.
 	grid: func(l *Limit) Grid {
 		return Grid{Count: l.Count, Period: l.Period, WarmUp: l.WarmUp}
@@ -31,7 +31,7 @@ var warmUp = algorithm{
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) { s.warmth.giveHeld(l, t, n, h, r) },
 }
 
-// warming is the warmth of a state, or nil.
+// warming holds the warmth of a state. It is nil if there is none.
 type warming struct{ *Warmth }
 
 func (s *warming) rewind(_ *Limit, t Instant) { s.Warmth = s.rewound(t) }
@@ -56,7 +56,7 @@ type Warmth struct {
 // coldFactor is the refill time of the first token as a multiple of a warm limit's, as in Guava's RateLimiter.
 const coldFactor = 3
 
-// mostUnits bounds Warmth.Units. It is more than all units that can be missing.
+// mostUnits bounds Warmth.Units. It is more than the number of units that can be missing.
 const mostUnits = 1 << 52
 
 // Ramp returns the number of units that make a cold limit warm: half of the units that pass in the warm-up time at
@@ -86,7 +86,7 @@ func (l *Limit) price(from, to int64) uint128 {
 	return l.priceTo(to).minus(l.priceTo(from))
 }
 
-// below returns how many of the last n units before unit v together cost less than an amount.
+// below returns how many of the last n units before unit v cost less than an amount in total.
 func (l *Limit) below(amount uint128, v, n int64) int64 {
 	least := int64(0)
 	for n > least {
@@ -105,8 +105,8 @@ func (w *Warmth) absent() bool { return w == nil || w.Units == 0 && w.Missing.is
 // fill returns the time until the bucket is full.
 func (w *Warmth) fill() int64 { return w.Missing.ceilOver(w.Count) }
 
-// behind returns how far the clock is behind the state's instant (rule 8). far is set if that is longer than the
-// refill of a cold limit's capacity and of the missing amount.
+// behind returns how far the clock is behind the state's instant (rule 8). far is set if this is longer than it takes
+// to refill a cold limit's capacity and the missing amount.
 func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 	if w.absent() || w.At <= t.Now {
 		return 0, false
@@ -122,8 +122,8 @@ func (w *Warmth) rewound(t Instant) *Warmth {
 	return &c
 }
 
-// settled returns the state at an instant. No state means a cold and full bucket. The instant of a full bucket is the
-// instant at which it became full.
+// settled returns the state at an instant. No state means a cold and full bucket. The instant stored for a full bucket
+// is the instant when it became full.
 func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	if w.absent() {
 		return &Warmth{Count: l.Count, Period: l.Period, At: t.Now}
@@ -140,8 +140,9 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	return &c
 }
 
-// warm returns how many of the passed units still warm the limit. Like Guava's RateLimiter, a limit that has been full
-// for more than a quarter of the warm-up time cools down by the units that it would have refilled since then.
+// warm returns how many of the passed units still warm the limit. Like Guava's RateLimiter, a limit whose bucket has
+// been full for more than a quarter of the warm-up time cools down by the units that would have refilled since it
+// became full.
 func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	idle := t.Now - w.At
 	if !w.Missing.isZero() || idle <= l.WarmUp/4 {
@@ -150,8 +151,8 @@ func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	return max(0, w.Units-product(idle, l.Count).ceilOver(l.Period))
 }
 
-// depth returns the largest amount that may be missing for a cost to pass: the price of the last units of the burst
-// that the cost leaves.
+// depth returns the largest amount that may be missing for a cost to pass: the price of the units of the burst that the
+// cost leaves over.
 func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
 	if l.NextPays {
 		cost = 0
@@ -193,7 +194,7 @@ func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// give returns the last n units. A full bucket takes none back.
+// give returns the n units that were charged last. A full bucket takes none back.
 func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return

@@ -12,7 +12,7 @@ var slidingWindow = algorithm{
 	},
 	on:     func(s *State) arithmetic { return &s.segments },
 	shares: windowShares,
-	// Counts cannot move to segments of another length, so the length is part of the counter's name.
+	// Counts cannot be moved to segments of another length, so the length is part of the counter's name.
 	grid: func(l *Limit) Grid { return Grid{Period: l.Segment} },
 	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) {
 		s.segments.penalize(l, t, cost)
@@ -23,7 +23,7 @@ var slidingWindow = algorithm{
 	windowLeft:  (*Limit).segmentLeft,
 }
 
-// slides holds the segments of a state, or nil.
+// slides holds the segments of a state. It is nil if there are none.
 type slides struct{ *Segments }
 
 func (s *slides) rewind(l *Limit, t Instant) { s.Segments = s.rewound(l, t) }
@@ -58,13 +58,13 @@ func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(
 type Segments struct {
 	history
 	// K is the number of segments in the longest window under which units were charged since the state was last
-	// empty. No unit is counted for longer (rule 10).
+	// empty. No unit is counted in more segments (rule 10).
 	K int64
 }
 
 // maxWindowUnits is the largest number of units in the segments. Beyond it, the oldest units are dropped first. No
-// window is affected, because a window's limit is less than a sixteenth of that number. Only versions with short
-// windows can charge so much within the longest one. Below this bound the scripts of the Redis store count exactly.
+// window is affected, because a window's limit is less than a sixteenth of this number. Only versions with short
+// windows can charge so much within the longest window. Up to this bound, the Redis store's scripts count exactly.
 const maxWindowUnits = 1 << 52
 
 func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }
@@ -185,8 +185,8 @@ func (s *Segments) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// penalize counts as much of a denied cost as fits into the window with the most room, because the windows share
-// their segments.
+// penalize counts as much of a denied cost as fits into the window with the most remaining units, because the windows
+// share their segments.
 func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 	var buf Windows
 	most := int64(0)
@@ -198,7 +198,7 @@ func (s *Segments) penalize(l *Limit, t Instant, cost int64) {
 	}
 }
 
-// give removes the oldest units in the limit's own windows. With a handle, it removes the units of one segment.
+// give removes the oldest units in the limit's own windows. If there is a handle, it removes units of one segment.
 func (s *Segments) give(l *Limit, t Instant, n, taken int64) {
 	current := l.view(t).current
 	if taken != 0 {

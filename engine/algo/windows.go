@@ -52,8 +52,7 @@ func (l *Limit) Windows() []Window {
 	return append([]Window(nil), l.windows(&buf)...)
 }
 
-// Window returns one window of a limit that has several; ok is false if there is no such
-// window.
+// Window returns one window of a limit that has several. ok is false if there is no such window.
 func (l *Limit) Window(i int) (w Window, ok bool) {
 	if l.Several == (unique.Handle[Windows]{}) {
 		return Window{}, false
@@ -65,10 +64,10 @@ func (l *Limit) Window(i int) (w Window, ok bool) {
 	return several.List[i], true
 }
 
-// A sliding window and a log can have several windows over one history. The following functions combine the windows'
+// A sliding window or a log can have several windows over one history. The following functions combine the windows'
 // results.
 
-// longestWait returns the longest wait among the windows, and the index of its window.
+// longestWait returns the longest wait among the windows, and the index of the window with that wait.
 func (l *Limit) longestWait(of func(Window) int64) (wait int64, window int) {
 	if w, single := l.first(); single {
 		return of(w), 0
@@ -91,7 +90,7 @@ func (l *Limit) leastRoom(of func(Window) int64) int64 {
 	return least
 }
 
-// reportWindows fills in the numbers of the window that denies or, if none does, of the window with the fewest units
+// reportWindows fills in the outcome for the window that denies or, if none does, for the window with the fewest units
 // left.
 func (l *Limit) reportWindows(o *Outcome, of func(Window) (left, reset int64)) {
 	if w, single := l.first(); single {
@@ -128,7 +127,7 @@ func (l *Limit) overdrawn(w Window) Window {
 	return w
 }
 
-// windowShares returns a bucket for each window: 1/n of its count in its length.
+// windowShares returns a bucket for each window, with 1/n of the window's count and the window's length.
 func windowShares(l *Limit, n int64) (shares []Share) {
 	for _, w := range l.Windows() {
 		share := bucketShare(w.Limit, w.Span, w.Limit/n, n)
