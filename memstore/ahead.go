@@ -9,14 +9,14 @@ import (
 )
 
 // With many keys, a decision spends most of its time waiting for cache lines: first the shard's, then a mark's, then
-// a slot's. The later fetches cannot start before the lock is held. A call with many operations therefore first
-// starts to fetch the lines of all keys, and then decides.
+// a slot's. The later fetches cannot start before the lock is held. A call with many operations therefore starts to
+// fetch the lines of all keys first, and then decides.
 
 // aheadOps is the number of operations that are looked up before the first of them is decided. It is large enough for
 // many lines to be fetched in parallel, and small enough for them to stay in the cache.
 const aheadOps = 32
 
-// doMany decides operations in order, and looks up the next operations in advance.
+// doMany decides operations in order, and looks up the states of the next operations in advance.
 func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	var found [aheadOps]located
 	for len(ops) > 0 {
@@ -50,7 +50,7 @@ func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[ahea
 // lines publishes the location of a shard's table to readers that do not hold the shard's lock.
 type lines struct{ table atomic.Pointer[table] }
 
-// prefetch starts to fetch the lines for a hash: the line of the shard's lock, and the lines where the search begins.
+// prefetch starts to fetch the lines for a hash: the line with the shard's lock, and the lines where the search begins.
 // It fetches nothing if the shard has a hot key, because denials without the lock read none of these lines. If the
 // table has just been replaced, the fetch is wasted.
 func (s *Store) prefetch(h *shard, key hash) {

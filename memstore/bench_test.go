@@ -17,7 +17,7 @@ import (
 // touched prevents the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides with Words.Allow on keys that have a state.
+// BenchmarkAllow decides with Words.Allow on keys with a stored state.
 func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1000))) }
 
 // BenchmarkSteps decides with the steps of package algo.
@@ -25,7 +25,7 @@ func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
-// BenchmarkNewKeys decides on keys without a state, as in a flood of made-up keys.
+// BenchmarkNewKeys decides on keys without a stored state, as in a flood of made-up keys.
 func BenchmarkNewKeys(b *testing.B) {
 	const n = 1 << 20
 	limit, keys := rule.TokenBucket(rule.PerHour(1000)), make([]string, n)

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// bound is a limit in a namespace, with its scope looked up in advance. A request adds only a key and a cost.
+// bound is a limit in a namespace, with its scope looked up in advance. A request only provides a key and a cost.
 type bound struct {
 	store   *Store
 	space   string
@@ -42,7 +42,7 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	var o algo.Outcome
 	hash := s.secret.hash(key)
 	h := &s.shards[s.shard(hash)]
-	s.prefetch(h, hash) // the lines arrive while the clock is read
+	s.prefetch(h, hash) // the lines are fetched while the clock is read
 	a.AtMicros = s.clock.micros()
 	switch s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros) {
 	case verdictDenied:

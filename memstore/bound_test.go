@@ -22,15 +22,15 @@ func open(t *testing.T) *Store {
 	return s
 }
 
-// ask sends one operation.
+// ask runs one operation and returns its result.
 func ask(s *Store, op engine.Op) engine.Result {
 	ops, results := []engine.Op{op}, make([]engine.Result, 1)
 	s.Do(context.Background(), ops, results)
 	return results[0]
 }
 
-// A bound limit gives the same answers as the steps, or no answer, for any numbers and any changes of the keys. Do
-// gives the same answers too. A store with a custom clock decides by the steps alone.
+// A bound limit gives the same answers as the steps, or no answer, whatever the limit's parameters and the changes to
+// the keys. Do gives the same answers too. A store with a custom clock decides only by the steps.
 func TestBoundDecidesAsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -83,8 +83,8 @@ func TestBoundDecidesAsDo(t *testing.T) {
 	})
 }
 
-// A state is read with the rate and burst in force when it was written. A bucket emptied at 10 a minute still lacks ten
-// units when it is read at 10 a day, not just the units that a minute refills at that rate.
+// A state is read with the rate and burst with which it was written. A bucket that was emptied with a limit of 10 a
+// minute still lacks ten units when it is read with a limit of 10 a day.
 func TestBoundReadsOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)

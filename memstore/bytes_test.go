@@ -74,7 +74,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Open reservations take as much memory as documented: under 200 bytes with one limit, under 400 with four.
+// Open reservations take as much memory as documented: under 200 bytes for one limit, and under 400 for four.
 func TestBytesOfOpenReservations(t *testing.T) {
 	if raced.On {
 		t.Skip("the race detector takes memory of its own")

@@ -9,29 +9,30 @@ import (
 
 // DefaultMaxKeys is the default number of keys in a store. A bucket or fixed window takes 37 to 43 bytes of memory
 // per key in total, regardless of the key's length: 40 MiB for a million. A sliding window or log takes about 250
-// bytes, and 16 more for each segment or instant with spent units; a concurrency limit about 550.
+// bytes, and 16 more for each segment or instant with spent units. A concurrency limit takes about 550 bytes.
 const DefaultMaxKeys = 1_000_000
 
-// ErrFull is the error of an operation on a new key when the store is full and does not
-// evict. It matches [engine.ErrStoreUnavailable]: the decision is not known.
+// ErrFull is returned for an operation on a new key if the store is full and does not evict. It matches
+// [engine.ErrStoreUnavailable]: the decision is not known.
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
 // errShareFull is the error for a new key in a namespace that has reached its bound.
 var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
 
-// WhenFull determines what happens to a new key if the store is full and none of its keys is at full capacity again.
+// WhenFull determines what happens to a new key if the store is full and all of its keys still have spent units.
 type WhenFull uint8
 
 const (
 	// Refuse returns ErrFull. No key loses its spent units.
 	Refuse WhenFull = iota
-	// Evict drops the key nearest to full capacity, whose limit would reset first. That key gets its spent units back.
+	// Evict drops the key whose limit would reset first. This key gets its spent units back.
 	Evict
 )
 
-// Config configures a store. The zero Config has the defaults.
+// Config configures a store. The zero Config stands for the defaults.
 type Config struct {
-	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one. 0 means DefaultMaxKeys.
+	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one key. 0 means
+	// DefaultMaxKeys.
 	MaxKeys int
 	// MaxKeysOf bounds the number of keys in some namespaces, each 1 to 2^31, so that these namespaces cannot fill
 	// the store. A new key beyond its namespace's bound gets ErrFull, even if the store evicts.
@@ -44,12 +45,12 @@ type Config struct {
 
 // Stats contains a store's counters.
 type Stats struct {
-	// Keys is the number of stored keys. It includes keys that are at full capacity again but have not been dropped
-	// yet.
+	// Keys is the number of stored keys. It includes keys that have expired, because all of their units have refilled,
+	// but have not been dropped yet.
 	Keys int64
-	// Expired is the number of keys dropped because they were at full capacity again.
+	// Expired is the number of keys dropped because they had expired.
 	Expired int64
-	// Evicted is the number of keys dropped to make room before they were at full capacity again.
+	// Evicted is the number of keys dropped to make room before they had expired.
 	Evicted int64
 	// Refused is the number of operations that returned ErrFull.
 	Refused int64

@@ -11,11 +11,11 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the number of groups, the number of topics, and the number of values. Exceeding a bound returns
-// ErrFull.
+// maxNames bounds the number of groups, of topics, and of values. A call that would exceed a bound returns ErrFull.
 const maxNames = 10_000
 
-// backlog is the largest number of messages queued for a slow subscriber. The subscriber misses further messages.
+// backlog is the largest number of messages queued for a slow subscriber. Further messages to that subscriber are
+// dropped.
 const backlog = 1024
 
 // coordinator holds the state of the Coordinator methods, which the members in this process share.
@@ -68,7 +68,7 @@ func (s *Store) Beat(ctx context.Context, group, member string, life time.Durati
 	return names, nil
 }
 
-// living removes expired members and returns the group, or nil if it is empty.
+// living removes expired members and returns the group. It returns nil if the group is empty.
 func (c *coordinator) living(group string, now int64) map[string]int64 {
 	members := c.groups[group]
 	for name, ends := range members {
@@ -189,7 +189,8 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 	return v.version, true, nil
 }
 
-// coordinates returns the first of the given errors, or the reason why the store cannot be used now.
+// coordinates returns the first non-nil error of checks. If there is none, it returns the reason why the store cannot
+// be used now, or nil.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
 	for _, err := range checks {
 		if err != nil {

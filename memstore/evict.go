@@ -2,7 +2,7 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// reserve reserves room for n more keys.
+// reserve reserves room for n more keys. It returns false if there is not enough room.
 func (s *Store) reserve(n int64) bool {
 	if s.keys.Add(n) <= s.maxKeys {
 		return true
@@ -12,7 +12,7 @@ func (s *Store) reserve(n int64) bool {
 }
 
 // makeRoom drops at least one key from any shard: an expired key or, if the store evicts and expiredOnly is false, the
-// key nearest to full capacity. It returns false if no key may be dropped. The caller holds no lock.
+// key that would expire first. It returns false if no key may be dropped. The caller holds no lock.
 func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	for {
 		i, others := s.soonestShard()
@@ -61,8 +61,8 @@ func (s *Store) dropped(n int64) {
 	}
 }
 
-// soonestShard returns the index of the shard with the lowest bound, and the lowest bound of all other shards. The
-// index is −1 if the store is empty.
+// soonestShard returns the index of the shard with the lowest bound on its next expiry, and the lowest bound of all
+// other shards. The index is −1 if the store is empty.
 func (s *Store) soonestShard() (index int, others int64) {
 	index, others = -1, never
 	lowest := int64(never)

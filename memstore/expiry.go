@@ -7,9 +7,9 @@ import (
 )
 
 // expiring lists the states of a shard that expire first, so that dropping a state does not require a scan of all
-// states. An entry can be outdated: by now its state may last longer, or may be gone.
+// states. An entry can be outdated: its state may now last longer, or may have been dropped.
 type expiring struct {
-	list []expiry // at most mostSoon, in order
+	list []expiry // at most mostSoon entries, in order of expiry
 	// horizon is an instant before which no state outside the list expires.
 	horizon int64
 }
@@ -32,7 +32,7 @@ func (o *expiring) first() int64 {
 	return o.horizon
 }
 
-// note records that the state at an index expires at an instant.
+// note records that the state at the given place expires at the given instant.
 func (o *expiring) note(place int, at int64) {
 	if at >= o.horizon {
 		return
@@ -88,7 +88,8 @@ func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	return dropped
 }
 
-// next returns the state that expires first and its expiry, or nowhere. It corrects stale entries on the way.
+// next returns the place of the state that expires first, and its expiry. It returns nowhere if there is no state. It
+// corrects stale entries on the way.
 func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {
@@ -112,8 +113,8 @@ func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped i
 	return nowhere, never, dropped
 }
 
-// expire drops up to budget expired states, and returns their number. If it has to scan all states, it drops all
-// expired ones.
+// expire drops expired states, up to the given budget, and returns their number. If it has to scan all states, it drops
+// all expired ones.
 func (h *shard) expire(cs *scopes, t algo.Instant, budget int) (dropped int64) {
 	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
 		place, at, more := h.next(cs, t)

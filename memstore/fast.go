@@ -8,14 +8,15 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is the location of the state for an operation that take can decide. For any other operation, scope is nil.
+// located is the location of the state for an operation that take can decide. For any other operation, its scope is
+// nil.
 type located struct {
 	hash  hash
 	scope *scope
 	shard int
 }
 
-// locate finds the state for an operation that take can decide.
+// locate finds the state for an operation, if take can decide it.
 func (s *Store) locate(op *engine.Op, f *located) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
 		return false
@@ -31,8 +32,8 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	return true
 }
 
-// simple decides an operation found by locate. now is a clock reading. If only package algo can decide the operation,
-// simple changes nothing and returns false.
+// simple decides an operation whose state locate has found. The argument now is a clock reading. If only package algo
+// can decide the operation, simple changes nothing and returns false.
 func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
 	if f.scope == nil {
 		return false
@@ -51,7 +52,7 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 }
 
 // fast decides an operation on one limit of a key with a state of two words. For any other operation it returns false,
-// and changes no state. A transaction takes 1.4 times as long (BenchmarkSteps).
+// and changes no state. A transaction would take 1.4 times as long (BenchmarkSteps).
 func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
@@ -82,7 +83,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 	return true
 }
 
-// verdict is the answer of take.
+// verdict is the result of take.
 type verdict uint8
 
 const (
@@ -91,9 +92,9 @@ const (
 	verdictUndecided // only the steps of package algo can decide
 )
 
-// take decides an allow at the system clock's time, if [algo.Words.Allow] can decide on the key's state, or on a full
-// limit if the key has no state. Otherwise it changes nothing. at points to a clock reading, and is set to the instant
-// of the decision.
+// take decides an allow at the system clock's time, if [algo.Words.Allow] can decide with the key's state, or with an
+// unused limit if the key has no state. Otherwise it changes nothing. The argument at points to a clock reading, and is
+// set to the instant of the decision.
 func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64, o *algo.Outcome, at *int64) verdict {
 	now := *at
 	if h.hot.deny(key, c, limit, now, cost, o) {
@@ -117,7 +118,7 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 		return v
 	}
 	slot := &h.table.slots[place]
-	if slot.scope != c.id { // the state has other numbers, or is in a box
+	if slot.scope != c.id { // the state was written with other parameters, or is in a box
 		h.mu.Unlock()
 		return verdictUndecided
 	}
@@ -144,7 +145,7 @@ func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, co
 	if c.share != nil || h.soonest.Load() <= now || h.table.crowded() {
 		return verdictUndecided
 	}
-	var state algo.Words // of a full limit
+	var state algo.Words // of an unused limit
 	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !s.reserve(1) {
 		return verdictUndecided
 	}
@@ -154,7 +155,8 @@ func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, co
 	return verdictAllowed
 }
 
-// known returns the place of a key's state, or nowhere if the key has no state of two words or its scope was dropped.
+// known returns the place of a key's state. It returns nowhere if the key has no state of two words or its scope was
+// dropped.
 func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	if c.stale.Load() {
 		return nowhere
@@ -166,8 +168,8 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 	return place
 }
 
-// oneStep is the pool of steps for bySteps. On the stack they would escape to the heap, because a step calls its
-// algorithm through a table. In the shard they would rarely be in the cache.
+// oneStep is the pool of steps for bySteps. A step on the stack would escape to the heap, because it calls its
+// algorithm through a table. A step in the shard would rarely be in the cache.
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // bySteps decides an operation on the state at an index with the steps of package algo.
@@ -195,7 +197,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 // lock for this key removes the copy, and a caller that copies another key replaces it. Both read the clock afterwards,
 // so that decisions on a key stay in the order of their instants.
 //
-// It is a sequence lock: if the version has changed during a read, the reader may have read halves of two states.
+// It is a sequence lock: if the version has changed during a read, the reader may have read parts of two states.
 type hot struct {
 	version atomic.Uint64
 	scope   atomic.Pointer[scope] // nil while there is no copy
@@ -208,7 +210,7 @@ type hot struct {
 // key is soon denied at such an instant. Other keys pay nothing for this.
 const hotEvery = 64
 
-// deny decides like Words.Allow if the answer is a denial. Otherwise ok is false.
+// deny decides like Words.Allow if the answer is a denial. If it is not, ok is false.
 func (t *hot) deny(key hash, c *scope, limit *algo.Limit, now, cost int64, o *algo.Outcome) (ok bool) {
 	version := t.version.Load()
 	if t.scope.Load() != c || !t.of(key) {
@@ -236,7 +238,7 @@ func (t *hot) set(key hash, c *scope, state algo.Words, now int64) {
 	t.scope.Store(c)
 }
 
-// drop removes a key's copy, and reports whether there was one.
+// drop removes the copy of a key's state, and reports whether there was one.
 func (t *hot) drop(key hash) bool {
 	if t.scope.Load() == nil || !t.of(key) {
 		return false

@@ -45,7 +45,7 @@ func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 	}
 }
 
-// parse returns the limit for a text.
+// parse parses a limit's text.
 func parse(t *testing.T, text string) engine.Limit {
 	t.Helper()
 	limit, err := engine.ParseLimit(text)
@@ -89,7 +89,7 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 	t.Fatal("the key does not become hot")
 }
 
-// A reader concurrent with a writer reads a whole state or none.
+// A reader that is concurrent with a writer reads a complete state or none.
 func TestHotStateIsNeverTorn(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1000/1h")

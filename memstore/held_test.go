@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limits without a state need no room, so a full store can decide them.
+// Limits without a state need no room, so a full store can still decide them.
 func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: clock.Now})
@@ -29,7 +29,7 @@ func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	}
 }
 
-// A key at full capacity is not stored.
+// A key without spent units is not stored.
 func TestUntouchedKeyIsNotStored(t *testing.T) {
 	store, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err := take(t, l, "a", seconds(1)); err != nil {
@@ -38,7 +38,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if _, err := operate.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	// A request on several limits at full capacity stores nothing either.
+	// A denied request or a give on several unused limits stores nothing either.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
 		if r := operate.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
@@ -50,7 +50,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	}
 }
 
-// The expiry of several limits is the latest of their expiries, regardless of their order.
+// An expiry lookup on several limits returns the latest of their expiries, regardless of their order.
 func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 	_, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	short := rule.FixedWindow(rule.Per(10, time.Second), rule.Named("short"))

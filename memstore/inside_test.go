@@ -157,7 +157,7 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	}
 }
 
-// soonestShard returns the shard with the lowest bound, and the lowest bound of the others.
+// soonestShard returns the shard with the lowest bound, and the lowest bound of the other shards.
 func TestSoonestShard(t *testing.T) {
 	for _, c := range []struct {
 		bounds []int64
@@ -180,7 +180,7 @@ func TestSoonestShard(t *testing.T) {
 	}
 }
 
-// A state that expires at this instant is dropped, not evicted.
+// A state that expires at the current instant is dropped, not evicted.
 func TestStateExpiringNowIsDroppedNotEvicted(t *testing.T) {
 	s, err := New(Config{MaxKeys: 1, WhenFull: Evict})
 	if err != nil {

@@ -23,7 +23,7 @@ func (cs *scopes) of(space string, limit engine.Limit) *scope {
 	return c
 }
 
-// index maps a limit to one of the cached scopes.
+// index maps a limit in a namespace to one of the cached scopes.
 func index(space string, l *algo.Limit) uint64 {
 	h := uint64(l.Count)*0x9e3779b97f4a7c15 ^ uint64(l.Period)*0xbf58476d1ce4e5b9 ^ uint64(l.Burst)*0x94d049bb133111eb
 	h += uint64(l.Algorithm) + uint64(len(space))<<8
@@ -35,7 +35,7 @@ func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
 
-// find returns the index of a key's state under the scope's name, or nowhere.
+// find returns the index of a key's state under the scope's name. It returns nowhere if there is none.
 func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	t := &h.table
 	if len(t.slots) == 0 {
@@ -64,11 +64,11 @@ func (s *slot) boxed() bool { return s.scope&boxed != 0 }
 // number returns the number of the slot's scope.
 func (s *slot) number() uint32 { return s.scope &^ boxed }
 
-// of reports whether the slot belongs to the hash.
+// of reports whether the slot belongs to the key with the given hash.
 func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32) }
 
-// mark returns the mark of the hash's slot. The mark's bits of the hash are not stored in the slot, and do not
-// select the shard.
+// mark returns the mark of the hash's slot. The hash bits in the mark are not stored in the slot, and do not select the
+// shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
 // home returns where the search for a hash begins, from its high half.
@@ -76,7 +76,7 @@ func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }
 
-// hash represents a key: the values of the key's polynomial at two points.
+// hash identifies a key: it contains the values of the key's polynomial at two points.
 type hash struct{ lo, hi uint64 }
 
 // secret contains two points, of 60 random bits each, at which keys are evaluated as polynomials modulo 2⁶¹−1. The
@@ -84,7 +84,8 @@ type hash struct{ lo, hi uint64 }
 // bytes have the same value at no more than n/7+1 points. Therefore two keys collide with a probability of at most
 // (n/7+1)²/2¹²⁰, however they are chosen by a caller that does not know the secret. No hash ever leaves the store.
 //
-// Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns; maphash takes 6 ns, but has 64 bits and no such bound.
+// Hashing 20 bytes takes 13 ns. SipHash-1-3 takes 23 ns. maphash takes 6 ns, but returns only 64 bits and guarantees no
+// such bound.
 type secret [2]uint64
 
 // newSecret returns a random secret.
@@ -118,7 +119,7 @@ func horner(h, k, m uint64) uint64 {
 	return lo&(1<<61-1) + (hi<<3 | lo>>61) + m
 }
 
-// tail returns the last bytes of a key, seven or fewer. Overlapping reads replace reading byte by byte.
+// tail returns the last bytes of a key, seven or fewer. It uses overlapping reads instead of reading byte by byte.
 func tail(key string) uint64 {
 	switch n := len(key); {
 	case n >= 4:

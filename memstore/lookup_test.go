@@ -62,7 +62,7 @@ func TestHashDependsOnSecretAndKey(t *testing.T) {
 	}
 }
 
-// A slot compares every stored bit of the hash. Its mark has other bits.
+// A slot compares every stored bit of the hash. Its mark contains other bits.
 func TestSlotComparesEveryBit(t *testing.T) {
 	h := newSecret().hash("k")
 	for bit := range 128 {

@@ -1,16 +1,16 @@
 // Package memstore keeps limits in the memory of one process.
 //
-// The store is sharded by key, bounded in keys and exact: it decides every operation at one reading of the clock, under
-// the locks of its shards (repeated denials of a busy key need none), and is linearizable. Use it in tests, and if a
-// single process makes all decisions. Several processes need a shared store, because each process with its own memory
-// store would admit the whole limit.
+// The store is sharded by key, bounded in its number of keys, and exact: it decides every operation at one reading of
+// the clock, under the locks of the operation's shards (repeated denials of a busy key need no lock), and is
+// linearizable. Use it in tests, and if a single process makes all decisions. Several processes need a shared store,
+// because each process with its own memory store would admit the whole limit.
 //
 // The store keeps a 128-bit hash of each key, computed with the store's own secret. Two keys of 20 bytes collide with
 // probability below 2^-95, however a caller chooses them.
 //
-// No state is lost while there is room. States at full capacity are dropped, a few at a time, as new keys come in. If a
-// store is full and none of its keys is at full capacity again, it either refuses new keys or evicts, depending on
-// [Config.WhenFull]. There is no goroutine: an idle store does nothing.
+// No state is lost while there is room. States whose units have all refilled are dropped, a few at a time, as new keys
+// come in. If a store is full and all of its keys still have spent units, it either refuses new keys or evicts,
+// depending on [Config.WhenFull]. There is no goroutine: an idle store does nothing.
 //
 // The files, in the order in a request's path:
 //
@@ -41,7 +41,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Store is an [engine.Store] in memory. It is safe for use by many goroutines.
+// Store is an [engine.Store] in memory. It is safe for concurrent use.
 type Store struct {
 	shards   []shard
 	lines    []lines // of the shards
@@ -67,7 +67,7 @@ const (
 	maxShards    = 4096
 )
 
-// New returns a store. The error is an [*engine.InputError] for a Config out of range.
+// New returns a store. If a value in c is out of range, the error is an [*engine.InputError].
 func New(c Config) (*Store, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
@@ -173,8 +173,8 @@ func (c *clock) start(custom func() time.Time) {
 	c.origin = c.started.UnixMicro()
 }
 
-// read returns the current instant. It sets Wall only on request, because keeping Wall from going back takes memory
-// shared by all shards.
+// read returns the current instant. It sets Wall only on request, because keeping Wall from going back requires memory
+// that all shards share.
 func (c *clock) read(wall bool) algo.Instant {
 	if c.custom != nil {
 		now := c.custom().UnixMicro()

@@ -76,7 +76,7 @@ func refills(n int64) engine.Limit {
 	return rule.TokenBucket(rule.Per(1, time.Duration(n)*time.Second), rule.Burst(10))
 }
 
-// The key nearest to full capacity is evicted, regardless of its shard and its history.
+// The key that would expire first is evicted, regardless of its shard and its history.
 func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
@@ -133,7 +133,8 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 	}
 }
 
-// Using a key moves its expiry, but not its place in the shard's order. The key must not be treated as expired.
+// Using a key postpones its expiry, but does not change its place in the shard's order. The key must not be treated as
+// expired.
 func TestKeyInUseDoesNotExpire(t *testing.T) {
 	clock := headgatetest.NewClock()
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))

@@ -18,7 +18,7 @@ var _ engine.Keeper = (*Store)(nil)
 type opens struct {
 	mu sync.Mutex
 	of map[hash]kept
-	// earliest is a lower bound on the ends of all terms.
+	// earliest is a lower bound on the end of every term.
 	earliest int64
 	// pending is the number of units that reservations with a ceiling can still charge, by counter.
 	pending map[counterName]int64
@@ -45,7 +45,7 @@ func (s *Store) openName(op *engine.Op) hash {
 	return s.secret.hash(op.Space + "\x00" + reservationName(op))
 }
 
-// keep stores the reservation of a reserve with a term.
+// keep stores the reservation that a reserve operation with a term has made.
 func (t *transaction) keep(r *engine.Result) {
 	if r.Outcome.Allowed {
 		made := r.Outcome.Reservation(t.op, t.op.ID)
@@ -84,7 +84,7 @@ func (t *transaction) settledOpen() {
 	t.store.opens.put(t.open, t.kept)
 }
 
-// reservation decodes an open reservation. It returns nil for invalid bytes.
+// reservation decodes an open reservation. It returns nil if the bytes are invalid.
 func (o kept) reservation() *engine.Reservation {
 	if len(o) < keptHead {
 		return nil
@@ -163,8 +163,8 @@ func (o *opens) count(k kept, sign int64) {
 	}
 }
 
-// fits reports whether there is room for one more open reservation, and whether all ceilings together stay below 2^53
-// units of each counter.
+// fits reports whether there is room for one more open reservation, and whether the ceilings for each counter stay
+// below 2^53 units in total.
 func (o *opens) fits(op *engine.Op) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

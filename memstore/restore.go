@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// ErrSnapshot is the error of Restore for bytes that are not a complete snapshot.
+// ErrSnapshot is returned by Restore for bytes that are not a complete snapshot.
 var ErrSnapshot = errors.New("not a snapshot that can be restored")
 
 // Bounds for reading before the checksum is verified.
@@ -26,12 +26,12 @@ const (
 	maxSnapshotState = 64 << 20
 )
 
-// Restore returns a store like New, with the keys of a snapshot written by [Store.Save]. It drops keys that have
+// Restore returns a store like New, with the keys from a snapshot that [Store.Save] wrote. It drops keys that have
 // expired. Charges after the snapshot are lost.
 //
-// The error matches [ErrSnapshot] if the snapshot is from another program or a later format, truncated or corrupt. It
-// is an [*engine.InputError] for a Config out of range, or if MaxKeys is less than the number of keys in the snapshot.
-// On an error, the store is nil.
+// The error matches [ErrSnapshot] if the bytes are from another program or in a later format, truncated or corrupt. It
+// is an [*engine.InputError] if a value in c is out of range, or if MaxKeys is less than the number of keys in the
+// snapshot. On an error, the store is nil.
 func Restore(c Config, from io.Reader) (*Store, error) {
 	s, err := New(c)
 	if err != nil {
@@ -115,8 +115,8 @@ func (r *snapshotReader) title() {
 	r.sum.Write([]byte(line))
 }
 
-// shards lowers the number of shards to that of the saved store, if it is smaller: the snapshot does not contain the
-// hash bits to choose among more shards.
+// shards lowers the number of shards to that of the saved store, if it was smaller, because the snapshot does not
+// contain the hash bits to choose among more shards.
 func (r *snapshotReader) shards(n uint64) {
 	if bits.OnesCount64(n) != 1 {
 		r.wrong()
@@ -272,7 +272,7 @@ func (r *snapshotReader) ReadByte() (byte, error) {
 	return b, r.err
 }
 
-// check keeps the first error. An early end and an overlong number mean that the snapshot is incomplete.
+// check keeps the first error. An unexpected end or an overlong number means that the snapshot is incomplete.
 func (r *snapshotReader) check(err error) {
 	_, fromSystem := errors.AsType[*fs.PathError](err)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// A snapshot starts with a line that names the format, the hash's secret, and the number of shards. Blocks follow. A
+// A snapshot starts with a line that contains the format, the hash's secret, and the number of shards. Blocks follow. A
 // block starts with its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the
 // end, which contains the number of keys. The last part is the SHA-256 of everything before it. Scopes are numbered in
 // order of appearance. Integers are encoded as in encoding/binary: as varints, or little-endian if the size is fixed.
@@ -38,7 +38,7 @@ func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) 
 	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, s.secret[1])
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(len(s.shards)))
 	w.values(&s.coordinator)
-	open := s.opens.names() // names are read before the keys, because the charge of a later reservation may be missing from the copied keys
+	open := s.opens.names() // read before the keys, because the charge of a later reservation may be missing from the copied keys
 	for i := range s.shards {
 		if err := s.ready(ctx); err != nil {
 			return 0, err

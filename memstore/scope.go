@@ -17,11 +17,11 @@ type scope struct {
 	limit engine.Limit
 	id    uint32
 	// name is a number for the name of the states' counters, which consists of the space and of the limit's algorithm,
-	// name and grid. Scopes with the same name differ in the limit's other numbers.
+	// name and grid. Scopes with the same name differ in the limit's other parameters.
 	name uint32
-	// share counts the keys of the namespace if it is bounded, or is nil.
+	// share counts the keys of the namespace. It is nil if their number is not bounded.
 	share *share
-	// pool is the key of the common counter, if the limit divides its units among keys.
+	// pool is the key of the common counter if the limit divides its units among keys.
 	pool string
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
@@ -64,7 +64,7 @@ func (s *share) release() {
 	}
 }
 
-// name is a counter's name without the key.
+// name is a counter's name, except for the key.
 type name struct {
 	space   string
 	counter engine.Counter
@@ -98,7 +98,7 @@ type scopes struct {
 // page contains the scopes with 1024 consecutive numbers.
 type page [1024]atomic.Pointer[scope]
 
-// naming is a name's number, and the number of scopes with that name.
+// naming contains a name's number, and the number of scopes with that name.
 type naming struct {
 	id     uint32
 	scopes int

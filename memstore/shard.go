@@ -55,7 +55,7 @@ func (h *shard) clear() {
 	h.publish()
 }
 
-// load returns the state at an index.
+// load returns the state at index i.
 func (h *shard) load(cs *scopes, i int) algo.State {
 	s := &h.table.slots[i]
 	if s.boxed() {
@@ -85,7 +85,7 @@ func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int6
 	h.note(i, expires)
 }
 
-// write writes a state into its slot or its box.
+// write stores a state in its slot or its box.
 func (h *shard) write(s *slot, state *algo.State, expires int64) {
 	words, ok := state.Words()
 	switch {
@@ -142,8 +142,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states. If that makes no room, it builds a larger table. The time that it takes grows with the
-// shard: about 20 µs for 1000 keys.
+// renew drops expired states. If this makes no room, it builds a larger table. It takes time in proportion to the
+// shard's size: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

@@ -23,7 +23,7 @@ func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit
 	return results[0].Err
 }
 
-// TestShareOfNameSpace checks that a namespace with a bound cannot fill the store for other namespaces, under any
+// TestShareOfNameSpace checks that a namespace with a bound cannot take the room of other namespaces, whatever its
 // limits. Expired keys and resets make room in the bounded namespace.
 func TestShareOfNameSpace(t *testing.T) {
 	for _, whenFull := range []memstore.WhenFull{memstore.Refuse, memstore.Evict} {

@@ -21,8 +21,8 @@ type transaction struct {
 	places   []place
 	settled  place               // for a settle: the location of the reservation's record
 	returned []place             // for a settle: per limit, the location of its record of returned units
-	kept     *engine.Reservation // of a settle: the stored open reservation
-	open     hash                // and its lookup key
+	kept     *engine.Reservation // for a settle: the stored open reservation
+	open     hash                // the lookup key of kept
 	locked   []int               // shard indices, ascending
 	reserved int64
 }
@@ -70,7 +70,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 		for _, i := range t.locked {
 			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
-		absent := t.load() // again, because expire may have dropped one of the states
+		absent := t.load() // load again, because expire may have dropped one of the states
 		err := t.reserve(absent)
 		if err == nil {
 			return nil
@@ -102,7 +102,7 @@ func (t *transaction) reserve(absent int64) error {
 	return nil
 }
 
-// release returns unused room to the shares.
+// release returns unused reserved room to the shares.
 func (t *transaction) release() {
 	for i := range t.places {
 		if p := &t.places[i]; p.reserved {
@@ -221,8 +221,8 @@ func (t *transaction) run(r *engine.Result) {
 	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
-// lookUp handles the operations that need no algorithm: expiry and reset. It reports whether there is a state, and
-// how long it lasts. For a reset, it marks the state for deletion.
+// lookUp handles the operations that need no algorithm: expiry and reset. Its result contains whether there is a state,
+// and how long it lasts. For a reset, it marks the state for deletion.
 func (t *transaction) lookUp(r *engine.Result) {
 	for i := range t.places {
 		p := &t.places[i]

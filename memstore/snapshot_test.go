@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// variety contains limits with all kinds of states.
+// variety contains limits whose states are of all kinds.
 var variety = []engine.Limit{
 	rule.TokenBucket(rule.PerHour(10)),
 	rule.FixedWindow(rule.PerHour(10)),
@@ -93,7 +93,7 @@ func TestRestoreWithOtherBounds(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesOut checks that a restore drops expired keys.
+// TestRestoreLeavesOut checks that Restore drops expired keys.
 func TestRestoreLeavesOut(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, snapshot := filled(t, memstore.Config{Clock: clock.Now}, 1)
@@ -168,7 +168,7 @@ func TestValuesAreRestored(t *testing.T) {
 	}
 }
 
-// full is a disk with room for a few bytes.
+// full is a writer with room for only a few bytes, like a full disk.
 type full struct{ left int }
 
 var errFull = errors.New("disk full")
@@ -180,8 +180,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Save returns the writer's error wherever the disk becomes full, the context's error, and ErrClosed once the store is
-// closed. The store keeps deciding.
+// Save returns the writer's error, at whatever byte the disk becomes full, the context's error, or ErrClosed once the
+// store is closed. The store keeps deciding.
 func TestSaveFails(t *testing.T) {
 	s, snapshot := filled(t, small, 2)
 	for room := range len(snapshot) {

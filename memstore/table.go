@@ -2,15 +2,15 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// slot is the place of a state in a table. Two slots fit into a cache line. A slot has no pointer, so the garbage
+// slot is the place of a state in a table. Two slots fit into a cache line. A slot contains no pointer, so the garbage
 // collector skips it.
 type slot struct {
-	// Most of the key's hash. The shard's index and the mark contain the rest.
+	// hi and lo contain most of the key's hash. The shard's index and the mark contain the rest.
 	hi uint64
 	lo uint32
 
 	scope uint32     // the scope's number, and the bit boxed
-	state algo.Words // if boxed, the box's index
+	state algo.Words // the box's index if the state is boxed
 }
 
 // boxed is set in the scope of a slot whose state is in a box. No memory can hold so many scopes that a scope's
@@ -18,7 +18,7 @@ type slot struct {
 const boxed = 1 << 31
 
 // table uses open addressing with linear probing. Each slot has a mark: one byte that records whether the slot is
-// empty, was dropped or has a key, and contains seven bits of the key's hash. A search reads the marks first, so a
+// empty, was dropped or contains a key, with seven bits of the key's hash. A search reads the marks first, so a
 // decision on a known key touches one slot.
 type table struct {
 	marks []uint8
@@ -33,8 +33,8 @@ const (
 	full    = 0x80 // plus seven bits of the hash
 )
 
-// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more keys. With 33 bytes per slot and
-// mark, this makes 37 to 43 bytes per key. A table with fewer than smallKeys doubles instead, because a new key would
+// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more keys. A slot and its mark take 33
+// bytes, so a key takes 37 to 43 bytes. A table with fewer than smallKeys keys doubles instead, because a new key would
 // otherwise cost several rebuilds (BenchmarkNewKeys: 1110 ns without doubling, 920 ns with it).
 const (
 	fullTenths  = 9
@@ -43,13 +43,13 @@ const (
 	smallKeys   = 128
 )
 
-// slot returns a slot for the hash, without a state.
+// slot returns a slot without a state for the hash.
 func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 
 // crowded reports whether a table has no room for one more key.
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }
 
-// sized returns the number of slots of a table for this many keys.
+// sized returns the number of slots that a table needs for this many keys.
 func sized(keys int) int {
 	if keys < smallKeys {
 		return max(leastSlots, 2*keys)
