@@ -29,7 +29,7 @@ func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	}
 }
 
-// A key without spent units is not stored.
+// A key whose spent units have all been given back is not stored.
 func TestUntouchedKeyIsNotStored(t *testing.T) {
 	store, l := open(t, memstore.Config{Clock: headgatetest.NewClock().Now})
 	if err := take(t, l, "a", seconds(1)); err != nil {
@@ -38,7 +38,7 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if _, err := operate.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	// A denied request or a give on several unused limits stores nothing either.
+	// An allow on several limits, followed by a give, leaves nothing stored either.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
 		if r := operate.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
