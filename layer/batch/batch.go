@@ -1,5 +1,5 @@
-// Package batch is group commit for a store: operations that arrive while calls are in flight are sent together, in one
-// call, when one of those calls returns.
+// Package batch implements group commit for a store: operations that arrive while calls are in flight are sent
+// together, in one call, as soon as one of those calls returns.
 //
 // There is no timer: if a call is available, an operation is sent at once, alone. Each operation is decided exactly as
 // it would be alone, in order of arrival. One round trip serves many operations. On Redis, one script call also serves
@@ -7,15 +7,15 @@
 //
 // Each caller keeps its own context. If the context ends while the operation is queued, the operation is not sent. If
 // it ends while the operation is in flight, the operation may be charged, and the error is [engine.ErrOutcomeUnknown],
-// as for a lost answer. A shared call continues for a second after its callers have left. If the answer comes in that
+// as for a lost answer. A shared call continues for a second after its callers have left. If the answer arrives in that
 // time, the units are given back. Permits are not given back, because their holders can release them.
 //
 // If a call is available, a take runs in its caller's goroutine, and its units stay spent if the caller leaves. A
 // goroutine per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle
-// (a reserve, a wait) do get a goroutine.
+// (a reserve, a wait) do run in a goroutine of their own.
 //
-// Operations that wait for replicas ([engine.Op].Replicas) have their own lanes, each with a queue and calls in
-// flight, so that operations without replicas never wait for them.
+// Operations that wait for replicas ([engine.Op].Replicas) use their own lanes, each with its own queue and calls, so
+// that other operations never wait for them.
 //
 //	batch.go   the caller's side
 //	lane.go    the operations that share calls
@@ -41,30 +41,30 @@ const (
 	DefaultMaxQueue = 1 << 17
 )
 
-// ErrQueueFull is the error of an operation that arrives when the queue is full. The operation was not sent. The error
+// ErrQueueFull is returned for an operation that arrives when the queue is full. The operation was not sent. The error
 // matches [engine.ErrStoreUnavailable].
 var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
 
-// Config configures a store. The zero Config has the defaults.
+// Config configures a store. The zero Config stands for the defaults.
 type Config struct {
-	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. With more calls, fewer
-	// operations share a call. The default is 2.
+	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. The more calls there are,
+	// the fewer operations share one. The default is 2.
 	InFlight int
 	// MaxOps is the largest number of operations in one call: 1 to 1000. The default is 256.
 	MaxOps int
-	// MaxBytes is the largest size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
+	// MaxBytes is the largest total size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
 	// divided, and may exceed it. The default is 256 KiB.
 	MaxBytes int
-	// MaxQueue is the maximum number of operations that may wait or be in flight in shared calls: 1 to 2^24. Further
-	// operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
+	// MaxQueue is the maximum number of operations that may be queued, or be in flight in shared calls: 1 to 2^24.
+	// Further operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
 	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
-	// the time that the first of them has waited. It must be safe for concurrent use, must return quickly, and must not
-	// call the store.
+	// the time for which the first of them has waited. It must be safe for concurrent use, must return quickly, and
+	// must not call the store.
 	Observe func(ops int, waited time.Duration)
 }
 
-// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
 	store  engine.Store
 	config Config
@@ -97,7 +97,7 @@ type Stats struct {
 	Refused int64
 }
 
-// New wraps store. Close also closes it. The error is an [*engine.InputError] for a Config out of range.
+// New wraps store. Close also closes it. If a value in c is out of range, the error is an [*engine.InputError].
 func New(store engine.Store, c Config) (*Store, error) {
 	for _, f := range []struct {
 		field           string
@@ -173,8 +173,8 @@ func (s *Store) enter(ctx context.Context, ops []engine.Op) (l *lane, free bool,
 	return l, true, nil
 }
 
-// observe reports a call to the observer. since is the time when its first operation was queued, or zero if it did not
-// wait.
+// observe reports a call to the observer. The argument since is the time when the call's first operation was queued. It
+// is zero if the operation did not wait.
 func (s *Store) observe(ops int, since time.Time) {
 	if s.config.Observe == nil {
 		return
@@ -263,7 +263,7 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
 	s.free(w)
 }
 
-// unknown returns the error of an operation whose caller's context ended while it was in flight.
+// unknown returns the error for an operation whose caller's context ended while the operation was in flight.
 func unknown(err error) error {
 	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
 }

@@ -124,7 +124,7 @@ func TestWaitingCallersShareACall(t *testing.T) {
 	})
 }
 
-// A call has at most MaxOps operations and MaxBytes bytes, and a caller's own batch is never split.
+// A call contains at most MaxOps operations and MaxBytes bytes, and a caller's own batch is never split.
 func TestCallsAreBounded(t *testing.T) {
 	for want, c := range map[string]batch.Config{
 		"a|b b|c d|e": {InFlight: 1, MaxOps: 2},
@@ -170,7 +170,7 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
-// If a caller leaves the queue, its operation was not sent. If it leaves while its operation is in flight, it gets
+// If a caller leaves the queue, its operation is not sent. If it leaves while its operation is in flight, it gets
 // ErrOutcomeUnknown, and may reuse its memory.
 func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -240,13 +240,13 @@ func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 }
 
 // Units taken for callers that left before the answer are given back by a settlement, for each kind of operation.
-// Without an answer the units stay spent. In the meantime, other calls use the slots of such calls (regression: bug
-// 60).
+// If there is no answer, the units stay spent. In the meantime, other calls use the slots of calls whose callers have
+// left (regression: bug 60).
 func TestLateAnswersAreGivenBack(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
 	for after, want := range map[time.Duration][2]int64{
 		500 * time.Millisecond: {100, 5},
-		3 * time.Second:        {74, 2}, // with 4 s of refill
+		3 * time.Second:        {74, 2}, // after a refill of 4 s
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -285,8 +285,8 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 	}
 }
 
-// For a list, the units are returned but the permit is kept: a share may have granted it under the same id instead of
-// the store, and the store must have it too.
+// For a list, the units are returned but the permit is kept, because a share may have granted it under the same id, in
+// which case the store must also keep it.
 func TestLatePermitsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})
@@ -415,7 +415,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 	})
 }
 
-// An operation that already has an error keeps it and is not sent. Out-of-range settings cause errors.
+// An operation that already has an error keeps it and is not sent. Settings out of range cause errors.
 func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
@@ -434,8 +434,8 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	}
 }
 
-// A call for callers without a deadline still has one. Without it, the goroutine that makes the call cannot read from
-// the connection.
+// A call has a deadline even if its callers have none. Otherwise, the goroutine that makes the call could not read from
+// the connection itself.
 func TestCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})

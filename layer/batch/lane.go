@@ -3,7 +3,7 @@ package batch
 import "github.com/headgate/headgate/engine"
 
 // maxLanes bounds the lanes for operations that wait for replicas. Programs use only a few different waits, at most one
-// for each policy. Operations with other waits share one lane.
+// for each policy. Operations with further waits share one lane.
 const maxLanes = 16
 
 // lane holds operations that can share calls, because they wait for the same number of replicas, with the same time

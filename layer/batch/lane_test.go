@@ -30,8 +30,9 @@ func (s *slow) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 	s.Store.Do(ctx, ops, results)
 }
 
-// Operations that wait for replicas share calls only with operations that have the same wait. Operations without a wait
-// are answered in the meantime. The number of lanes is bounded, regardless of the number of different waits.
+// Operations that wait for replicas share calls only with operations that wait for the same replicas. Operations that
+// do not wait are answered in the meantime. The number of lanes is bounded, regardless of the number of different
+// waits.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
@@ -70,7 +71,7 @@ func TestLanes(t *testing.T) {
 			go do(engine.Replicas{Count: 1, WithinMillis: 200 + n})
 		}
 		time.Sleep(500 * time.Millisecond)
-		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one shared by all others
+		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one that all others share
 			t.Errorf("%d lanes have a call in flight, want 15", calls)
 		}
 		time.Sleep(time.Minute)

@@ -18,8 +18,8 @@ type waiter struct {
 	results  []engine.Result
 	bytes    int
 	lane     *lane
-	call     *call     // the call with its operations, while in flight
-	deadline time.Time // zero: no deadline
+	call     *call     // the call that contains its operations, while in flight
+	deadline time.Time // zero if there is no deadline
 	since    time.Time // when it was queued, for the observer
 	done     chan struct{}
 	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers the results
@@ -73,8 +73,7 @@ func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Re
 	return w
 }
 
-// free returns the memory to the pool. A waiter whose caller has left is not reused, because it may still be in
-// flight.
+// free returns the waiter to the pool. A waiter whose caller has left is not reused, because it may still be in flight.
 func (s *Store) free(w *waiter) {
 	w.lane, w.call = nil, nil
 	clear(w.ops)
@@ -92,8 +91,8 @@ type queue struct {
 
 func (q *queue) push(w *waiter) { q.list = append(q.list, w) }
 
-// take moves waiters from the queue to taken, for one call. It moves as many as fit, but at least one if there are
-// any.
+// take moves waiters from the queue to the slice taken, for one call. It moves as many as fit, but at least one if
+// there are any.
 func (q *queue) take(taken []*waiter, maxOps, maxBytes int) []*waiter {
 	ops, bytes := 0, 0
 	for ; q.head < len(q.list); q.head++ {

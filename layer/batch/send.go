@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// call contains the operations of many waiters, sent as one call.
+// call contains the operations of many waiters that are sent in one call.
 type call struct {
 	waiters []*waiter
 	ops     []engine.Op
@@ -153,7 +153,7 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 		for i := range w.ops {
 			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
 				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
-					// A permit is left to its holder, as after an acquire, because a share may have granted it under
+					// A permit stays with its holder, as after an acquire, because a share may have granted it under
 					// the same id.
 					if _, holds := undo.Permits(); undo.Kind == engine.OpSettle && !holds {
 						back = append(back, undo)

@@ -2,7 +2,7 @@ package denycache
 
 import "github.com/headgate/headgate/engine"
 
-// deniedBy returns the outcome of the limit at index i, as if it were the only one.
+// deniedBy returns the outcome that the limit at index i would have alone.
 func deniedBy(o *engine.Outcome, i int) engine.Outcome {
 	d := *o
 	if len(o.Limits) > 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // Regression: bug 42. A denial is cached under a copy of its key. After the caller has overwritten the key's bytes, the
-// denial is found under its own key and not under another.
+// denial is found under its own key and not under another one.
 func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
 	clock := headgatetest.NewClock()

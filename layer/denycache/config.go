@@ -25,7 +25,7 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// New wraps store. Close also closes it. The error is an [*engine.InputError] for a Config out of range.
+// New wraps store. Close also closes it. If a value in c is out of range, the error is an [*engine.InputError].
 func New(store engine.Store, c Config) (*Store, error) {
 	if c.MaxStale < time.Millisecond || c.MaxStale > time.Hour {
 		return nil, &engine.InputError{Field: "max_stale", Value: c.MaxStale.String(), Accepted: "1ms to 1h"}

@@ -6,24 +6,24 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// denial is a denial of one unit by the store, with its times.
+// denial is the store's denial of one unit, and when it was received.
 type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left
 	received time.Time // just after the answer arrived
-	until    time.Time // when it is no longer repeated
+	until    time.Time // when repeating it ends
 	outcome  engine.Outcome
 
-	// For a token bucket, the refill is known: the first token arrives no earlier than free, and the interval between
-	// tokens is each. The layer forwards one request for each token that may have been refilled, and denies other
-	// requests locally until old. asked is the number of forwarded requests, and flying is the number of them that
-	// have no answer yet.
+	// For a token bucket, the refill is known: the first token arrives no earlier than at the instant free, and the
+	// others follow at the interval each. The layer forwards one request for each token that may have been refilled,
+	// and denies other requests locally until the instant old. The asked field counts the forwarded requests, and
+	// flying those of them without an answer.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64
 }
 
-// keep returns the denial for a decision, and sets how long it may be repeated. The time starts when the request was
+// keep returns the denial for a decision, including how long it may be repeated. This time starts when the request was
 // sent, which is before the decision.
 func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxStale time.Duration) denial {
 	r := denial{
@@ -49,7 +49,7 @@ func (r *denial) repeats(now time.Time) bool {
 	return r.asked >= r.refilled(now)
 }
 
-// refilled returns the number of tokens that can have been refilled by an instant.
+// refilled returns the largest number of tokens that can have been refilled by an instant.
 func (r *denial) refilled(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
 // confirm records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
@@ -65,8 +65,9 @@ func (r *denial) paces(now time.Time) bool {
 	return r.each > 0 && now.Before(r.old) && !now.Before(r.free)
 }
 
-// at returns the denial's outcome at an instant. Waits are shortened only by the time since the answer arrived. The
-// decision is older, so a retry after the wait passes. Waits are extended by the tokens that forwarded requests take.
+// at returns the denial's outcome at an instant. Waits are shortened only by the time since the answer arrived,
+// although the decision is older, so a retry after the wait passes. Waits are extended by the tokens that forwarded
+// requests take.
 func (r *denial) at(now time.Time) engine.Outcome {
 	d := r.outcome
 	age := now.Sub(r.received).Truncate(time.Microsecond)

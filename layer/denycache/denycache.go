@@ -1,13 +1,13 @@
 // Package denycache repeats denials locally, without a call to the store.
 //
-// A key that was denied one unit stays denied for every caller until the decision's retry-after. Until then this
-// process repeats the denial, in a fraction of a microsecond. For a token bucket, whose refill is known, it forwards
-// one request per refilled token to the store, and denies the others locally.
+// A key that was denied one unit stays denied for every caller until the decision's retry-after is over. Until that
+// time this process repeats the denial, in a fraction of a microsecond. For a token bucket, whose refill is known, it
+// forwards one request per refilled token to the store, and denies the others locally.
 //
-// No limit is exceeded, but units can come back sooner: if a caller gives some back, resets the key or changes the
-// limit, or if the store loses its data. A change through this store takes effect at once. A change by another process
-// takes effect when the denial reaches the age of [Config.MaxStale]. The decision has the mode [engine.Cached] and the
-// age of the denial.
+// No limit is exceeded. However, units can become available sooner: if a caller gives some back, resets the key or
+// changes the limit, or if the store loses its data. A change through this store takes effect at once. A change by
+// another process takes effect when the denial reaches the age of [Config.MaxStale]. The decision has the mode
+// [engine.Cached] and the age of the denial.
 //
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
@@ -29,7 +29,7 @@ import (
 	"github.com/headgate/headgate/layer/internal/keymap"
 )
 
-// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
 	store    engine.Store
 	maxStale time.Duration
@@ -51,7 +51,7 @@ type call struct {
 // snapshot describes an operation's key just before the operation is forwarded.
 type snapshot struct {
 	version uint64 // of its shard
-	paced   bool   // forwarded because a token may have been refilled
+	paced   bool   // whether it is forwarded because a token may have been refilled
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -114,8 +114,9 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats returns the index of the limit whose denials may be repeated, or -1. It is the first penalty or, if there is
-// none, the only limit of a request for one unit, because then no unit is available before the retry-after.
+// repeats returns the index of the limit whose denials may be repeated. It is the first penalty or, if there is none,
+// the only limit of a request for one unit, because no unit is available before its retry-after. If there is no such
+// limit, repeats returns −1.
 func (s *Store) repeats(op *engine.Op) int {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:
@@ -132,8 +133,8 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty with a cost, or -1. It also returns -1 if another limit can never
-// admit its cost, because the store's answer must then state that.
+// penaltyOf returns the index of the first penalty with a cost. It returns −1 if there is none. It also returns −1 if
+// another limit can never admit its cost, because the answer must state this, so it must come from the store.
 func penaltyOf(op *engine.Op) int {
 	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })
 	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {
@@ -148,8 +149,8 @@ type id struct {
 	algorithm        algo.Algorithm
 }
 
-// shard holds some of the denials. Its version increases when units may have come back. Answers to earlier requests are
-// then not stored.
+// shard holds some of the denials. Its version increases when units may have been given back. Answers to earlier
+// requests are not stored from then on.
 type shard = keymap.Shard[id, *denial]
 
 func idOf(op *engine.Op, i int) id {
@@ -210,8 +211,8 @@ func (s *Store) forget(op *engine.Op) {
 	}
 }
 
-// remember stores a denial, unless units may have come back since the request was sent or a later denial is known. If
-// a forwarded request did not take its token, remember lets another request take it.
+// remember stores a denial, unless units may have been given back since the request was sent, or a later denial is
+// known. If a forwarded request did not take its token, remember lets another request take it.
 func (s *Store) remember(op *engine.Op, r *engine.Result, sent, received time.Time, before snapshot) {
 	denied := r.Err == nil && !r.Outcome.Allowed && r.Outcome.RetryAfter != engine.Never && r.Outcome.Promise == engine.Promise{}
 	if !denied && !before.paced {
@@ -241,7 +242,7 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, received time.Ti
 	}
 	if known != nil {
 		kept.flying, kept.asked = known.flying, known.flying
-		*known = kept // an assignment to h.Known would replace our key by the caller's
+		*known = kept // an assignment to h.Known would replace this layer's copy of the key by the caller's
 		return
 	}
 	if !hasRoom(h, received) {

@@ -21,7 +21,7 @@ import (
 type far struct {
 	engine.Store
 	away  time.Duration
-	back  func() time.Duration // delay of answers, if it differs from away
+	back  func() time.Duration // the delay of answers, if it differs from away
 	asked int
 	mu    sync.Mutex
 }
@@ -62,8 +62,9 @@ func allow(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) he
 	return d
 }
 
-// For every algorithm whose denials may be repeated, a denial is repeated until its retry-after, contains the store's
-// answer and reports its age. Then requests go to the store again, and a retry after exactly that wait passes.
+// For every algorithm whose denials may be repeated, a denial is repeated until its retry-after. The repetition
+// contains the store's answer and reports its age. Afterwards requests go to the store again, and a retry after exactly
+// that wait passes.
 func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 	for _, limit := range []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)),
@@ -141,7 +142,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 	}
 }
 
-// Units returned through this store are visible at once, in the order of the operations; those returned by other
+// Units returned through this store are visible at once, in the order of the operations. Units returned by other
 // processes are visible within MaxStale.
 func TestGiveAndResetDropTheDenial(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(1))
@@ -169,7 +170,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Fatal(err)
 		}
 		deny()
-		// The same operations are in one call, with a give in between.
+		// One call contains the same operations, with a give in between.
 		r := operate.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)

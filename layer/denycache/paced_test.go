@@ -108,7 +108,7 @@ func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 		if passed < 990 || passed > 1011 {
 			t.Errorf("%d passed, want 1010 or slightly less", passed)
 		}
-		// Every half second the denial is too old, and all requests go to the store.
+		// Every half second the denial becomes too old, and all requests go to the store.
 		if f.asked > 3*passed {
 			t.Errorf("asked %d times for %d that passed", f.asked, passed)
 		}
@@ -133,7 +133,8 @@ func crowd(t *testing.T, l *headgate.Limiter, limit engine.Limit) int {
 	return int(passed.Load())
 }
 
-// A forwarded request without an answer, or with more tokens than expected, does not take a token from others.
+// A forwarded request that gets no answer, or an answer with more tokens than expected, does not take a token from
+// others.
 func TestFailedRequestTakesNoToken(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
 	synctest.Test(t, func(t *testing.T) {

@@ -19,13 +19,13 @@ const (
 	stall    = 4
 	// answers is the number of consecutive tests that the store must pass before it is used again.
 	answers = 3
-	// pause and longestPause bound the time between two tests. It doubles after a failure.
+	// pause and longestPause bound the time between two tests, which doubles after each failure.
 	pause        = 50 * time.Millisecond
 	longestPause = 400 * time.Millisecond
 )
 
-// breaker decides whether calls go to a lane of the store. While the breaker is open, no call goes there, so that no
-// caller waits for a store that is away. The store is tested in the background.
+// breaker decides whether calls go to a lane of the store. While the breaker is open, no calls go to its lane, so that
+// no caller waits for a store that is away. The store is tested in the background.
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
@@ -71,8 +71,8 @@ func (b *breaker) failed(err error, inPart bool) {
 	}
 }
 
-// unavailable returns the error of an operation that was not sent because the breaker is open. It has the text of the
-// last failure, but does not wrap it, because the failure may be [engine.ErrOutcomeUnknown].
+// unavailable returns the error for an operation that was not sent because the breaker is open. It contains the text of
+// the last failure, but does not wrap it, because the failure may be [engine.ErrOutcomeUnknown].
 func (b *breaker) unavailable() error {
 	cause := b.cause.Load()
 	if cause == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// TestUnsentOperationsNameTheCause checks that the error of an operation that was not sent has the text of the last
-// failure, and never says that the operation may have been charged.
+// TestUnsentOperationsNameTheCause checks that the error for an operation that was not sent contains the text of the
+// last failure, and never says that the operation may have been charged.
 func TestUnsentOperationsNameTheCause(t *testing.T) {
 	away := engine.ErrStoreUnavailable.Error()
 	for _, c := range []struct {

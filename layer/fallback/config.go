@@ -25,24 +25,24 @@ const (
 // Config configures a store.
 type Config struct {
 	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and the
-	// last reported number of processes. With 0, a process decides nothing on its own until it has received the number
-	// of processes.
+	// last reported number of processes. If Expect is 0, a process decides nothing on its own until it has received the
+	// number of processes.
 	Expect int
 	// All lets shares answer every operation, not only operations with [engine.Hints].Local.
 	All bool
 	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. Slow applies
-	// only to the layer's own tests of the store. Calls have their callers' deadlines.
+	// only to the layer's own tests of the store. Calls use their callers' deadlines.
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
 	Lanes int
-	// Lane returns the index, from 0, of the part that contains one of an operation's limits. It is required if there
-	// are several lanes. Lanes without keys have no effect.
+	// Lane returns the index, from 0, of the part that contains the limit of one of an operation's charges. It is
+	// required if there are several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
 	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1
-	// MiB. A key that is not remembered, or has spent at most an eighth of its limit, starts an outage with a full
+	// MiB. A key that is not remembered, or has spent at most an eighth of its limit, starts an outage with a whole
 	// share.
 	MaxKeys int
-	// Memory bounds the counters for outages, which are in the memory of this process. Their default clock is the
+	// Memory configures the counters for outages, which are in the memory of this process. The default clock is the
 	// member's, because a share must not refill when the wall clock is set.
 	Memory memstore.Config
 }

@@ -19,8 +19,8 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 	o.observe(ops, results)
 }
 
-// doubt decides operations while some limits have not recovered from a loss of the store's data: their operations
-// pass if both the share and the store allow them (regression: bug 57).
+// doubt decides operations while some limits have not recovered from a loss of the store's data. Operations on these
+// limits pass if both the share and the store allow them (regression: bug 57).
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
@@ -87,8 +87,8 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	return r
 }
 
-// withinShare returns the operation to send to the store, limited to the share's grant: no more units, and no delay,
-// because a delay would depend on earlier charges.
+// withinShare returns the operation to send to the store, limited to what the share has granted: no more units, and no
+// delay, because a delay would depend on earlier charges.
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {
@@ -120,7 +120,7 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	return charges
 }
 
-// join combines the store's answer, d, with the share's answer, which allowed the operation.
+// join combines the store's answer, d, with the share's answer. The share has allowed the operation.
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
@@ -144,8 +144,8 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	}
 	switch {
 	case stands && (holds || !s.doubtsAll(op)):
-		// The share has decided only the limits that have not recovered. Now it must decide all limits, and the store
-		// must get the share's permits.
+		// So far the share has decided only the limits that have not recovered. Now it must decide all limits, and the
+		// store must get the share's permits.
 		s.share(op, d, nil)
 		d.Outcome.Promise.OvershootMax = max(d.Outcome.Promise.OvershootMax, promise.OvershootMax)
 	case stands:
@@ -165,7 +165,7 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	}
 }
 
-// doubts reports whether the operation takes or shows units, and one of its limits has not recovered from a loss of
+// doubts reports whether the operation takes or reports units, and one of its limits has not recovered from a loss of
 // the store's data.
 func (s *Store) doubts(op *engine.Op) bool {
 	if !op.Kind.Takes() && op.Kind != engine.OpPeek {
@@ -192,8 +192,8 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 }
 
 // unrecovered returns a predicate for the limits of the operation that have not recovered from a loss of the store's
-// data. The other limits do not wait for them. With choices all limits recover together: the shares choose among
-// them, and the store gets the same choice.
+// data. The other limits do not wait for them. If there are choices, all limits recover together: the shares choose
+// among them, and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
 	lost, now := s.member.Lost(), s.now()
 	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// do sends one operation to a process's store. Only operations with Hints.Local may be answered by shares.
+// do runs one operation on a process's store. Only operations with Hints.Local may be answered by shares.
 func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
@@ -50,8 +50,8 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	return all
 }
 
-// After a loss of data no verb trusts the empty store, whatever the failure mode (regression: bug 57: 40 of 40 were
-// reserved a second time, and with failure mode deny all passed).
+// After a loss of data, no operation trusts the empty store, whatever the failure mode (regression: bug 57: 40 of 40
+// were reserved a second time, and with failure mode deny all passed).
 func TestEveryVerbIsDoubted(t *testing.T) {
 	limit := rule.FixedWindow(rule.PerHour(40))
 	for _, local := range []bool{true, false} {
@@ -129,7 +129,7 @@ func TestAcquireInDoubt(t *testing.T) {
 	})
 }
 
-// A limit that has recovered does not wait for another limit of the request.
+// A limit that has recovered does not wait for the other limits of the request.
 func TestRecoveredLimitIsTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -142,7 +142,7 @@ func TestRecoveredLimitIsTheStores(t *testing.T) {
 	})
 }
 
-// A process that starts after a loss reads about it in the store, until an operator accepts the loss.
+// A process that starts after a loss learns about it from the store, until an operator accepts the loss.
 func TestLossOutlivesProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

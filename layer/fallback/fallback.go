@@ -1,29 +1,29 @@
-// Package fallback decides requests while the store is away: each process then enforces its own share of the limits.
+// Package fallback decides requests while the store is away: each process enforces its own share of the limits.
 //
 // With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of the limit's windows
-// ([engine.Shares]). It is empty when its process starts, and refills. If the units that remained at the store's last
-// answer are remembered, the share starts with at most 1/n of them. Therefore the shares together admit, in any span,
-// no more than a bucket with the limit's capacity and rate. The decision has the mode [engine.Fallback] and the
+// ([engine.Shares]). It is empty when its process starts, and refills. If the process remembers the units that remained
+// at the store's last answer, the share starts with at most 1/n of them. Therefore all shares together admit, in any
+// span, no more than a bucket with the limit's capacity and rate. The decision has the mode [engine.Fallback] and the
 // OvershootMax from [engine.SharesBound].
 //
 // The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a full
-// server or an unreadable state is still an error. Gives and resets also return errors while the store is away. A call
-// whose context was cancelled, or had ended before the call, does not show whether the store is away.
+// server or an unreadable state is an error as usual. Gives and resets also return errors while the store is away. A
+// call whose context was cancelled, or had ended before the call, does not show whether the store is away.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
-// reach the store is kept and sent later, until the reservation ends. A permit granted by a share is sent to the store
-// as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the
+// reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to the
+// store as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the
 // background.
 //
 // If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is then
 // tested in the background. It is used again once it has answered several times.
 //
 // A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
-// keeps the loss in a failover within the bound. The store does not count as away.
+// keeps the number of units lost in a failover within the bound. The store does not count as away.
 //
-// A store that has lost data, all of it or the newest part, is in doubt. After a loss, a limit's shares keep deciding
-// for the limit's depth ([engine.Depth]), and the store must allow the request too, in every failure mode. With
-// [engine.Hints].Lenient the store alone decides. The store alone also decides the limits of the request that have
+// A store that has lost data, all of it or the newest part, is in doubt. After a loss, a limit's shares continue to
+// decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in every failure
+// mode. The store alone decides operations with [engine.Hints].Lenient, and the limits of a request that have
 // recovered.
 //
 //	fallback.go   a call → the store, or the shares
@@ -50,7 +50,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
 	store     engine.Store
 	config    Config
@@ -73,7 +73,7 @@ type Store struct {
 var _ engine.Store = (*Store)(nil)
 
 // New wraps store. Close also closes it. The member counts the processes and detects that the store has lost data. It
-// beats until Close. The error is an [*engine.InputError] for a Config out of range.
+// beats until Close. If a value in c is out of range, the error is an [*engine.InputError].
 func New(store engine.Store, member *membership.Member, c Config) (*Store, error) {
 	if err := c.check(member); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ type Stats struct {
 	Outages int64
 	// Processes is the number of processes from which this process's share is computed; 0 means unknown.
 	Processes int
-	// Away is true if the store, or a part of it, is out of use now.
+	// Away is set while the store, or a part of it, is out of use.
 	Away bool
 	// Losses is the number of times that the store came back without its data.
 	Losses int64
@@ -138,7 +138,8 @@ func (s *Store) Stats() Stats {
 // beat: up to [engine.MaxMembers].
 func (s *Store) Members() (own string, all []string) { return s.member.Members() }
 
-// Cause returns the reason why the store is away: the error of the last failed call, or nil after an answered one.
+// Cause returns the reason why the store is away: the error of the last failed call. It returns nil if the last call
+// was answered.
 func (s *Store) Cause() error {
 	for i := range s.lanes.each {
 		if err := s.lanes.each[i].cause.Load(); err != nil {
@@ -268,8 +269,8 @@ func Away(err error) bool {
 	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unconfirmed reports whether the store charged the operation, but too few replicas have the charge. Shares do not
-// grant such an acquire, because its holder gives the permit up.
+// unconfirmed reports whether the store charged the operation, but too few replicas have received the charge. Shares do
+// not grant such an acquire, because its holder gives the permit up.
 func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
 // Close closes the wrapped store and stops the layer's goroutines.

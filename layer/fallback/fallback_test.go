@@ -21,8 +21,8 @@ import (
 func TestKeepsTheRulesOfAStore(t *testing.T) {
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
-		// A store has a thousand locks by default. Creating them is slow under the race detector, so the tests use
-		// fewer keys.
+		// A store creates a thousand locks by default. This is slow under the race detector, so the tests use fewer
+		// keys.
 		memory := memstore.Config{Clock: now, MaxKeys: 1 << 14}
 		behind, err := memstore.New(memory)
 		if err != nil {
@@ -97,7 +97,8 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 }
 
 // A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
-// away: other requests and the store's denials are exact. An acquire with such a charge returns an error.
+// away: other requests and the store's denials are exact. An acquire that too few replicas have acknowledged returns an
+// error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		behind := unconfirmed{newServer(t)}
@@ -128,8 +129,8 @@ func TestNotReplicated(t *testing.T) {
 	})
 }
 
-// The shares of a pacer have a queue and a burst of 1 each, which the stated bound includes. The bound also includes
-// the debt of a bucket.
+// Each share of a pacer includes a queue and a burst of 1, which the stated bound takes into account. The bound also
+// includes the debt of a bucket.
 func TestBoundOfQueues(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit engine.Limit
@@ -155,8 +156,8 @@ func TestBoundOfQueues(t *testing.T) {
 	}
 }
 
-// While a store hangs, only the first few calls wait for it. Soon after it answers it is used again, with the state
-// that it has kept.
+// While a store hangs, only the first few calls wait for it. Soon after it answers again it is used again, with the
+// state that it has kept.
 func TestHangingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -289,14 +290,14 @@ func TestLossIsRemembered(t *testing.T) {
 	})
 }
 
-// loud is an error that lasts until an operator acts.
+// loud is an error that does not go away until an operator acts.
 type loud struct{}
 
 func (loud) Error() string   { return "wrong password" }
 func (loud) Away() bool      { return false }
 func (loud) Is(e error) bool { return e == headgate.ErrStoreUnavailable }
 
-// The store's error is returned if it does not mean an outage, if shares cannot decide the verb, or if the process
+// The store's error is returned if it does not mean an outage, if shares cannot decide the operation, or if the process
 // does not know the number of processes.
 func TestWhatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

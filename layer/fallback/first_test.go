@@ -16,15 +16,15 @@ var (
 	firstCredits  = rule.SlidingLog(rule.PerHour(400), rule.Named("credits"))
 )
 
-// spend charges units to the first of two limits with room.
+// spend returns an operation that charges units to the first of two limits that has enough.
 func spend(units int64) engine.Op {
 	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 		{Limit: firstIncluded, Cost: units, Choice: 1}, {Limit: firstCredits, Cost: units, Choice: 2},
 	}}
 }
 
-// In an outage the shares choose. A cost that fits into no share is denied with a retry-after of a second, unless it
-// exceeds every limit's capacity.
+// In an outage the shares choose. A cost that exceeds every share is denied with a retry-after of a second, unless it
+// also exceeds every limit's capacity.
 func TestFirstInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -30,7 +30,7 @@ func (s *Store) makeLanes(c *Config) {
 }
 
 // probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, a lane
-// is missed in one of 10^25 starts. With few shards, most lanes have no key at all, so they cannot fail.
+// is missed in one of 10^25 starts. If there are few shards, most lanes contain no key at all, so they cannot fail.
 const probeTries = 1 << 14
 
 func (s *Store) findProbes() {
@@ -56,7 +56,8 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 // away reports whether the operation needs a lane that is away. It ignores the lane back; −1 ignores none.
 func (l *lanes) away(op *engine.Op, back int) bool { return l.firstAway(op, back) != nil }
 
-// firstAway returns the breaker of the first lane that is away among the operation's lanes, or nil. It ignores back.
+// firstAway returns the breaker of the first lane that is away among the operation's lanes. It returns nil if there is
+// none. It ignores the lane back.
 func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
@@ -66,8 +67,8 @@ func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	return nil
 }
 
-// only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes:
-// the operation's failure then does not show which of these lanes is away.
+// only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes,
+// because a failure of the operation would not show which of these lanes is away.
 func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	lane = l.lane(op, 0)
 	for i := 1; i < len(op.Charges); i++ {
@@ -112,7 +113,7 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// callResult is the result of a call for one lane.
+// callResult summarizes the results of a call for one lane.
 type callResult struct {
 	answered bool
 	cause    error

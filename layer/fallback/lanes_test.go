@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// twoMasters is a store whose keys that begin with "b" are on a master that can be down.
+// twoMasters is a store with two masters. Keys that begin with "b" are on a master that can be down.
 type twoMasters struct {
 	*server
 	away atomic.Bool
@@ -102,8 +102,8 @@ func TestOneMasterAway(t *testing.T) {
 	})
 }
 
-// With fewer shards than lanes most lanes have no key. A server that kept looking for a key for each lane never
-// started.
+// If there are fewer shards than lanes, most lanes contain no key. A server that kept looking for a key for each lane
+// would never start.
 func TestLanesWithoutKeys(t *testing.T) {
 	s := newServer(t)
 	store, err := fallback.New(s, join(t, s, nil), fallback.Config{All: true, Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})

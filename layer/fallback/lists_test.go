@@ -38,8 +38,8 @@ func (s *server) held(t *testing.T) int64 {
 	return 4 - do(t, s.now, op).Outcome.Remaining
 }
 
-// In an outage, the shares decide and settle a list with a permit, with the used units of each charge. The store gets
-// the permit as soon as it answers, and the settlement releases it.
+// In an outage, the shares decide a list with a permit, and settle it with the used units of each charge. The store
+// gets the permit as soon as it answers, and the settlement releases it.
 func TestListInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -127,8 +127,8 @@ func TestListInDoubt(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, a list that it does not answer is decided by the share. The store gets its permit as
-// soon as it answers.
+// While the store is in doubt, the share decides a list that the store does not answer. The store gets the list's
+// permit as soon as it answers.
 func TestListInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

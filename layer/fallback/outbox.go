@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxOutbox bounds the number of operations owed to the store. Beyond this bound a settlement returns an error, a
-	// share gives no permit, and a permit whose acquire has no answer stays until its lease ends.
+	// share grants no permit, and a permit whose acquire got no answer stays until its lease ends.
 	maxOutbox = 1 << 16
 	// outboxBatch is the number of owed operations sent in one call.
 	outboxBatch = 256
@@ -23,8 +23,8 @@ const (
 	lastTry  = 5 * time.Second
 )
 
-// outbox contains the operations to send to the store as soon as it answers: settlements that it missed, permits given
-// by shares, and releases of permits that the store may have given to callers that got no answer.
+// outbox contains the operations to send to the store as soon as it answers: settlements that it missed, permits that
+// shares granted, and releases of permits that the store may have granted to callers that got no answer.
 type outbox struct {
 	mu      sync.Mutex
 	ops     map[outboxKey]*outboxOp
@@ -36,7 +36,7 @@ type outbox struct {
 	wake    chan struct{}
 }
 
-// outboxKey names a permit or a reservation or, without an id, a key.
+// outboxKey names a permit or a reservation. If its id is empty, it names a key.
 type outboxKey struct {
 	settles        bool
 	space, key, id string
@@ -52,7 +52,7 @@ type outboxOp struct {
 	delivered bool // the store has this permit; it is owed again if the store misses a renewal
 
 	flying    chan struct{} // closed when the call that carries it has an answer; nil if there is no such call
-	suspended int           // acquires of the same permit in progress: a release is not sent meanwhile
+	suspended int           // number of acquires of the same permit in progress, while its release is not sent
 }
 
 // asked returns the operation to send. A permit is acquired for the rest of its lease, even if it exceeds the limit.
@@ -82,8 +82,8 @@ func subjects(op *engine.Op) []outboxKey {
 	return names
 }
 
-// add adds an operation, and replaces an earlier operation on the same permit. sent means that the store may have
-// decided the operation, and delivered means that it has. add returns false if there is no room.
+// add adds an operation, or replaces an earlier operation on the same permit. It returns false if there is no room.
+// sent means that the store may have decided the operation, and delivered means that it has.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -150,7 +150,7 @@ func (o *outbox) closed(d *outboxOp) {
 	}
 }
 
-// holds reports whether a share gave a permit for one of the operation's keys and the store does not have that
+// holds reports whether a share granted a permit for one of the operation's keys and the store does not have that
 // permit.
 func (o *outbox) holds(op *engine.Op) bool {
 	if o.permits.Load() == 0 {
@@ -217,8 +217,8 @@ func (o *outbox) held(op *engine.Op) {
 	}
 }
 
-// renewed extends a permit that a share gave, until ends. missed means that the store has not renewed the permit, so
-// it must be sent to the store again, with the new end.
+// renewed extends a permit that a share granted, until the instant ends. missed means that the store has not renewed
+// the permit, so it must be sent to the store again, with the new end.
 func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,8 +233,8 @@ func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	}
 }
 
-// drop removes a permit given by a share. outside is set if the store was not known to have the permit, and sent if
-// the store may have it anyway.
+// drop removes a permit that a share granted. outside is set if the store was not known to have the permit, and sent is
+// set if the store may have it anyway.
 func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
 
-// acquire requests a permit of a key, for 20 ms.
+// acquire runs an operation of the given kind on a permit of a key, with a timeout of 20 ms.
 func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Result {
 	t.Helper()
 	op := engine.Single(kind, "k", ten, 1)
@@ -29,8 +29,8 @@ func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engi
 	return results[0]
 }
 
-// Permits granted by shares are recorded in the store once it answers, even above the limit, so that it denies until
-// holders have left (regression: bug 60: 20 were held of 10).
+// Permits granted by shares are recorded in the store once it answers, even above the limit, so that the store denies
+// until holders have left (regression: bug 60: 20 of 10 were held).
 func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -138,7 +138,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		if r := acquire(t, all[0].store, engine.OpAcquire, "again"); r.Err != nil || r.Outcome.Promise.Mode != engine.Exact || r.Outcome.Remaining != 7 {
 			t.Errorf("%+v; want exact, and three held", r)
 		}
-		time.Sleep(50 * time.Second) // the permit has only the rest of its lease
+		time.Sleep(50 * time.Second) // the permit lasts only for the rest of its lease
 		if r := acquire(t, all[0].store, engine.OpRenew, "store"); r.Err != nil || !r.Outcome.Allowed {
 			t.Errorf("%+v", r)
 		}
@@ -149,8 +149,8 @@ func TestPermitOutsideTheStore(t *testing.T) {
 	})
 }
 
-// A permit granted by the store has the mode fallback too if the share granted a permit of the same key before the
-// answer came, because the store did not have the share's permit (regression: bug 60).
+// An acquire that the store grants has the mode fallback too if the share granted a permit of the same key before the
+// answer came, because the store did not know the share's permit (regression: bug 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -172,8 +172,8 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	})
 }
 
-// An acquire with an unknown outcome is released in the background, repeatedly until a release is known to have come
-// after it, unless its caller has acquired the permit again (regression: bug 60).
+// An acquire with an unknown outcome is released in the background, again and again until a release is known to have
+// arrived after the acquire, unless its caller has acquired the permit again (regression: bug 60).
 func TestUnknownAcquireIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -239,8 +239,8 @@ func TestReleaseIsRepeated(t *testing.T) {
 	})
 }
 
-// A permit granted by both the share and the store, whose answer was lost, is released in both, even if the store is
-// away at the time of the release.
+// If the share and the store have both granted a permit, but the store's answer was lost, the permit is released in
+// both, even if the store is away at the time of the release.
 func TestPermitOfBothIsReleased(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,18 +9,18 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// permits records the latest end of a permit given by a share. The permits are in the memory of this process, and are
-// sent to the store as soon as it answers: outbox.go.
+// permits records the latest end of all permits that shares granted. The permits are in the memory of this process, and
+// are sent to the store as soon as it answers: see outbox.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
-// given records that a permit lives until an instant.
+// given records a permit that lasts until the given instant.
 func (p *permits) given(ends int64) {
 	for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
 		until = p.until.Load()
 	}
 }
 
-// alive reports whether such a permit can be alive.
+// alive reports whether a permit that a share granted can still be held.
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
 // hasPermits reports whether the operation reserves permits.
@@ -29,8 +29,8 @@ func hasPermits(op *engine.Op) bool {
 	return ok && op.Kind == engine.OpReserve
 }
 
-// leases returns the shortest and the longest lease of an operation's limits, in µs: a permit is lost after the
-// shortest, and takes units until the longest.
+// leases returns the shortest and the longest lease of an operation's limits, in µs. A permit is lost after the
+// shortest lease, but occupies units until the longest has ended.
 func leases(op *engine.Op) (shortest, longest int64) {
 	shortest = math.MaxInt64
 	for i := range op.Charges {
@@ -49,7 +49,7 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 			continue
 		}
 		longest = max(longest, limit.Numbers().Period)
-		// The share is less than one unit, or an earlier process may have given permits that are still held.
+		// The share is less than one unit, or an earlier process may have granted permits that are still held.
 		wait, early := again, s.began+limit.Numbers().Period-now
 		if !limit.Algorithm().DeniesAll() {
 			wait = time.Duration(early) * time.Microsecond
@@ -65,9 +65,10 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 	return r
 }
 
-// queueShare adds a permit given by a share to the operations owed to the store. The store gets it under the holder's
-// own id, even if it exceeds the limit, so that it denies until holders have left (regression: bug 60). sent means that
-// the store may have given the permit too. If there is no room for another owed operation, the share gives no permit.
+// queueShare adds a permit that a share granted to the operations owed to the store. The store gets it under the
+// holder's own id, even if it exceeds the limit, so that it denies until holders have left (regression: bug 60). sent
+// means that the store may have granted the permit too. If there is no room for another owed operation, the share
+// grants no permit.
 func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
@@ -83,15 +84,15 @@ func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
 // the store again.
 func (s *Store) both(op *engine.Op) {
 	shortest, _ := leases(op)
-	s.outbox.add(op, s.now()+shortest, s.now(), true, true) // without room it is not sent again
+	s.outbox.add(op, s.now()+shortest, s.now(), true, true) // if there is no room, it is not sent again
 }
 
-// queueRelease releases, in the background, a permit that the store may have given or may still have.
+// queueRelease releases, in the background, a permit that the store may have granted or may still have.
 func (s *Store) queueRelease(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease
 	_, longest := leases(op)
-	s.outbox.add(&release, s.now()+longest, s.now(), true, false) // without room it stays until its lease ends
+	s.outbox.add(&release, s.now()+longest, s.now(), true, false) // if there is no room, it stays until its lease ends
 }
 
 // unknown reports whether an error means that the store may have decided the operation.
@@ -137,7 +138,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	}
 }
 
-// keep renews or releases a permit given by a share, and reports whether it did.
+// keep renews or releases a permit that a share granted, and reports whether there was one.
 func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	n := int64(s.processes.count())
 	if n == 0 {
@@ -164,7 +165,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	return true
 }
 
-// keepOwn renews and releases permits given by shares, and returns the answers by index. The store gets the
+// keepOwn renews and releases permits that shares granted, and returns the answers by index. The store gets the
 // operations too, because it may also have the permit.
 func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]engine.Result) {
 	if !s.permits.alive(s.now()) {
@@ -202,7 +203,7 @@ func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	}
 }
 
-// releaseShare gives up the permit of a share after the store has denied the operation.
+// releaseShare returns a permit to the share after the store has denied the operation.
 func (s *Store) releaseShare(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease

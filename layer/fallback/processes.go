@@ -38,7 +38,7 @@ func (p *processes) age() {
 	p.recent[1], p.recent[0], p.minute = p.recent[0], 0, minute
 }
 
-// count returns the number of processes that share the limits, or 0 if unknown.
+// count returns the number of processes that share the limits. It returns 0 if the number is unknown.
 func (p *processes) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,7 @@ var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Sec
 const probeSpace = "headgate:probe"
 
 // probe tests a lane: the store must answer a request. A store with one lane must also report whether it lost data.
-// With several lanes, the values that show a loss may be on lanes that are away.
+// If there are several lanes, the values that show a loss may be on lanes that are away.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace

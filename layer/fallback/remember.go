@@ -14,8 +14,8 @@ import (
 // memory stores the remaining units of recently used keys that have spent part of their limits. A key's hash determines
 // its place. Another key with the same place can overwrite it.
 //
-// The memory has no lock while the store answers. Two concurrent writes to one place can mix. The place then has a
-// wrong sum, so it belongs to no key.
+// The memory has no lock while the store answers. Two concurrent writes to one place can mix. In that case the place
+// contains a wrong sum, so it belongs to no key.
 type memory struct {
 	seed   maphash.Seed
 	began  int64 // in µs since 1970
@@ -25,13 +25,14 @@ type memory struct {
 }
 
 // cell is the last known state of a key: its remaining units, packed into the upper half of the word, and the instant
-// when the limit is full again, in ticks since the memory was created. A word of 0 is empty.
+// when all units of its limit are available again, in ticks since the memory was created. A word of 0 means an empty
+// cell.
 type cell struct {
 	sum  atomic.Uint64 // the key's hash, xor word
 	word atomic.Uint64
 }
 
-// tick is the unit of time in a place, in µs: 2^32 ticks are two years.
+// tick is the unit of time in a cell, in µs: 2^32 ticks are two years.
 const tick = 1 << 14
 
 func newMemory(keys int, now int64) *memory {
@@ -47,7 +48,8 @@ func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *cell, loc
 	return key, &m.places[i], &m.locks[i%uint64(len(m.locks))]
 }
 
-// keep stores a key's remaining units, and the instant when its limit is full again, in µs since 1970.
+// keep stores a key's remaining units, and the instant when all units of its limit are available again, in µs since
+// 1970.
 func (m *memory) keep(key uint64, p *cell, remaining, full int64) {
 	ticks := min(max(0, full-m.began)/tick+1, math.MaxUint32) // rounded up, and never 0
 	word := packed(min(max(0, remaining), algo.MaxUnits))<<32 | uint64(ticks)
@@ -66,7 +68,7 @@ func (m *memory) take(key uint64, p *cell) (remaining, full int64, known bool) {
 }
 
 // packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. A share therefore starts with
-// too few units by at most one part in 67 million, and never with too many.
+// at most one part in 67 million too few units, and never with too many.
 func packed(units int64) uint64 {
 	cut := max(0, bits.Len64(uint64(units))-27)
 	return uint64(units)>>cut<<5 | uint64(cut)
@@ -75,14 +77,14 @@ func packed(units int64) uint64 {
 func unpacked(units uint64) int64 { return int64(units >> 5 << (units & 31)) }
 
 // A key that has spent at most 1/spared of its limit is not remembered. Most keys have spent less, and a decision on
-// them needs neither the clock nor the memory. The shares of such keys start full. An older entry for such a key stays,
-// and is too low until the key's limit would have recovered.
+// such a key needs neither the clock nor the memory. Its share starts with all of its units. An older entry for such a
+// key stays, and is too low until the key's limit would have recovered.
 const spared = 8
 
-// untouched reports whether so few units are spent that the key does not have to be remembered.
+// untouched reports whether the key has spent so few units that it does not have to be remembered.
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
-// remember stores the remaining units of an operation's keys from an answer of the store.
+// remember stores the remaining units of an operation's keys, as reported by the store.
 func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
 	if o.Limits == nil && untouched(&o.Standing) {
 		return

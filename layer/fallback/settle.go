@@ -12,14 +12,15 @@ import (
 // settleable reports whether the caller may settle the operation's charge.
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Hints.Settled }
 
-// charged returns the reservation for the charge of this process's shares, for a settlement.
+// charged returns the reservation for a charge to this process's shares, from which it can be settled.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.name
 	return r
 }
 
-// beside returns the part of a reservation that was charged to shares in addition to the store, or nil.
+// beside returns the part of a reservation that was charged to shares in addition to the store. It returns nil if there
+// is none.
 func beside(r *engine.Reservation) *engine.Reservation {
 	if r == nil {
 		return nil
@@ -27,19 +28,19 @@ func beside(r *engine.Reservation) *engine.Reservation {
 	return &engine.Reservation{Process: r.Process, Shares: r.Limits}
 }
 
-// ofShares reports whether the operation settles a charge of shares only.
+// ofShares reports whether the operation settles a charge to shares only.
 func ofShares(op *engine.Op) bool {
 	return op.Kind == engine.OpSettle && op.Reservation != nil && op.Reservation.Process != "" && len(op.Reservation.Shares) == 0
 }
 
-// decider is a store without settlements of shares.
+// decider is the store for operations that do not settle charges to shares.
 type decider struct{ *Store }
 
 func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	d.decide(ctx, ops, results)
 }
 
-// settles decides operations that include settlements of charges of shares only. The store does not get these
+// settles decides operations that include settlements of charges to shares only. The store does not receive these
 // settlements.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
@@ -61,7 +62,8 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// settle settles a charge of shares. Shares of a process that is gone stay spent, so there is nothing to settle.
+// settle settles a charge to shares. If it was charged to the shares of a process that is gone, there is nothing to
+// settle.
 func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	if op.Reservation.Process != s.name {
 		return engine.Result{}
@@ -89,7 +91,7 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 }
 
 // settled handles the store's answer to a settlement. If shares were charged in addition to the store, it also settles
-// their charge. A settlement that the store missed is kept.
+// the charge to them. It keeps a settlement that the store missed.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	of := op.Reservation
 	if op.Stage == engine.Report {
@@ -99,7 +101,7 @@ func (s *Store) settled(op *engine.Op, r *engine.Result) {
 		s.settle(op, of.Shares)
 	}
 	ends := of.Ends
-	if of.Term != nil { // reports may have moved Due
+	if of.Term != nil { // reports may have postponed Due
 		ends = max(ends, s.now()+of.Term.Within.Microseconds())
 	}
 	if (Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {

@@ -17,16 +17,16 @@ import (
 // again is the RetryAfter for a cost that exceeds the share but not the limit. The store may be back by then.
 const again = time.Second
 
-// shares is an operation on this process's shares of the operation's limits: one or more buckets for each charge.
+// shares is an operation translated to this process's shares of its limits: one or more buckets for each charge.
 type shares struct {
 	op engine.Op
-	of []int // the charge of each bucket
+	of []int // the index of each bucket's charge
 	// bound is the largest number of units by which all shares can exceed one of the limits.
 	bound int64
 }
 
-// shares translates op into an operation on this process's shares, one nth of each limit. wanted selects charges by index;
-// nil selects all.
+// shares translates op into an operation on this process's shares, one nth of each limit. wanted selects charges by
+// index. If it is nil, all charges are selected.
 func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
 	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID, Listed: op.Listed}}
 	switch op.Kind {
@@ -46,7 +46,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 			charge := op.Charges[i]
 			charge.Limit, charge.Report = share, nil // a share ignores outcomes
 
-			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // other processes' keys are unknown
+			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // the keys of other processes are unknown
 				charge.Space, charge.Key = op.Counted(i)
 			}
 			if charge.Items == 0 && len(op.Charges) > 1 {
@@ -59,7 +59,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 	return own
 }
 
-// share answers an operation with this process's shares of its limits.
+// share decides an operation with this process's shares of its limits.
 func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) bool) {
 	n := int64(s.processes.count())
 	if n == 0 {
@@ -79,7 +79,8 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):
-		// If an outage has more keys than fit, new keys are denied, because a share that was dropped would start over.
+		// If an outage affects more keys than fit, new keys are denied, because a share that was dropped would start
+		// over.
 		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
 		own.of = nil
 	case answer.Err != nil:
@@ -102,8 +103,8 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 }
 
-// outcome converts the buckets' answer to an answer for the operation's own charges. If a charge has several buckets,
-// its answer is the binding bucket's.
+// outcome converts the buckets' answer to an answer for the operation's own charges. A charge with several buckets gets
+// the answer of the binding bucket.
 func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
 	o := *answer
 	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
@@ -139,7 +140,7 @@ func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome
 	return o
 }
 
-// tighter reports whether bucket a binds instead of bucket b of the same limit.
+// tighter reports whether bucket a, rather than bucket b of the same limit, is binding.
 func tighter(a, b *engine.Standing) bool {
 	if a.RetryAfter != b.RetryAfter {
 		return a.RetryAfter > b.RetryAfter
@@ -147,7 +148,7 @@ func tighter(a, b *engine.Standing) bool {
 	return a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.ResetAfter > b.ResetAfter
 }
 
-// alone decides an operation with the counters of this process.
+// alone decides an operation with the counters in this process.
 func (s *Store) alone(op *engine.Op) engine.Result {
 	var results [1]engine.Result
 	s.own.Do(context.Background(), []engine.Op{*op}, results[:])
@@ -160,7 +161,7 @@ func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
 // probes is a pool of steps for couldPass, because a step escapes to the heap.
 var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
-// couldPass reports whether the operation could pass if its limits were full.
+// couldPass reports whether the operation could pass if all units of its limits were available.
 func couldPass(op *engine.Op) bool {
 	if op.Chosen() {
 		steps := make([]algo.Step, len(op.Charges))
@@ -181,8 +182,8 @@ func couldPass(op *engine.Op) bool {
 }
 
 // begin lowers a share that has not been charged yet. The share was empty when the process started, and has refilled
-// since then. If the store's last answer about the key is remembered, the share has at most 1/n of the units that were
-// left at that time. Therefore neither restarts nor many short outages grant units twice.
+// since then. If the store's last answer about the key is remembered, the share also gets at most 1/n of the units that
+// were left at that time. Therefore neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// A share is empty when its process starts and refills from then on, so that restarts don't grant units twice
+// A share is empty when its process starts, and refills from then on, so that restarts do not grant units twice
 // (regression: bug 63: 25 960 of 1000 a day passed with hourly restarts).
 func TestSharesBeginEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestProcessesCountForTwoMinutes(t *testing.T) {
 	})
 }
 
-// In an outage every window of a limit has its own share and bound (regression: bug 56: a limit of 50/1h and 5/3s let
+// In an outage, every window of a limit has its own share and bound (regression: bug 56: a limit of 50/1h and 5/3s let
 // 90 pass in an hour and stated a bound of 5).
 func TestEveryWindowHasItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 	})
 }
 
-// When the memory of shares is full, new keys are denied, and no existing key is dropped.
+// When the memory store for shares is full, new keys are denied, and no existing key is dropped.
 func TestFullMemoryOfSharesDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -19,7 +19,7 @@ import (
 type server struct {
 	mu   sync.Mutex
 	now  *memstore.Store
-	err  error         // the error of each call, or nil
+	err  error         // the error that each call returns, or nil
 	hang bool          // calls block until their contexts end
 	late bool          // calls are decided, but answered after their contexts have ended
 	slow time.Duration // delay of answers after their calls are decided
@@ -51,7 +51,7 @@ func (s *server) clock() time.Time {
 	return time.Now().Add(s.skip)
 }
 
-// pass advances the time in one step, without beats in between.
+// pass advances the clocks in one step, without beats in between.
 func (s *server) pass(d time.Duration) {
 	s.mu.Lock()
 	s.skip += d
@@ -59,7 +59,7 @@ func (s *server) pass(d time.Duration) {
 	time.Sleep(2500 * time.Millisecond) // until the processes know of each other again
 }
 
-// older replaces the data with a backup, which has no states and the coordinator's values of an earlier time.
+// older replaces the data with a backup, which contains no states, and the coordinator's values from an earlier time.
 func (s *server) older(t *testing.T, backup map[string]string) {
 	t.Helper()
 	s.lose(t)

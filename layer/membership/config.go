@@ -7,16 +7,16 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config configures a member. The zero Config has the defaults.
+// Config configures a member. The zero Config stands for the defaults.
 type Config struct {
-	// Group names the group of processes and the coordinator's values. It has up to 240 bytes. The default is
+	// Group names the group of processes and the coordinator's values. It is up to 240 bytes long. The default is
 	// "processes".
 	Group string
 	// Name is this process's name in the lists of other processes, up to 200 bytes. It has no other effect. A random
-	// text is appended to make it unique.
+	// suffix makes it unique.
 	Name string
-	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a
-	// Cluster, each master should have at least one.
+	// Markers is the number of values that reveal a loss of the store's data: 1 to 64. The default is 1. On a Cluster,
+	// there should be at least one on each master.
 	Markers int
 	// Clock is read when the store has lost data. The default is the wall clock at New plus the time since then, so
 	// that setting the wall clock has no effect.

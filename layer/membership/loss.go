@@ -11,11 +11,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker is a value in the store that the processes increment about once per interval. The marker is missing in a
-// store that comes back empty. It has a smaller count in a store with older data, and another id if another process
-// has recreated it.
+// marker is a value in the store that the processes increment about once per interval. In a store that comes back
+// empty, the marker is missing. In a store with older data, its count is smaller. If another process has recreated it,
+// its id is different.
 //
-// A loss of less than one interval's charges goes unnoticed.
+// The loss of less than one interval's charges goes unnoticed.
 type marker struct {
 	id    string
 	count int64
@@ -23,16 +23,16 @@ type marker struct {
 
 func (m marker) String() string { return m.id + " " + strconv.FormatInt(m.count, 10) }
 
-// Lost returns the instant when the store last lost data, in µs since 1970, or 0. The loss may have been noticed by
-// another process. After [AcceptLoss], Lost returns 0 again.
+// Lost returns the instant when the store last lost data, in µs since 1970. It returns 0 if no loss is known. Another
+// process may have noticed the loss. After [AcceptLoss], Lost returns 0 again.
 func (m *Member) Lost() int64 { return m.lost.Load() }
 
 // Losses returns the number of losses that this process has noticed.
 func (m *Member) Losses() int64 { return m.losses.Load() }
 
-// look reads and increments the markers, and reads the note about a loss. It calls counted after it has read the
-// group's marker, before the others. One master of a Cluster may be away, so look returns an error only if it could
-// read no marker (regression: bug 61).
+// look reads and increments the markers, and reads the note about a loss. It calls the function counted after it has
+// read the group's marker and before it reads the others. One master of a Cluster may be away, so look returns an error
+// only if it could read no marker (regression: bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false
 	var failed error
@@ -105,8 +105,8 @@ func (m *Member) marker(i int) marker {
 	return m.markers[i]
 }
 
-// learn stores the found state of a marker, unless another call has stored one since. After a loss the process counts
-// as new, because the others may have counted the processes without it.
+// learn stores the state in which a marker was found, unless another call has stored one since. After a loss the
+// process counts as new, because the others may have counted the processes without it.
 func (m *Member) learn(i int, before, found marker, lost bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *Member) learn(i int, before, found marker, lost bool) {
 	}
 }
 
-// note records in the store when it lost data, so that processes that start later are warned. If this process has
+// note records in the store when the store lost data, so that processes that start later know. If this process has
 // noticed no loss, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
 func (m *Member) note(ctx context.Context, lost bool) error {
 	name := lossOf(m.config.Group)
@@ -148,7 +148,7 @@ func lossOf(group string) string { return group + "/loss" }
 
 // AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an interval
 // they trust the store again, and may admit the units that were charged before the loss a second time. The coordinator
-// must be the store's. An empty group means [DefaultGroup].
+// must be that of the store. If group is empty, it is [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {

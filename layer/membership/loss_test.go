@@ -24,8 +24,8 @@ func (c *interrupted) Get(ctx context.Context, name string) (text string, versio
 	return text, version, err
 }
 
-// A beat and a lane's probe may check the markers at the same time. If one of the two has incremented a marker, the
-// other must not mistake that for a loss.
+// A beat and a lane's probe may check the markers at the same time. If one of them has incremented a marker, the other
+// must not mistake this for a loss.
 func TestTwoLooksAreNoLoss(t *testing.T) {
 	coordinator := &interrupted{Store: store(t), after: func() {}}
 	m := member(t, coordinator, membership.Config{})
@@ -61,7 +61,8 @@ func TestMarkerCreatedByAnother(t *testing.T) {
 	}
 }
 
-// Whatever data the store comes back with, every member notices the loss, and counts as a new member from then on.
+// Whatever data the store contains when it comes back, every member notices the loss, and counts as a new member from
+// then on.
 func TestLossMakesNewMembers(t *testing.T) {
 	for name, spoil := range map[string]func(text string) string{
 		"empty":  func(string) string { return "" },

@@ -1,10 +1,10 @@
 // Package membership counts the processes that share a store, and detects that the store has lost data. All layers of a
 // process use one [Member].
 //
-// A member beats every [Interval]. The store counts it until it leaves, or until a [Life] has passed since its last
-// beat. The members also increment markers in the store. A missing marker, another id or a lower number reveals a loss
-// (loss.go). The first marker has the group's name, and therefore its slot on a Cluster: a node that loses the group
-// loses this marker too.
+// A member beats every [Interval]. The store counts the member until it leaves, or until a [Life] has passed since its
+// last beat. The members also increment markers in the store. A missing marker, another id or a lower number reveals a
+// loss (loss.go). The first marker has the group's name, and therefore its slot on a Cluster: a node that loses the
+// group loses this marker too.
 //
 // Layers derive their bounds from these rules:
 //
@@ -52,7 +52,7 @@ const (
 	farewell = 100 * time.Millisecond
 )
 
-// Member is one process in the group. It is safe for use by many goroutines.
+// Member is one process in the group. It is safe for concurrent use.
 type Member struct {
 	coordinator engine.Coordinator
 	config      Config
@@ -75,7 +75,7 @@ type Member struct {
 	lost, losses, noted atomic.Int64
 }
 
-// Count is the number of processes from a beat. The group's marker was read after it.
+// Count is the number of processes that a beat returned. The group's marker was read after the beat.
 type Count struct {
 	Number int
 	// Sent is the time when the beat was sent. From the time Since on, the store has counted this process without
@@ -83,7 +83,7 @@ type Count struct {
 	Sent, Since time.Time
 }
 
-// New returns a member that does not beat yet. The error is an [*engine.InputError] for a Config out of range.
+// New returns a member that does not beat yet. If a value in c is out of range, the error is an [*engine.InputError].
 func New(coordinator engine.Coordinator, c Config) (*Member, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func New(coordinator engine.Coordinator, c Config) (*Member, error) {
 	return m, nil
 }
 
-// Start makes the member beat until every caller of Start has called its stop. The last stop also leaves the group.
-// onNumber is called with the number of processes after each answered beat, and at once if it is already
-// known. It must not block. Only one caller may pass it; the others pass nil.
+// Start makes the member beat until every caller of Start has called the stop function that it got. The last such call
+// also leaves the group. Start calls onNumber with the number of processes after each answered beat, and at once if the
+// number is already known. The function must not block. Only one caller may pass it; the others pass nil.
 func (m *Member) Start(onNumber func(number int)) (stop func()) {
 	m.running.Lock()
 	defer m.running.Unlock()
@@ -139,7 +139,7 @@ func (m *Member) run(life context.Context) {
 	defer ticker.Stop()
 	for {
 		ctx, cancel := context.WithTimeout(life, Interval)
-		_ = m.Beat(ctx) // on error the number becomes old; the next beat retries
+		_ = m.Beat(ctx) // after an error the number becomes old until a later beat succeeds
 		cancel()
 		select {
 		case <-ticker.C:
@@ -177,7 +177,7 @@ func (m *Member) Beat(ctx context.Context) error {
 }
 
 // observe stores the answer to a beat. The number is known from then on, even if no marker can be read, because one
-// master of a Cluster may be away (regression: bug 61). In a full group, the process is not a member.
+// master of a Cluster may be away (regression: bug 61). If the group is full, the process is not a member.
 func (m *Member) observe(names []string, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

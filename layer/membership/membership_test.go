@@ -57,7 +57,8 @@ func (c *counted) Beat(ctx context.Context, group, member string, life time.Dura
 	return c.Store.Beat(ctx, group, member, life)
 }
 
-// Two users of a member share its beats, which continue until both have stopped. Then the member leaves the group.
+// Two users of a member share its beats, which continue until both have stopped. At that time the member leaves the
+// group.
 func TestTwoUsersBeatOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counted{Store: store(t)}
@@ -120,7 +121,8 @@ func TestRejoinsAfterItsLife(t *testing.T) {
 	}
 }
 
-// In a full group, a process is not a member. It knows that there are many processes, but never counts as one of them.
+// If the group is full, a process is not a member. It knows that there are many processes, but never counts as one of
+// them.
 func TestFullGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store(t)
@@ -155,7 +157,7 @@ func TestEarlierBuildsDoNotPrefetch(t *testing.T) {
 	}
 }
 
-// Each process lists all processes by name, and equal names are made unique.
+// Each process lists all processes by name. Processes with the same configured name get unique names.
 func TestMembersAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store(t)

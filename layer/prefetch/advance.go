@@ -20,8 +20,8 @@ type advance struct {
 	taken   *atomic.Int64
 }
 
-// op returns the operation sent to the store instead of the caller's own: the caller's unit, and a share of the
-// remaining units.
+// op returns the operation that is sent to the store instead of the caller's own. It charges the caller's unit and a
+// share of the remaining units.
 func (a *advance) op(own *engine.Op) engine.Op {
 	charge := own.Charges[0]
 	charge.Cost = 1 + share(a.limit, a.config, a.members)
@@ -31,9 +31,9 @@ func (a *advance) op(own *engine.Op) engine.Op {
 	return op
 }
 
-// share returns the number of units of a key that a process may hold. All processes together hold at most as many
-// units of a token bucket as it refills in a life: the units held at an instant can pass in addition to the bucket in
-// any span from then on (docs/design/speed.md).
+// share returns the number of units of a key that a process may hold. All processes together hold at most as many units
+// of a token bucket as it refills in a life, because the units held at an instant can pass in addition to the bucket's
+// units in any span that starts then (docs/design/speed.md).
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
 	if l := limit.Numbers(); l.Algorithm.Refills() {
@@ -42,8 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns how long after the charge a log enters the units, in whole milliseconds: they are entered at the end of
-// their life.
+// ahead returns how long after the charge the time of a log's units is, in whole milliseconds: a log enters units at
+// the end of their life.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0

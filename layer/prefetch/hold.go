@@ -10,15 +10,17 @@ import (
 // hold describes the units of one key that a process holds. Its instants are monotonic and on this process's clock.
 type hold struct {
 	units int64
-	// dies is the instant when the units can no longer be spent, and returns the instant when they are given back.
+	// dies is the instant from which the units can no longer be spent, and returns is the instant when they are given
+	// back.
 	dies, returns time.Time
 	received      time.Time
-	taken         time.Time      // by the store's clock: the handle for a give
+	taken         time.Time      // on the store's clock: the handle for a give
 	outcome       engine.Outcome // the answer to the request that took them
 }
 
-// newHold returns the held units from a decision that charged one unit for a caller and some in advance. Their life
-// starts when the request was sent, which is before the decision. It ends no later than the window that was charged.
+// newHold returns the units that a process holds after a decision that charged one unit for a caller and some units in
+// advance. Their life starts when the request was sent, which is before the decision. It ends no later than the window
+// that was charged.
 func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life

@@ -11,13 +11,13 @@ import (
 )
 
 // Prefetched units live for the configured life, starting at the request for them, but not longer than their window
-// or segment. They are returned after half of this time. docs/reference/promises.md documents the stated bound.
+// or segment. They are returned after half of their life. docs/reference/promises.md documents the stated bound.
 func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 	const ms = time.Millisecond
 	at := time.UnixMilli(1_700_000_000_000)
 	for _, c := range []struct {
 		limit     engine.Limit
-		into      time.Duration // time within the second of the decision
+		into      time.Duration // time from the start of the second to the decision
 		reset     time.Duration
 		life      time.Duration
 		lives     time.Duration

@@ -32,7 +32,7 @@ type leased map[engine.Limit]leasedLimit
 
 type leasedLimit struct {
 	counter unique.Handle[engine.Counter]
-	spaces  map[string]bool // where it is prefetched; nil means everywhere
+	spaces  map[string]bool // the namespaces where it is prefetched; nil means everywhere
 }
 
 func newLeased(limits []engine.Limit, spaces map[string][]engine.Limit) leased {
@@ -56,13 +56,13 @@ func (l leased) has(limit engine.Limit, space string) bool {
 	return leased
 }
 
-// counter returns the counter of a limit, if it is prefetched in a space.
+// counter returns the counter of a limit. ok is false if the limit is not prefetched in the namespace.
 func (l leased) counter(limit engine.Limit, space string) (c unique.Handle[engine.Counter], ok bool) {
 	in, named := l[limit]
 	return in.counter, named && (in.spaces == nil || in.spaces[space])
 }
 
-// both returns the intersection of l and other: the limits in both, with the spaces in both.
+// both returns the intersection of l and other: the limits that both contain, in the namespaces that both contain.
 func (l leased) both(other leased) leased {
 	common := leased{}
 	for limit, in := range l {

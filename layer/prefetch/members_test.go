@@ -43,7 +43,7 @@ func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 				}
 				time.Sleep(long)
 				disturb(w)
-				for range 12 { // until this time has passed
+				for range 12 { // until the waiting time has passed
 					if units, said := w.holds(); units > said {
 						t.Errorf("%d units are held, said %d", units, said)
 					}
@@ -88,7 +88,7 @@ func TestRejoiningProcessWaitsTwoBeatsAndALife(t *testing.T) {
 }
 
 // Processes come and go, lose their connection to the group, reconnect, and get late answers, and the group is lost.
-// They never hold more units than they state.
+// The processes never hold more units than they state.
 func TestBoundAtAllTimes(t *testing.T) {
 	for seed := range uint64(raced.Size(10, 4)) { // see turns
 		synctest.Test(t, func(t *testing.T) {

@@ -1,17 +1,17 @@
 // Package prefetch takes units of hot keys from the store in advance, so that most decisions on these keys need no
 // request to the store.
 //
-// A process with many requests for one key takes a share of the remaining units, at most one (2·N)-th for N
+// A process with many requests for one key takes a share of the remaining units, at most 1/(2·N) of them if there are N
 // processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
-// nothing, every decision goes to the store, and decisions are exact. Unspent units are given back at half their life
-// and when the store is closed. Units of a process that dies stay spent.
+// nothing, so that every decision goes to the store and is exact. Unspent units are given back at half their life and
+// when the store is closed. Units of a process that dies stay spent.
 //
-// In return, limits can be exceeded by a bound, which every decision states. Units of a window are spent in the window
-// (or the segment of a sliding window) that was charged, or not at all, and a log enters them when they die, so no
-// window exceeds its limit. Units of a token bucket can be spent up to Life after they were taken. All processes
-// together hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the limit by that
-// many; the total does not exceed it. Resetting a key, or losing its state, also frees the units of the key that
-// processes hold.
+// The price is that limits can be exceeded, by at most a bound that every decision states. Units of a window are spent
+// in the window (or the segment of a sliding window) that was charged, or not at all, and a log enters them when they
+// die, so no window exceeds its limit. Units of a token bucket can be spent up to Life after they were taken. All
+// processes together hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the
+// limit by that many units. In total, no more units pass than the limit allows. Resetting a key, or losing its state,
+// also frees the units of the key that processes hold.
 //
 // Only named limits are prefetched: those in [Config.Limits] in every namespace, and those in [Config.Spaces] in one
 // namespace each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
@@ -20,8 +20,8 @@
 //	prefetch.go  a request → spent from held units, prefetched, or sent to the store
 //	advance.go   the operation that prefetches units
 //	limits.go    the limits to prefetch
-//	spaces.go    changing these limits
-//	hold.go      the units held of one key
+//	spaces.go    changes to these limits
+//	hold.go      the held units of one key
 //	table.go     the known keys, bounded
 //	members.go   how many processes there are, and from and until when that may be used
 //	return.go    returning units
@@ -47,10 +47,10 @@ const (
 
 // Config configures a store.
 type Config struct {
-	// Limits are the limits to prefetch in every namespace: see [Prefetchable].
+	// Limits contains the limits to prefetch in every namespace: see [Prefetchable].
 	Limits []engine.Limit
-	// Spaces are limits to prefetch in one namespace each, such as a server's policies. Either Limits has at least
-	// one limit, or Spaces is not nil: with empty Spaces, nothing is prefetched until [Store.SetSpaces] names limits.
+	// Spaces contains the limits to prefetch in single namespaces, such as those of a server's policies. If Limits is
+	// empty, Spaces must not be nil. If both are empty, nothing is prefetched until [Store.SetSpaces] names limits.
 	Spaces map[string][]engine.Limit
 	// Life is the longest time that units are held: 10 ms to 10 s. It has no default.
 	Life time.Duration
@@ -64,7 +64,7 @@ type Config struct {
 	MaxKeys int
 }
 
-// Store is an [engine.Store] that wraps another. It is safe for use by many goroutines.
+// Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
 	store  engine.Store
 	config Config
@@ -86,8 +86,8 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// New wraps store. Close also closes it. The member counts the processes, and beats until Close. The error is an
-// [*engine.InputError] for a Config out of range.
+// New wraps store. Close also closes it. The member counts the processes, and beats until Close. If a value in c is out
+// of range, the error is an [*engine.InputError].
 func New(store engine.Store, member *membership.Member, c Config) (*Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 type Stats struct {
 	// Spent is the number of held units spent locally. Asked is the number of operations sent to the wrapped store.
 	Spent, Asked int64
-	// Taken is the number of units prefetched, Returned the number of them given back, and Lost the number that could
-	// not be given back.
+	// Taken is the number of prefetched units, Returned the number of them that were given back, and Lost the number
+	// that could not be given back.
 	Taken, Returned, Lost int64
 	// Members is the number of processes; 0 means unknown.
 	Members int
@@ -203,8 +203,9 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 	s.ask(ctx, ops, results)
 }
 
-// spend spends held units on an operation. If there are too few, it returns a request that prefetches units: own, if
-// the caller must make it, or waits, if another caller is making it. It returns neither if the key is not prefetched.
+// spend spends held units on an operation. If there are too few, the key may need a prefetch: own is the request to
+// make if the caller must make it, and waits is a channel to wait on if another caller is making it. Both are unset if
+// the key is not prefetched.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)

@@ -285,7 +285,7 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 }
 
 // No units are prefetched before the process can rely on being counted, after it has lost contact with the group, or
-// for a limit that is not named.
+// for a limit that Config does not name.
 func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -380,7 +380,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 	})
 }
 
-// Log units that were prefetched and spent late count from the end of their life, the latest possible time.
+// Prefetched units of a log count from the end of their life, which is the latest time when they can be spent.
 func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	limit := rule.SlidingLog(rule.PerSecond(100))
 	synctest.Test(t, func(t *testing.T) {
@@ -415,7 +415,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 	})
 }
 
-// Out-of-range settings cause errors.
+// Settings out of range cause errors.
 func TestConfigIsChecked(t *testing.T) {
 	good := func() prefetch.Config {
 		return prefetch.Config{Limits: []engine.Limit{bucket}, Life: time.Second, MaxUnits: 10}

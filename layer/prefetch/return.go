@@ -49,7 +49,7 @@ func (t table) collect(wanted func(id, *record) bool) (gives []pendingGive) {
 }
 
 // pendingGive describes units that are being returned to the store. Until they arrive, the process prefetches no other
-// units of that key, so that it never holds two sets of prefetched units of a key.
+// units of that key, so that it never holds two sets of prefetched units of one key.
 type pendingGive struct {
 	op     engine.Op
 	record *record

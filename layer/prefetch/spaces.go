@@ -22,7 +22,7 @@ func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit)
 	}
 	next := newLeased(s.config.Limits, spaces)
 	kept := s.leased.Load().both(next)
-	s.leased.Store(&kept) // from here on, no units of dropped limits are taken
+	s.leased.Store(&kept) // from now on, no units of dropped limits are taken
 	err := s.returnDropped(ctx, kept)
 	s.leased.Store(&next)
 	if len(next) > 0 {
@@ -48,8 +48,8 @@ func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 	}
 }
 
-// inFlight returns a channel that is closed when the units in flight for a wanted record have arrived, or nil if
-// there are none.
+// inFlight returns a channel that is closed when the units in flight for one of the wanted records have arrived. It
+// returns nil if there are none.
 func (t table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
 	for h := range t.All() {
 		h.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// An allow with a reservation goes to the store, because prefetched units could not be settled. A list goes to the
+// An allow that can be settled goes to the store, because prefetched units could not be settled. A list goes to the
 // store too, because it is charged in one step.
 func TestSettledAllowIsNotPrefetched(t *testing.T) {
 	limit := rule.TokenBucket(rule.Per(100, 10*time.Second))

@@ -24,19 +24,20 @@ type shard = keymap.Shard[id, *record]
 // record describes one key: how hot it is, and its held units. The shard's lock guards the record.
 type record struct {
 	shard    *shard
-	limit    engine.Limit // the version of the requests in asked and of the held units
+	limit    engine.Limit // the version of the limit for the counted requests and the held units
 	asked    int
-	since    time.Time // start of the time in which asked counts requests
+	since    time.Time // start of the time for which asked counts requests
 	hold     hold
 	inFlight chan struct{} // closed when the units being taken have arrived
-	reset    bool          // set by a reset while units were in flight: they do not count
+	reset    bool          // set by a reset while units were in flight, which therefore do not count
 	// returning is set while units are being returned.
 	returning bool
 }
 
-// found is a caller's next step. If spent is set, the operation is answered. Otherwise, if ours is set, the caller
-// prefetches units and finishes the record; if inFlight is set, it waits for inFlight; if neither is set, it forwards
-// its operation. gives contains units held for another version of the limit, which must be returned first.
+// found describes a caller's next step. If spent is set, the operation is answered. If ours is set, the caller
+// prefetches units and finishes the record. If inFlight is set, it waits on this channel. If none of them is set, it
+// forwards its operation. The gives field contains units held for another version of the limit, which must be returned
+// first.
 type found struct {
 	gives    []pendingGive
 	spent    bool
@@ -44,8 +45,8 @@ type found struct {
 	ours     *record
 }
 
-// look finds the record of an operation's key, and counts the request. If it spends held units, it writes the answer
-// into the outcome.
+// look finds the record of an operation's key, and counts the request. If it can spend held units, it writes the answer
+// to the outcome.
 func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
@@ -78,7 +79,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 		return found{inFlight: r.inFlight}
 	}
 	if r.hold.units > 0 || r.returning {
-		return found{} // dead or too few, and not returned yet: one set of units per key
+		return found{} // the held units are dead or too few and not returned yet, and a key may have only one set
 	}
 	if now.Sub(r.since) >= life {
 		r.asked, r.since = 0, now
@@ -111,7 +112,7 @@ func (r *record) giveBack(name id) pendingGive {
 	return pendingGive{op: op, record: r}
 }
 
-// returned records that the units were returned, or are lost.
+// returned records that the units were returned, or that they are lost.
 func (r *record) returned() {
 	r.shard.Lock()
 	defer r.shard.Unlock()

@@ -47,7 +47,7 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		if n := left(); n > 60 {
 			t.Fatalf("%d left at the store: nothing was taken ahead", n)
 		}
-		// The other version finds these units returned: 97, minus its own unit.
+		// The other version finds these units returned: it takes one unit of 97.
 		if d := allow(smaller, engine.Exact); d.Remaining != 56 || left() != 96 {
 			t.Errorf("%d left under the smaller version, %d at the store; want 56 and 96", d.Remaining, left())
 		}

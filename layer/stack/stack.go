@@ -15,19 +15,19 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
-// Config selects the layers. The zero Config has only group commit, which changes no answer.
+// Config selects the layers. The zero Config selects only group commit, which changes no answer.
 type Config struct {
 	// Batch configures group commit.
 	Batch batch.Config
 	// WithoutBatch omits group commit: every call goes to the store separately.
 	WithoutBatch bool
-	// MaxStale is the maximum age of a repeated denial, 1 ms to 1 h; 0 omits the deny cache. Denials of prefetched
-	// limits are not repeated.
+	// MaxStale is the maximum age of a repeated denial, 1 ms to 1 h. If it is 0, the deny cache is omitted. Denials by
+	// prefetched limits are not repeated.
 	MaxStale time.Duration
-	// Prefetch configures prefetch. The layer is omitted if Limits is empty and Spaces is nil; with empty Spaces,
-	// limits can be named later (prefetch.Store.SetSpaces).
+	// Prefetch configures prefetch. The layer is omitted if Limits is empty and Spaces is nil. If Spaces is empty but
+	// not nil, limits can be named later (prefetch.Store.SetSpaces).
 	Prefetch prefetch.Config
-	// Fallback configures the answers of this process while the store is away. nil omits the layer.
+	// Fallback configures the answers of this process while the store is away. If it is nil, the layer is omitted.
 	Fallback *fallback.Config
 	// Membership configures how the processes count each other, for prefetch and fallback.
 	Membership membership.Config

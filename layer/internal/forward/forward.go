@@ -50,7 +50,7 @@ func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, re
 	}
 }
 
-// Clear empties the subset, but keeps its memory for reuse.
+// Clear empties the subset, but keeps its buffers for reuse.
 func (r *Subset) Clear() {
 	clear(r.replaced)
 	clear(r.ops)

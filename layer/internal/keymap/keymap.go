@@ -25,7 +25,7 @@ type Shard[K comparable, V any] struct {
 	room    int
 }
 
-// New returns a map with room for up to most names. most is at least [Shards].
+// New returns a map with room for at most the given number of names. The number must be at least [Shards].
 func New[K comparable, V any](most int) *Map[K, V] {
 	t := &Map[K, V]{seed: maphash.MakeSeed()}
 	for i := range t.shards {
@@ -54,8 +54,8 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 const looks = 8
 
 // HasRoom reports whether there is room for one more name. If a shard is full, it first examines a few entries, and
-// drops those for which over returns true. They are random, because iteration over a Go map starts at a random
-// entry.
+// drops those for which over returns true. The examined entries are random, because iteration over a Go map starts at a
+// random entry.
 func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	if len(h.Known) < h.room {
 		return true
