@@ -62,7 +62,7 @@ type layout uint8
 
 const (
 	ownKeys  layout = iota // each state has its own key
-	manyKeys               // the same, but a merged script writes many keys with one command
+	manyKeys               // like ownKeys, but a merged script writes many keys with one command
 	inHashes               // states are stored as fields of hashes
 )
 
@@ -118,15 +118,15 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 		locals, functions = locals+undeclared(parts["locals"], locals), functions+parts["functions"]
 	}
 	body := common["functions"] + locals + functions
-	if t == alone { // alone.lua returns before merge.lua's functions are made, or continues as merge.lua
+	if t == alone { // alone.lua returns before merge.lua's functions are created, or continues as merge.lua
 		return common["constants"] + a.expand(fragment(files, templateFiles[alone]), 0) + body + a.expand(fragment(files, templateFiles[merged]), 0)
 	}
 	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
 // undeclared removes from a fragment's declarations the names that an earlier fragment of the script has declared,
-// because Lua allows at most 200 locals. Locals are set again for each limit, so fragments can share them.
-// Declarations with a value stay.
+// because Lua allows at most 200 locals. Locals are set again for each limit, so fragments can share them. Declarations
+// with a value are kept.
 func undeclared(locals, earlier string) string {
 	declared := map[string]bool{}
 	for _, name := range declaredNames(earlier) {
@@ -176,8 +176,8 @@ type assembler struct {
 	used   []family
 }
 
-// expand replaces the "--@name" lines in the source, which is a family's part or the template. For the template, owner
-// is 0.
+// expand replaces the "--@name" lines in source, which is a family's part or the template. The owner is that family, or
+// 0 for the template.
 func (a *assembler) expand(source string, owner family) string {
 	var out strings.Builder
 	for line := range strings.Lines(source) {
@@ -219,7 +219,7 @@ func (a *assembler) part(name string, owner family) string {
 	return out.String() + "end\n"
 }
 
-// differs reports whether a family has its own part.
+// differs reports whether any family defines the part itself.
 func (a *assembler) differs(name string) bool {
 	for _, parts := range a.parts {
 		if _, ok := parts[name]; ok {
@@ -230,7 +230,8 @@ func (a *assembler) differs(name string) bool {
 	return !ok
 }
 
-// source returns the text of the family's part or, if the family has none, of the part in common.lua.
+// source returns the text of the family's part. If the family does not define the part, it returns the text from
+// common.lua.
 func (a *assembler) source(name string, owner family) string {
 	if source, ok := a.parts[owner][name]; ok {
 		return source
@@ -238,7 +239,7 @@ func (a *assembler) source(name string, owner family) string {
 	return a.common[name]
 }
 
-// indented indents the lines of a text, for readers.
+// indented indents the lines of a script for readers.
 func indented(source string) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.Trim(source, "\n")) {

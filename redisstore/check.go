@@ -21,8 +21,8 @@ var (
 	hashClientCommands = []string{"hlen"}
 )
 
-// writeMany is a command that merged scripts use if the server has it and the user may call it. Otherwise they write
-// key by key.
+// writeMany is a command that merged scripts use if the server supports it and the user may call it. Otherwise they
+// write key by key.
 const writeMany = "msetex"
 
 // canWriteMany reads the reply of probe.lua.
@@ -34,9 +34,9 @@ func canWriteMany(reply *Reply) bool {
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
 // states before they expire, a version that is not known to decide correctly, and missing permissions, with the ACL
 // rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
-// fields of hashes, a server that evicts them is an error too, unless [Config.AllowEviction] is set, because it would
-// lose thousands of states at once. Check also determines whether the server can write many keys with one command. If
-// so, merged calls use that command.
+// fields of hashes, Check also returns an error for a server that evicts keys, unless [Config.AllowEviction] is set,
+// because such a server would lose thousands of states at once. Check also determines whether the server can write many
+// keys with one command. If so, merged calls use that command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 
 // clientCommands lists the other commands that a store and the clients of both adapters send. rueidis sends ROLE to the
 // server that Sentinel names. It ends a connection with subscriptions by sending DISCARD and one @pubsub command for
-// each kind of subscription; not all versions have all kinds. go-redis asks a Cluster for its commands (COMMAND). WAIT
-// is for operations that wait for replicas.
+// each kind of subscription; not all versions have all kinds. go-redis requests the list of commands from a Cluster
+// (COMMAND). WAIT is for operations that wait for replicas.
 var clientCommands = []string{
 	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
 }
@@ -96,7 +96,7 @@ func (s *Store) aclAdvice() string {
 	return "; the user needs: ACL SETUSER <name> on " + s.Permissions()
 }
 
-// permissionWarnings reads the reply of probe.lua.
+// permissionWarnings returns the warnings that follow from the reply of probe.lua.
 func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings []string, err error) {
 	advice := s.aclAdvice()
 	if reply.Err != nil {
@@ -125,7 +125,7 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 	return warnings, nil
 }
 
-// versionWarning returns a warning for a server version without conformance tests.
+// versionWarning returns a warning if the server's version is not covered by the conformance tests.
 func versionWarning(info *Reply) string {
 	if info.Err != nil {
 		return "the server does not tell its version: " + info.Err.Error()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// findWords returns, in lower case, the words that match the expression's first group in the files that match a
-// pattern, except one file.
+// findWords returns, in lower case, the words captured by the expression's first group in the files that match a
+// pattern, except for one file.
 func findWords(t *testing.T, pattern, except, expression string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

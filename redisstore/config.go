@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config configures a store. The zero Config has the defaults.
+// Config configures a store. The zero Config stands for the defaults.
 type Config struct {
 	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "headgate". Stores with
 	// different prefixes share nothing.
@@ -16,16 +16,17 @@ type Config struct {
 	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait until one has ended or their context ends.
 	// The default is 1024.
 	MaxInFlight int
-	// Shards is the number of hash tags shared by all subjects, 1 to 1024. With 0, each subject has its own hash tag.
-	// On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster. Use at
-	// least the number of nodes. All processes that share the data need the same value: see [Store.EnsureFormat].
+	// Shards is the number of hash tags shared by all subjects, 1 to 1024. If it is 0, each subject has its own hash
+	// tag. On a Cluster, operations on subjects with the same tag share one script call, so a small number is faster.
+	// Use at least the number of nodes. All processes that share the data must use the same value: see
+	// [Store.EnsureFormat].
 	Shards int
 	// Hashes is the number of hashes, 1 to 1024, that hold the states of a limit (in each shard, if there are shards).
-	// With 0, each state has its own key. Only token buckets, pacers and fixed windows use hashes. On a Cluster, Hashes
-	// requires Shards. All processes that share the data need the same value.
+	// If it is 0, each state has its own key. Only token buckets, pacers and fixed windows use hashes. On a Cluster,
+	// Hashes requires Shards. All processes that share the data must use the same value.
 	Hashes int
-	// AllowEviction makes [Store.Check] accept a server that evicts hashes when its memory is full, each with
-	// thousands of states. Without AllowEviction, Check returns an error for such a server.
+	// AllowEviction makes [Store.Check] accept a server that, when its memory is full, evicts hashes with thousands of
+	// states each. If it is not set, Check returns an error for such a server.
 	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key for an hour after its state has expired. It is for tests,
 	// and for replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real

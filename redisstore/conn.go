@@ -9,16 +9,16 @@ import (
 // with go-redis; other clients must implement these four methods.
 //
 // A Conn must not resend a command once its bytes may have reached a server, because a script that runs twice charges
-// twice. It may resend a command after a reply which means that the command did not run: MOVED, ASK, TRYAGAIN,
+// twice. It may resend a command after a reply that shows that the command did not run: MOVED, ASK, TRYAGAIN,
 // CLUSTERDOWN, LOADING.
 type Conn interface {
 	// Do sends the commands and sets replies[i] to the reply of commands[i]. All commands for one node are sent in
-	// one write, in order. Do returns by ctx's deadline even if the server hangs; commands without a reply by then
+	// one write, in order. Do returns by ctx's deadline even if the server hangs. Commands without a reply at that time
 	// get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
-	// Subscribe calls received with each message of the channel, one after another. It calls ready when the server has
-	// confirmed the subscription. It returns ctx's error when ctx ends, or the connection's error when the connection
-	// is lost.
+	// Subscribe calls the function received with each message of the channel, one after another. It calls the function
+	// ready when the server has confirmed the subscription. It returns ctx's error when ctx ends, or the connection's
+	// error when the connection is lost.
 	Subscribe(ctx context.Context, channel string, ready func(), received func(message string)) error
 	// Cluster reports whether the server is a Cluster, on which all keys of a
 	// script must be in one slot.
@@ -29,8 +29,8 @@ type Conn interface {
 
 // Command is one Redis command.
 type Command struct {
-	// Key is one of the command's keys. On a Cluster, the command goes to the node that serves the key's slot. With an
-	// empty Key, it goes to any node.
+	// Key is one of the command's keys. On a Cluster, the command goes to the node that serves the key's slot. If Key
+	// is empty, the command goes to any node.
 	Key string
 	// Args are the command's name and arguments.
 	Args []string
@@ -42,8 +42,8 @@ type Reply struct {
 	Text string
 	Int  int64
 	List []Reply
-	// Err is a [*ServerError] if the server replied with an error. Any other error is the connection's or the
-	// context's. If the error wraps [ErrNotSent], no byte of the command was sent, so the command did not run.
+	// Err is a [*ServerError] if the server replied with an error. Any other error comes from the connection or the
+	// context. If the error wraps [ErrNotSent], no byte of the command was sent, so the command did not run.
 	Err error
 }
 

@@ -12,13 +12,12 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// coordinatorKey returns the key of a group's members, or of a value:
-// "headgate/coordinator/members/{servers}".
+// coordinatorKey returns the key of a group's members or of a value, such as "headgate/coordinator/members/{servers}".
 func (s *Store) coordinatorKey(what, name string) string {
 	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }
 
-// channel returns the server's channel for a topic. Channels have no slot.
+// channel returns the server's channel for a topic. Channels do not belong to slots.
 func (s *Store) channel(topic string) string { return s.prefix + "/coordinator/topic/" + topic }
 
 // Beat keeps a member in its group. See [engine.Coordinator].
@@ -115,7 +114,7 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, v
 	return r.List[1].Int, r.List[0].Int == 1, nil
 }
 
-// firstOf returns the first error that is not nil.
+// firstOf returns the first error that is not nil, or nil.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -13,15 +13,15 @@ import (
 // neverWait is a script's wait for a cost that never passes.
 const neverWait = 1 << 53
 
-// errReply is the error for a malformed reply.
+// errReply is returned for a malformed reply.
 var errReply = errors.New("redisstore: a reply that cannot be read")
 
-// recompute is the error of a script whose arguments have a calendar window that does not contain the server's time.
-// Nothing was decided.
+// recompute is the error that a script returns if the calendar window in its arguments does not contain the server's
+// time. Nothing was decided.
 const recompute = "RECOMPUTE"
 
 // decodeReply decodes the reply to a call into the results of its operations. It leaves undecided operations in the
-// call, and reports whether the call must be sent again. After the last try, these operations get an error.
+// call, and reports whether the call must be sent again. If this was the last try, these operations get an error.
 func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply, last bool) (again bool) {
 	if reply.Err != nil {
 		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
@@ -107,14 +107,14 @@ func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
 	return again
 }
 
-// reader reads a reply: the server's time, and then one answer for each operation or each merged key. If the reply ends
-// too early, reader sets bad.
+// reader reads a reply: the server's time, and then one answer for each operation or each merged key. It sets bad if
+// the reply ends too early.
 type reader struct {
 	text string
 	bad  bool
 }
 
-// take returns the next size bytes, or "" if there are fewer.
+// take returns the next size bytes. It returns "" if there are fewer.
 func (r *reader) take(size int) string {
 	if len(r.text) < size {
 		r.text, r.bad = "", true
@@ -168,7 +168,8 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	return f
 }
 
-// state reads a state after its format byte, which determines the number of bytes for its units: docs/design/keys.md.
+// state reads a state after its format byte. That byte determines the number of bytes for the state's units: see
+// docs/design/keys.md.
 func (r *reader) state(l *algo.Limit, units int) algo.State {
 	if families[l.Algorithm] == familyFixed {
 		count, end := r.integer(units), r.integer(8)
@@ -206,7 +207,7 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		}
 		return "", false
 	}
-	granted, dropped := r.integer(7), int64(0) // or the choice that was charged
+	granted, dropped := r.integer(7), int64(0) // or the number of the charged choice
 	for i := range op.Charges {
 		r.outcome(&op.Charges[i], &steps[i])
 	}

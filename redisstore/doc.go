@@ -5,9 +5,8 @@
 // the same results as package algo. Therefore any number of processes share a limit exactly, regardless of their own
 // clocks.
 //
-// The operations of one call to [Store.Do] are sent together. Without a Cluster, one script call contains as many
-// operations as allowed; on a Cluster, there is at least one script call per slot. All commands for one node are sent
-// in one write.
+// The operations of one call to [Store.Do] are sent together. One script call contains as many operations as allowed.
+// On a Cluster, it contains only operations on one slot. All commands for one node are sent in one write.
 //
 // A store talks to Redis through a [Conn]. The modules adapter/rueidis and
 // adapter/goredis implement it. adapter/rueidis also opens stores by URL.
@@ -19,7 +18,7 @@
 //	merge.go   merges the operations of one key into one read and one write
 //	send.go    sends script calls, and resends those that did not run
 //	encode.go  encodes operations as keys and arguments of a script
-//	keys.go    names the keys; hashes.go, the hashes where states are fields
+//	keys.go    names the keys; hashes.go, the hashes whose fields are states
 //	decode.go  decodes replies into results
 //
 // Other files:
@@ -32,8 +31,8 @@
 //	                format_older.go finds states of an incompatible older build
 //	relayout.go     moves states between the layouts; hash_sizes.go finds large hashes
 //	split.go        operations whose limits are on several slots;
-//	                split_concurrency.go, permits on several slots;
+//	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged
-//	coordinator.go  state other than limits that processes share
+//	coordinator.go  data other than limits that processes share
 //	errors.go       the classes of errors
 package redisstore

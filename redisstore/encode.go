@@ -12,8 +12,8 @@ import (
 // larger cost never passes.
 const maxUnits = 1 << 52
 
-// encodeCall makes the command for a call: EVALSHA with the script's hash, or EVAL with its text, followed by the keys
-// and the arguments. now is an estimate of the server's time.
+// encodeCall returns the command for a call: EVALSHA with the script's hash, or EVAL with its text, followed by the
+// keys and the arguments. The argument now is an estimate of the server's time.
 func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	c.merge(p.ops)
 	t, f := c.script()
@@ -48,8 +48,7 @@ func (p *pipeline) endArg(text []byte, isKey bool) {
 	}
 }
 
-// appendArgs appends the encoded arguments to p.args. They are slices of one
-// string.
+// appendArgs appends the encoded arguments to p.args. All of them are slices of one string.
 func (p *pipeline) appendArgs() {
 	text, from := string(p.text), 0
 	for _, end := range p.argEnds {
@@ -59,7 +58,7 @@ func (p *pipeline) appendArgs() {
 }
 
 // encodeMerged encodes a call of merge.lua: first all keys, limit by limit, and then the numbers of each limit. The
-// entries of each key follow, unless all keys have one allow of the same cost.
+// entries of each key follow, unless there is exactly one allow of the same cost for each key.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
 	if p.store.hashes > 0 {
@@ -96,7 +95,7 @@ func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	return encodeCharge(b, numbers, l.cost, now)
 }
 
-// appendEntries appends an argument for each key with entries, from the key from up to, but excluding, the key to.
+// appendEntries appends an argument with the entries of each key in the range from, inclusive, to to, exclusive.
 func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	for k := from; k != to && cost == 0; k = m.keys[k].next {
 		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
@@ -107,7 +106,7 @@ func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 // allow, count and give, the kind, the cost and the number of repetitions. Peeks change nothing and are omitted.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
-	repeated, last := uint32(0), entry{} // of the last entry, if it can be repeated
+	repeated, last := uint32(0), entry{} // number of repetitions of the last entry, and the entry, if it can be repeated
 	for i := k.first; i != none; i = m.next[i] {
 		op := &ops[i]
 		cost := min(op.Charges[0].Cost, maxUnits)
@@ -209,7 +208,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 
 // leadingStrings returns the number of first keys of a reserve or settle that its script reads with one MGET: the keys
 // up to the last string, which is a state or the mark of a settled reservation. Histories are read in part, so the
-// first history and all keys after it are excluded. It returns 0 if MGET would find at most one string.
+// first history and all keys after it are excluded. It returns 0 if MGET would read at most one string.
 func (s *Store) leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
@@ -252,14 +251,14 @@ func encodeLimits(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeTerm appends the term of a reserve in µs, or 0. After a term it appends the id and the encoded reservation,
-// which the store keeps for clients.
+// encodeTerm appends the term of a reserve in µs, or 0 if it has none. After a term it appends the id and the encoded
+// reservation, which the store keeps for clients.
 func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	if op.Term == nil {
 		return appendInt(b, 7, 0)
 	}
 	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
-	p.body = op.Reserving("").AppendTo(p.body[:0]) // without its id, because it is stored under the id
+	p.body = op.Reserving("").AppendTo(p.body[:0]) // without the id, because the reservation is stored under the id
 	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
 	for _, most := range op.Term.Ceilings {
 		b = appendInt(b, 7, most)
@@ -267,8 +266,8 @@ func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	return b
 }
 
-// encodeStage appends the kind of settlement. Without a term, it is 0 and the end of the reservation. With a term, it
-// is the stage (from 1) and the reservation's id.
+// encodeStage appends the kind of settlement. For a reservation without a term, it appends 0 and the end of the
+// reservation. Otherwise it appends the stage (from 1) and the reservation's id.
 func encodeStage(b []byte, op *engine.Op) []byte {
 	if op.Reservation.Term == nil {
 		return appendInt(append(b, 0), 8, op.Reservation.Ends)
@@ -299,7 +298,8 @@ func encodeLog(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return encodeWindows(appendInt(b, 7, l.Longest()), l)
 }
 
-// encodePermits appends the arguments except the request's key, which follows if there is a weight.
+// encodePermits appends the arguments except for the request's key, which follows if the limit divides its units among
+// keys.
 func encodePermits(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period), byte(l.Weight))
 }
@@ -318,7 +318,7 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends the arguments except the request's key, which follows. For a nested limit, 128 is added to the
+// encodeFair appends the arguments except for the request's key, which follows. For a nested limit, 128 is added to the
 // weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
@@ -331,7 +331,7 @@ func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return append(b, byte(l.MostStrikes()))
 }
 
-// encodeAdaptive appends the arguments except the report, which follows.
+// encodeAdaptive appends the arguments except for the report, which follows.
 func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
 	b = appendUnits(appendInt(appendInt(b, 4, l.Min), 4, l.Max), l.Burst)
@@ -381,7 +381,7 @@ const nextPays = 2
 
 // encodeFixed appends the limit and, for a window that follows the calendar, the current window and the end of the
 // next window, because Lua has no calendar. If the server's time is not in that window, the script answers RECOMPUTE,
-// and the operation is encoded again with the time in that reply.
+// and the operation is encoded again with the time in the reply.
 func encodeFixed(b []byte, l *algo.Limit, cost, now int64) []byte {
 	b = append(b, bit(l.CountDenied), byte(l.Align))
 	b = appendUnits(appendInt(b, 7, cost), l.Count)

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// A script reads a reservation's strings, up to the first history, with one MGET. It does not use MGET for a single
-// string.
+// A script reads the string keys of a reservation, up to the first history, with one MGET. It does not use MGET for a
+// single string.
 func TestLeadingStrings(t *testing.T) {
 	bucket, fixed := rule.TokenBucket(rule.PerSecond(1)), rule.FixedWindow(rule.PerMinute(5))
 	permit, log := rule.Concurrency(5), rule.SlidingLog(rule.PerSecond(1))

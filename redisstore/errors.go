@@ -13,18 +13,18 @@ import (
 // Class is a class of errors.
 type Class uint8
 
-// The classes. Nothing was charged unless the class says otherwise.
+// The classes. Unless a class says otherwise, nothing was charged.
 const (
 	// Other is any other error of the server.
 	Other Class = iota
-	// ReadOnly: the server is a replica, and the client looks for the new primary, or the server is a primary without
-	// enough replicas (min-replicas-to-write).
+	// ReadOnly: the server is a replica, so the client looks for the new primary, or it is a primary without enough
+	// replicas (min-replicas-to-write).
 	ReadOnly
 	// Loading: the server is loading its data.
 	Loading
 	// Busy: a script is running for too long.
 	Busy
-	// OutOfMemory: the server has reached its maxmemory and may evict nothing.
+	// OutOfMemory: the server has reached its maxmemory and may not evict any key.
 	OutOfMemory
 	// ClusterDown: no node serves the slot.
 	ClusterDown
@@ -48,8 +48,8 @@ const (
 	WrongType
 	// Garbage: the key holds a value that no version of Headgate writes.
 	Garbage
-	// Newer: the key holds a value of a newer version of Headgate, or the data has states of a newer version that this
-	// version cannot read.
+	// Newer: the key holds a value of a newer version of Headgate, or the data contains states of a newer version that
+	// this version cannot read.
 	Newer
 	// Older: the server holds states of an older version of Headgate that this one
 	// cannot read.
@@ -58,7 +58,8 @@ const (
 	Unsent
 	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
 	OutcomeUnknown
-	// NotReplicated: the operation was charged, but too few replicas had the charge in time ([engine.Op].Replicas).
+	// NotReplicated: the operation was charged, but too few replicas received the charge in time
+	// ([engine.Op].Replicas).
 	NotReplicated
 	classCount
 )
@@ -77,9 +78,10 @@ func (c Class) String() string {
 	return "other"
 }
 
-// Error is the reason why there is no decision. With [errors.Is] it matches [engine.ErrStoreUnavailable], its cause,
-// such as [context.DeadlineExceeded], and, if the operation may have been charged, [engine.ErrOutcomeUnknown]. If the
-// operation was charged but not replicated, it also matches [engine.ErrNotReplicated].
+// Error is the reason why there is no decision. With [errors.Is], it matches [engine.ErrStoreUnavailable] and its
+// cause, such as [context.DeadlineExceeded]. If the operation may have been charged, it also matches
+// [engine.ErrOutcomeUnknown]. If the operation was charged but not replicated, it also matches
+// [engine.ErrNotReplicated].
 type Error struct {
 	Class Class
 	// Text is the message of the server or the connection.
@@ -90,7 +92,7 @@ type Error struct {
 // Error returns the class and the text.
 func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": " + e.Text }
 
-// Public returns the class without the text, for clients that must not see the server's messages.
+// Public returns a text with the class only, for clients that must not see the server's messages.
 func (e *Error) Public() string {
 	if e.Class == NotReplicated {
 		return "the request was charged, and the store could not confirm it: " + e.Class.String()
@@ -171,7 +173,7 @@ func classOf(text string) Class {
 			return p.class
 		}
 	}
-	// Redis 7 returns these if a script runs a command or uses a key that its user may not use.
+	// Redis 7 returns these texts if a script runs a command or uses a key that its user may not use.
 	if strings.Contains(text, "can't run this command") || strings.Contains(text, "can't access at least one of the keys") {
 		return NoPermission
 	}
@@ -209,9 +211,9 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 }
 
-// cause returns the context's error that ended a call, or nil. The client's own timer for the context's deadline can
-// fire a little before the context's, and callers share a dial: one caller's deadline ends the dial for all. A
-// network timeout counts as a deadline exceeded, as in package net.
+// cause returns the context's error if it ended a call. Otherwise it returns nil. The client's own timer for the
+// context's deadline can fire a little before the context's, and callers share a dial, which one caller's deadline ends
+// for all of them. A network timeout counts as a deadline exceeded, as in package net.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestEveryClassIsExplained checks that the errors page has the cause and the remedy of each class.
+// TestEveryClassIsExplained checks that the errors page states the cause and the remedy of each class.
 func TestEveryClassIsExplained(t *testing.T) {
 	data, err := os.ReadFile("../docs/reference/errors.md")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Regression: bug 34. Each error has its class, whatever text a server adds before or after it.
+// Regression: bug 34. Each error gets its class, whatever text a server adds before or after it.
 func TestClasses(t *testing.T) {
 	for text, want := range map[string]Class{
 		"READONLY You can't write against a read only replica.":                                    ReadOnly,
@@ -39,7 +39,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// If a server does not have the script and the caller's deadline has passed, nothing has run. The server was merely
+// If a server does not know the script and the caller's deadline has passed, nothing has run. The server was merely
 // slow, so failure mode local answers with a share.
 func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))

@@ -14,12 +14,12 @@ import (
 
 // The format marker is a key in the data, "headgate/shards". It holds the settings on which all processes sharing the
 // data must agree: the format of the states, the number of shards and the layout. The first store that is opened writes
-// it. The previous build keeps its number of shards in the same key, and refuses to start when it finds this marker.
+// it. The previous build stores its number of shards in the same key, and refuses to start if it finds this marker.
 //
-// Every store in use reads the marker again at intervals of markerInterval. A store that finds another marker refuses
-// to decide, because it would count separately from the other processes.
+// Every store in use reads the marker again at intervals of markerInterval. A store that finds a different marker
+// refuses to decide, because it would count separately from the other processes.
 
-// format is the first byte of every state; lua/common.lua has the same number. States of the previous format are
+// format is the first byte of every state; lua/common.lua defines the same number. States in the previous format are
 // readable. A state of a newer format causes an error. wide is the first byte of a state with a number above 2^32−1,
 // which then takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
 const (
@@ -46,13 +46,13 @@ func (s *Store) ownMarker() string {
 	return marker
 }
 
-// EnsureFormat checks that this store can share the data on the server: the format marker must have this build's
+// EnsureFormat checks that this store can share the data on the server: the format marker must state this build's
 // format, and this store's shards and layout. If there is no marker, EnsureFormat writes it. [Store.Check] and stores
 // opened by URL call EnsureFormat.
 //
-// An error means that this store would not find other processes' states. It explains how to fix that. A server that
-// does not answer is not an error, except with shards or hashes, because the store reads the marker again while it is
-// in use.
+// An error means that this store would not find other processes' states. It explains how to fix that. EnsureFormat does
+// not return an error if the server does not answer, because the store reads the marker again while it is in use. If
+// there are shards or hashes, it does.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		return nil // tests: no other process uses the data
@@ -102,7 +102,7 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 	}
 	if err != nil {
 		if s.plain() {
-			return nil // the server accepts no writes now; the next read will find the marker missing
+			return nil // the server accepts no writes now, but the next read will find that the marker is missing
 		}
 		return err
 	}
@@ -142,8 +142,8 @@ func isLayout(text string) bool {
 	return err == nil
 }
 
-// plain reports whether a store with the defaults would find the same states. Only then may a store start before it
-// has read the marker.
+// plain reports whether a store with the defaults would find the same states. Only such a store may start before it has
+// read the marker.
 func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }
 
 func (s *Store) layoutError(layout string) error {

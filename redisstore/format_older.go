@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// olderKeys matches the keys of fixed windows, sliding windows and pacers of the previous build. They have no grid, so
-// this build does not find them. It would start these limits from zero while the previous build keeps counting.
+// olderKeys matches the keys of fixed windows, sliding windows and pacers of the previous build. These keys contain no
+// grid, so this build does not find them. It would start these limits from zero while the previous build keeps
+// counting.
 const olderKeys = "/*/[fps]*[rw]/*"
 
 // maxScanned bounds the keys scanned on one node.
 const maxScanned = 10_000_000
 
-// findOlderStates returns an error of class Older if the server holds such states. A store calls it before it writes
-// the format marker. On a server without such states it takes about 0.5 s for a million keys.
+// findOlderStates returns an error of class Older if the server holds states of the previous build. A store calls it
+// before it writes the format marker. On a server without such states it takes about 0.5 s for a million keys.
 func (s *Store) findOlderStates(ctx context.Context) error {
 	nodes, err := s.nodeKeys(ctx)
 	if err != nil {
@@ -52,8 +53,8 @@ func (s *Store) scan(ctx context.Context, key string) (found string, err error) 
 	return found, err
 }
 
-// isOlderKey reports whether the older build wrote a key: after the space come the algorithm without a grid, a name
-// and a subject.
+// isOlderKey reports whether the older build wrote a key: the namespace is followed by the algorithm without a grid, a
+// name and a subject.
 func (s *Store) isOlderKey(key string) bool {
 	rest, ok := strings.CutPrefix(key, s.prefix+"/")
 	fields := strings.SplitN(rest, "/", 4)
@@ -88,7 +89,7 @@ func (s *Store) nodeKeys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// tagInSlot returns a hash tag in the slot at.
+// tagInSlot returns a hash tag that is in the given slot.
 func tagInSlot(at uint16) string {
 	for n := 0; ; n++ {
 		if text := strconv.Itoa(n); slotOfKey(text) == at {

@@ -15,7 +15,7 @@ type marker struct {
 	// due is the instant from which a decision must check the fields below, in ns since 1970. Until then, decisions
 	// take no lock.
 	due atomic.Int64
-	// wrong is the error of the last read, or nil if the marker was right.
+	// wrong is the error from the last read. It is nil if the marker was right.
 	wrong atomic.Pointer[error]
 	// known is set once a read has found the right marker. Until then, a store with shards or hashes decides nothing,
 	// because it could count separately from other processes.
@@ -24,19 +24,19 @@ type marker struct {
 	mu       sync.Mutex
 	answered time.Time     // start of the last read that was answered
 	failed   bool          // a later read was not answered
-	reading  chan struct{} // closed when the read in progress ends, or nil
+	reading  chan struct{} // closed when the read in progress ends; nil if there is none
 
 	// The fields below matter only in the store that wrote the marker. A process of the older build may have been
 	// running at that time without having written a state, so the store searches for older states again. Only the read
 	// in progress uses these fields.
-	written    atomic.Int64 // when, in µs since 1970; 0 if another store wrote it
+	written    atomic.Int64 // when this store wrote it, in µs since 1970; 0 if another store did
 	searches   int
 	lastSearch time.Time
-	older      error // of the last search
+	older      error // the result of the last search
 }
 
-// searchTimes are the times, counted from when the marker was written, of the repeated searches for states of the older
-// build. While such states exist, the search is repeated each minute.
+// searchTimes lists when the search for states of the older build is repeated, counted from when the marker was
+// written. While such states exist, the search is repeated every minute.
 var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
 
 // searchAgain returns an error if an older build has written states since the
@@ -62,8 +62,8 @@ func (s *Store) searchAgain(ctx context.Context) error {
 }
 
 // markerWait is the longest time that a decision waits for a read of the marker. A decision also waits at most a third
-// of the time to its deadline. The first decisions with shards or hashes wait until the read ends. markerTimeout bounds
-// a read, including the search for older states.
+// of the time to its deadline. If there are shards or hashes, the first decisions wait until the read ends.
+// markerTimeout bounds a read, including the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond
 	markerTimeout = 30 * time.Second
@@ -71,7 +71,7 @@ const (
 
 // readMarkerAgain reads the marker again if the last read is too old. While a store is in use, the read runs in the
 // background. Before the first decision, and after two intervals without a decision, all decisions wait for the read.
-// If the last read failed, they do not wait and use the previous result, because the marker's node may be down.
+// If the last read failed, decisions do not wait but use the previous result, because the marker's node may be down.
 func (s *Store) readMarkerAgain(ctx context.Context) {
 	m := &s.marker
 	now := time.Now()

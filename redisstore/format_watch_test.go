@@ -39,8 +39,9 @@ func (c *slowMarker) Do(ctx context.Context, commands []Command, replies []Reply
 func (*slowMarker) Cluster() bool { return false }
 func (*slowMarker) Close() error  { return nil }
 
-// With hashes, the first decision waits for the marker until its deadline. Without the marker there is no decision,
-// because the states may be in another layout. With separate keys the decision does not need the marker.
+// If states are in hashes, the first decision waits for the marker until its deadline. If there is no marker, nothing
+// is decided, because the states may be in another layout. If states have separate keys, the decision does not need the
+// marker.
 func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 	for _, c := range []struct {
 		hashes   int

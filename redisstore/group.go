@@ -15,7 +15,7 @@ import (
 const (
 	maxCallWork  = 128 * limitWork
 	limitWork    = 4 // for a limit that the call reads and writes
-	fieldWork    = 2 // for a limit whose state is a field of a hash: merge.lua takes half the time
+	fieldWork    = 2 // for a limit whose state is a field of a hash, because merge.lua takes half the time
 	repeatedWork = 1 // for another operation on the same limit
 	maxCallOps   = 1024
 )
@@ -30,7 +30,7 @@ type pipeline struct {
 	// replicas is the strictest requirement of the operations.
 	replicas engine.Replicas
 	body     []byte // buffer for the reservation being encoded
-	// undelayed is set for a part of a reserve if the limits on the other slots cannot have a delay.
+	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
 
 	// The fields for one round trip:
@@ -39,7 +39,7 @@ type pipeline struct {
 	sent     []int                 // commands[i] belongs to calls[sent[i]]
 	unacked  map[location]struct{} // keys written by unanswered calls
 	touched  []location            // keys written by one call
-	args     []string              // of all commands
+	args     []string              // the arguments of all commands
 	acks     []Reply               // the replies to WAIT, for each command; nil if there is no wait
 	decided  []int                 // operations of the command whose reply is being decoded
 
@@ -88,7 +88,7 @@ func (p *pipeline) free() {
 	pipelines.Put(p)
 }
 
-// clear removes the calls, but keeps their memory.
+// clear removes the calls, but keeps their buffers.
 func (p *pipeline) clear() {
 	for i := range p.calls {
 		p.calls[i].clear()
@@ -108,7 +108,7 @@ func (p *pipeline) clearRoundTrip() {
 	p.acks = nil
 }
 
-// clear removes the operations, but keeps their memory.
+// clear removes the operations, but keeps their buffers.
 func (c *scriptCall) clear() {
 	c.ops = c.ops[:0]
 	if c.merger != nil {
@@ -167,8 +167,8 @@ func scriptFor(op *engine.Op) (template, family) {
 }
 
 // callFor returns the call that an operation joins, or nil if it needs a new call, and the work that it adds to that
-// call. If a call already has the operation's key, callFor returns it, so that no key is in two calls. Otherwise, it
-// returns the last call of the operation's slot.
+// call. If a call already contains the operation's key, callFor returns it, so that no key is in two calls. Otherwise,
+// it returns the last call of the operation's slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
@@ -209,7 +209,7 @@ func sameKey(a, b *engine.Op) bool {
 	return first == second
 }
 
-// newCall adds an empty call, reusing the memory of an earlier one if possible.
+// newCall adds an empty call. It reuses the buffers of an earlier call if possible.
 func (p *pipeline) newCall() *scriptCall {
 	if len(p.calls) < cap(p.calls) {
 		p.calls = p.calls[:len(p.calls)+1]

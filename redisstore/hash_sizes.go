@@ -10,7 +10,7 @@ import (
 const MaxFields = 50_000
 
 // sizeWarning returns a warning about the largest hash with more than MaxFields fields. On each node it scans at most
-// as many keys as findOlderStates. It ignores errors, because decisions will report them.
+// as many keys as findOlderStates does. It ignores errors, because decisions will report them.
 func (s *Store) sizeWarning(ctx context.Context) string {
 	if s.hashes == 0 || s.clock != nil {
 		return ""

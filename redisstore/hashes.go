@@ -8,20 +8,21 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// hashes is the number of hashes that hold the states of a limit, in each shard. With 0, each state has its own key.
+// hashes is the number of hashes that hold the states of a limit, in each shard. If it is 0, each state has its own
+// key.
 //
 //	headgate/policy:api/token-bucket/default/#7      the eighth hash of the limit
-//	headgate/policy:api/token-bucket/default/#7{3}   the same, with shards
+//	headgate/policy:api/token-bucket/default/#7{3}   the same, if there are shards
 //
 // Each subject has a field, whose value is the subject's state. The field with the empty name is the cursor of the
-// sweep: lua/hash.lua.
+// sweep: see lua/hash.lua.
 type hashes int
 
 // MaxHashes is the largest number of hashes of a limit.
 const MaxHashes = 1024
 
-// ParseLayout returns the number of hashes in a layout as text: 0 for "keys", N for
-// "hash:N". An error is an [*engine.InputError].
+// ParseLayout parses a layout and returns its number of hashes: 0 for "keys", N for "hash:N". The error is an
+// [*engine.InputError].
 func ParseLayout(text string) (int, error) {
 	if text == "keys" {
 		return 0, nil
@@ -58,7 +59,7 @@ func (s *Store) hashed(a algo.Algorithm) bool {
 	return s.hashes > 0 && families[a] <= familyFixed
 }
 
-// appendHash appends, after a key's head, the rest of the name of the hash for a subject.
+// appendHash appends the rest of the name of a subject's hash to a key's head.
 func (s *Store) appendHash(b []byte, hash int32, subject string) []byte {
 	b = strconv.AppendInt(append(b, '#'), int64(hash), 10)
 	if len(s.shards) > 0 {
@@ -75,7 +76,7 @@ func (m *merger) groupByHash(l *mergedLimit, n hashes) (groups int) {
 			m.lastOf[i] = none
 		}
 	}
-	first, last := m.order[:0], m.lastOf // first has the first key of each hash, in order of the hashes' appearance
+	first, last := m.order[:0], m.lastOf // first contains the first key of each hash, in order of the hashes' appearance
 	for k := l.first; k != none; {
 		next := m.keys[k].next
 		hash := n.of(m.keys[k].subject)
@@ -152,13 +153,13 @@ func (m *merger) groupEnd(k int32) (next int32, size int) {
 // location is a place that a call writes: a key or, if the key is a hash of states, a field of it.
 type location struct{ key, field string }
 
-// fieldAt is a field of a hash. key is the hash's index among a command's keys.
+// fieldAt is a field of a hash. Its key is the index of the hash among a command's keys.
 type fieldAt struct {
 	key   int
 	field string
 }
 
-// noteFields records the fields of an operation. first is the index of the operation's first key.
+// noteFields records the fields of an operation. The argument first is the index of the operation's first key.
 func (p *pipeline) noteFields(op *engine.Op, first int) {
 	if p.store.hashes == 0 {
 		return

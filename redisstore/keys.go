@@ -21,8 +21,8 @@ import (
 //
 //	headgate/inline/fixed-window/default//cart:{42}
 //
-// A subject with a closing brace that does not end a hash tag is escaped after "%". Otherwise a Cluster would take that
-// brace for the end of the key's hash tag:
+// A subject with a closing brace that does not end a hash tag is escaped after "%". If it were not, a Cluster would
+// take that brace for the end of the key's hash tag:
 //
 //	headgate/inline/fixed-window/default/%{a%7Db}
 //
@@ -80,14 +80,14 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 	}
 }
 
-// keepsReturns reports whether the operation reads the record of a limit's returns.
+// keepsReturns reports whether the operation reads the record of returns for the limit at index i.
 func keepsReturns(op *engine.Op, i int) bool {
 	return op.Kind == engine.OpSettle && op.Charges[i].Limit.Algorithm().KeepsReturns()
 }
 
 // Keys returns the keys of an operation, in order: for a settle, the reservation's key, and then the keys of the
-// limits' states. A concurrency limit has two keys, and any other limit has one. In a settle, a state's key is followed
-// by the key of the record of its returns, if the limit has such a record. See docs/design/keys.md.
+// limits' states. A concurrency limit uses two keys, and any other limit one. In a settle, a state's key is followed by
+// the key of the record of returns, if the limit keeps such a record. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {
@@ -177,7 +177,7 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 	return b
 }
 
-// appendGuarantees appends the parts of the classes, each as rate-burst or rate-burst-ceiling-most, and then the shared
+// appendGuarantees appends the guarantee of each class, as rate-burst or rate-burst-ceiling-most, and then the shared
 // burst.
 func appendGuarantees(b []byte, all algo.Guarantees) []byte {
 	for i, c := range all.Of[:all.N] {
@@ -198,7 +198,7 @@ var unitNames = [...]string{
 	algo.Minute: "minute", algo.Hour: "hour", algo.Day: "day", algo.Week: "week", algo.Month: "month", algo.Year: "year",
 }
 
-// appendSpan appends a span as a whole number of the largest possible unit: s, ms or us.
+// appendSpan appends a span as a whole number of the largest unit that divides it: s, ms or us.
 func appendSpan(b []byte, us int64) []byte {
 	switch {
 	case us%1_000_000 == 0:

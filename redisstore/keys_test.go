@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// With hashes, the keys match the examples in docs/design/keys.md too. A log has a separate key.
+// If states are in hashes, the keys match the examples in docs/design/keys.md too. A log has a separate key.
 func TestKeysOfHashes(t *testing.T) {
 	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
 	for _, c := range []struct {
@@ -95,8 +95,8 @@ func TestSubjectsSpreadOverHashes(t *testing.T) {
 	}
 }
 
-// Regression: bug 28. Different spaces, names or subjects have different keys. Rule 12: all keys of a subject are in one
-// slot, determined by its own hash tag or by the subject.
+// Regression: bug 28. Different namespaces, names or subjects have different keys. Rule 12: all keys of a subject are
+// in one slot, determined by its own hash tag or by the subject.
 func TestKeysDoNotCollide(t *testing.T) {
 	alphabet := []byte("a{}/%:")
 	word := func(raw []byte) string {
@@ -131,7 +131,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 }
 
 // Each shard's tag is in its range of the slots. All keys of a subject are in one slot, in the range that contains
-// its own slot. Different subjects and spaces have different keys.
+// its own slot. Different subjects and namespaces have different keys.
 func TestShards(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 64, MaxShards} {
 		tags := newShards(n)

@@ -12,7 +12,7 @@ import (
 // the state that it found. The client then decides each operation on that state with the steps of package algo, in
 // order (decode.go). Each operation gets the same answer as it would alone.
 
-// merger merges the operations of one script call by key. Its memory is reused.
+// merger merges the operations of one script call by key. It is reused.
 type merger struct {
 	limits   []mergedLimit
 	keys     []mergedKey
@@ -31,7 +31,8 @@ type mergedLimit struct {
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // number of its keys
 	groups      int   // number of groups of its keys, if states are fields of hashes
-	// cost is the cost of the one allow that every key has. It is 0 if the keys have lists of entries instead.
+	// cost is set if the only operation on each key is an allow of this cost. Otherwise it is 0, and each key has a
+	// list of entries.
 	cost int64
 }
 
@@ -39,7 +40,7 @@ type mergedLimit struct {
 type mergedKey struct {
 	subject     string
 	limit       int32 // in merger.limits
-	next        int32 // key of the same limit, or none
+	next        int32 // the next key of the same limit, or none
 	hash        int32 // if states are fields of hashes
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
@@ -47,7 +48,7 @@ type mergedKey struct {
 	closed bool
 }
 
-// keyHead identifies the beginning of the names of a limit's keys.
+// keyHead identifies what the names of a limit's keys begin with.
 type keyHead struct {
 	space   string
 	counter engine.Counter
@@ -85,7 +86,7 @@ func mergeable(op *engine.Op) bool {
 	l := op.Charges[0].Limit.Numbers()
 	switch families[l.Algorithm] {
 	case familyBucket:
-		// Scripts bound the depth of a bucket, but the steps in Go do not.
+		// Scripts cap the depth of a bucket, but the steps in Go do not.
 		if whole, _ := l.Depth(); whole >= maxUnits || l.NextPays {
 			return false
 		}
@@ -127,7 +128,7 @@ func (c *scriptCall) script() (template, family) {
 	case l.CountDenied || l.Align == algo.AlignCalendar:
 	case l.HasDebt():
 	default:
-		return alone, families[l.Algorithm] // operations of other families may already have left the call
+		return alone, families[l.Algorithm] // operations of other families in the call may already have been answered
 	}
 	return merged, c.family
 }

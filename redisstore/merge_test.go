@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Consecutive equal allows are merged into one entry, and peeks need none. A limit whose keys all have one allow of
-// the same cost needs no entries.
+// Consecutive equal allows are merged into one entry, and peeks need none. A limit needs no entries if the only
+// operation on each of its keys is an allow of the same cost.
 func TestEntriesAreMerged(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10))
 	take := func(n int64) engine.Op { return engine.Single(engine.OpAllow, "k", limit, n) }
@@ -46,7 +46,7 @@ func TestEntriesAreMerged(t *testing.T) {
 	}
 }
 
-// Regression: bug 42. The pooled memory of a call retains no key.
+// Regression: bug 42. The pooled buffers of a call retain no key.
 func TestReusedMemoryKeepsNoKey(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10))
 	store, err := New(emptyServer{}, Config{})
@@ -89,8 +89,8 @@ func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
 	}
 }
 
-// A call has up to 128 keys and up to 1024 operations on them. No key is in two calls, unless it has more operations
-// than one call may have.
+// A call contains up to 128 keys and up to 1024 operations on them. No key is in two calls, unless there are more
+// operations on it than one call may contain.
 func TestGroupingBoundsCalls(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(10))
 	log := rule.SlidingLog(rule.PerSecond(10))

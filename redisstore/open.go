@@ -13,9 +13,10 @@ import (
 
 var _ engine.Keeper = (*Store)(nil)
 
-// Open reservations are in two keys for each hash tag: a hash of the reservations by id, and a sorted set of the ids by
-// the end of their terms. lua/reserve.lua writes them, in the same slot as the limits' states. A single server has one
-// tag. With shards there is one tag per shard, and on a Cluster without shards one per slot.
+// For each hash tag, open reservations are stored under two keys: a hash of the reservations by id, and a sorted set of
+// the ids by the end of their terms. lua/reserve.lua writes them, in the same slot as the limits' states. A single
+// server has one tag. If there are shards, there is one tag per shard. On a Cluster without shards, there is one per
+// slot.
 
 // openKinds are the words that distinguish the two keys, in order.
 var openKinds = [2]string{"open", "due"}
@@ -149,7 +150,8 @@ func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, er
 	return counts, nil
 }
 
-// readOpen decodes a reservation stored by lua/reserve.lua under its id, or returns nil for other bytes.
+// readOpen decodes a reservation that lua/reserve.lua stored under its id. It returns nil if the bytes are not such a
+// reservation.
 func readOpen(id, kept string) *engine.Reservation {
 	const head, each, ceilings, ceiling = 17, 38, 128, 7
 	b := []byte(kept)

@@ -11,7 +11,7 @@ import (
 
 // MovedStates counts the work of [Store.Relayout].
 type MovedStates struct {
-	// States is the number of states moved.
+	// States is the number of moved states.
 	States int64
 	// Unreadable is the number of values that were not moved, because they are not states of this build. The other
 	// layout does not find them.
@@ -34,7 +34,7 @@ const (
 // Relayout calls progress, if it is not nil, after each page.
 //
 // Relayout moves only the states of token buckets, pacers and fixed windows. The error is an [*engine.InputError] if
-// the data has another number of shards, or if another call of Relayout is moving it to a different layout.
+// the data uses another number of shards, or if another call of Relayout is moving it to a different layout.
 func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved MovedStates, err error) {
 	marker, err := s.readMarker(ctx)
 	if err != nil || marker == s.ownMarker() {
@@ -64,7 +64,7 @@ func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved
 	return m.moved, s.fail(Misconfigured, fmt.Sprintf("states were still written in the old layout after %d passes: stop all servers", maxPasses), nil)
 }
 
-// movable returns an error if the data cannot be moved, given its marker.
+// movable returns an error if the marker shows that the data cannot be moved.
 func (s *Store) movable(marker string) error {
 	if marker == "" {
 		return &engine.InputError{Field: "store", Value: "no " + s.markerKey(), Accepted: "a Redis that a server has used: without one there is nothing to move"}
@@ -206,7 +206,7 @@ func (m *mover) run(ctx context.Context, moves []move) error {
 // states.
 type keyName struct {
 	key, head string // head as made by appendHead
-	subject   string // of a state with its own key
+	subject   string // the subject of a state with its own key
 	hashed    bool
 }
 

@@ -15,14 +15,14 @@ import (
 // WaitConn is a [Conn] that can wait for replicas, as operations with [engine.Op].Replicas require. The adapter modules
 // implement it.
 //
-// WAIT counts the replicas that have the writes of its own connection, and blocks that connection in the meantime.
-// Therefore the scripts and their WAIT share a connection, which nothing else uses until both are answered. Other calls
-// then do not wait for the WAIT.
+// WAIT counts the replicas that have received the writes of its own connection, and blocks that connection in the
+// meantime. Therefore the scripts and their WAIT share a connection, which nothing else uses until both are answered.
+// Other calls therefore do not wait for the WAIT.
 type WaitConn interface {
 	Conn
 	// DoAndWait sends the commands like Do. The commands for one node use one connection and are followed by the
 	// command WAIT with replicas and within. acks[i] is the reply to the WAIT after commands[i]: Int is the number of
-	// replicas that have the command's writes.
+	// replicas that have received the command's writes.
 	DoAndWait(ctx context.Context, commands []Command, replies []Reply, replicas int, within time.Duration) (acks []Reply)
 }
 
@@ -49,7 +49,7 @@ const wakePause = 2 * time.Millisecond
 
 // RunWait is for implementations of [WaitConn]. It runs a call that ends with a WAIT. An otherwise idle server checks
 // for ended waits only ten times a second, and after each command. Therefore, once the wait should have ended, RunWait
-// calls wake repeatedly until the call has returned. wake sends the server any command.
+// calls wake repeatedly until the call has returned. wake must send the server some command.
 func RunWait(ctx context.Context, within time.Duration, call func(), wake func(ctx context.Context)) {
 	awake, stop := context.WithCancel(ctx)
 	var waking sync.WaitGroup
@@ -73,7 +73,7 @@ func RunWait(ctx context.Context, within time.Duration, call func(), wake func(c
 var errMoving = errors.New("the slot was moving to another node")
 
 // Redirect is for implementations of [WaitConn] on a Cluster. It uses Do to resend the commands that a node did not run
-// because their slot is on another node. Nothing is then known about their replicas.
+// because their slot is on another node. Nothing is known about the replicas of the resent commands.
 func Redirect(ctx context.Context, c Conn, commands []Command, replies, acks []Reply) {
 	for i := range commands {
 		server, ok := errors.AsType[*ServerError](replies[i].Err)
@@ -93,8 +93,8 @@ func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	return max(within.Truncate(time.Millisecond), time.Millisecond)
 }
 
-// confirm sets the error of operations that a command charged if too few replicas have the charge. again lists the
-// operations to be sent again.
+// confirm sets the error of operations that a command charged, if too few replicas have received the charge. The
+// argument again lists the operations to be sent again.
 func (p *pipeline) confirm(ops, again []int, ack *Reply) {
 	for _, i := range ops {
 		op, result := &p.ops[i], &p.results[i]

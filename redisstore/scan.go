@@ -13,8 +13,9 @@ const (
 	allPages = math.MaxInt
 )
 
-// pages runs a script that returns a cursor and a page, such as scan.lua, for up to most pages, starting with the
-// first. It passes each page to each, and stops early if each returns false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua, starting with the first page, for at most the
+// number of pages given by most. It calls the function each with every page, and stops early if the function returns
+// false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)
@@ -40,7 +41,8 @@ func (s *Store) cursor(most int, call func(cursor string) (Reply, error), each f
 	return nil
 }
 
-// scanKeys is like pages, for the keys on the node that serves a key. It appends a pattern to the prefix.
+// scanKeys is like pages, for the keys on the node that serves a key. It searches for the store's prefix followed by
+// the pattern.
 func (s *Store) scanKeys(ctx context.Context, node, pattern string, page, most int, each func(keys []Reply) (more bool, err error)) error {
 	return s.pages(ctx, s.scripts.scan(), node, most, []string{escapeGlob(s.prefix) + pattern, strconv.Itoa(page)}, each)
 }

@@ -20,7 +20,7 @@ func (id scriptID) String() string {
 }
 
 // Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. The
-// texts are for readers. Servers get the scripts without comments and indentation, and also a few small scripts
+// texts are for readers. Servers receive the scripts without comments and indentation, and also a few small scripts
 // (lua/README.md). `go run ./redisstore/lua NAME` prints one.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {

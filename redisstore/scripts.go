@@ -48,11 +48,10 @@ const (
 
 // fragments lists the families. A new algorithm adds its own family here, or joins an existing one.
 var fragments = [familyCount]struct {
-	// file is the fragment in lua/. shared is a file with the common code of several families.
+	// file is the fragment in lua/. shared is a file with code that several families share.
 	file, shared string
 	algorithms   []algo.Algorithm
-	// encode appends the arguments of the fragment. now is the time of the call by this
-	// process's clock.
+	// encode appends the arguments of the fragment. The argument now is the time of the call on this process's clock.
 	encode func(b []byte, l *algo.Limit, cost, now int64) []byte
 }{
 	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket},
@@ -72,7 +71,8 @@ var fragments = [familyCount]struct {
 // families maps every possible algorithm number to its family.
 var families [1 << 8]family
 
-// An algorithm without a family would have no script, so it makes every program that imports the package panic.
+// There is no script for an algorithm without a family. If there is such an algorithm, every program that imports the
+// package panics.
 func init() {
 	for f := range fragments {
 		for _, a := range fragments[f].algorithms {

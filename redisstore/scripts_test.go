@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Each algorithm has a family, and each family has a fragment with the parts that decide (lua/README.md).
+// Each algorithm belongs to a family, and each family has a fragment with the parts needed to decide (lua/README.md).
 func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		if families[a] == 0 {

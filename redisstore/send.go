@@ -29,8 +29,8 @@ func (p *pipeline) send(ctx context.Context) {
 }
 
 // encodeCommands makes the commands for the calls that can be sent now. A call that shares a key with an earlier call
-// waits for the earlier call's reply. Otherwise, if the earlier call had to be sent again, the operations on the key
-// would run in the wrong order.
+// waits for the earlier call's reply. If it did not, and the earlier call had to be sent again, the operations on the
+// key would run in the wrong order.
 func (p *pipeline) encodeCommands() {
 	p.clearRoundTrip()
 	now := p.store.now()
@@ -47,7 +47,7 @@ func (p *pipeline) encodeCommands() {
 func (p *pipeline) exchange(ctx context.Context) {
 	p.acks = nil
 	conn, ok := p.store.conn.(WaitConn)
-	if p.replicas.Count == 0 || !ok { // without a WaitConn, Do has refused the operations that wait
+	if p.replicas.Count == 0 || !ok { // if there is no WaitConn, Do has refused the operations that wait
 		p.store.conn.Do(ctx, p.commands, p.replies)
 		return
 	}
@@ -56,8 +56,7 @@ func (p *pipeline) exchange(ctx context.Context) {
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
-// sharesKey reports whether an earlier call of this round trip has one of a
-// command's keys.
+// sharesKey reports whether an earlier call of this round trip uses one of a command's keys.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
 		p.unacked = map[location]struct{}{}
@@ -111,7 +110,7 @@ func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 				moving = max(moving, c.tries)
 			}
 		}
-		p.calls[kept], p.calls[i] = p.calls[i], p.calls[kept] // swap them, so that both keep their memory
+		p.calls[kept], p.calls[i] = p.calls[i], p.calls[kept] // swap them, so that both keep their buffers
 		kept++
 	}
 	p.calls = p.calls[:kept]

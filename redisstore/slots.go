@@ -13,17 +13,17 @@ const slotCount = 16384
 // Slot returns the slot of a key on a Cluster, 0 to 16383.
 func Slot(key string) int { return int(slotOfKey(key)) }
 
-// SlotOf returns the hash slot of the state of one of an operation's limits on a Cluster.
+// SlotOf returns the slot, on a Cluster, of the state for one of an operation's charges.
 func (s *Store) SlotOf(op *engine.Op, charge int) int { return int(s.slotOf(op, charge)) }
 
-// slotOf returns the slot of the state of one of an operation's limits.
+// slotOf returns the slot of the state for charge i of an operation.
 func (s *Store) slotOf(op *engine.Op, i int) uint16 {
 	_, subject := op.Counted(i)
 	return s.shards.slot(subject)
 }
 
-// spansSlots reports whether an operation's limits are on several slots of a Cluster, or the key of its settlement is
-// on another slot.
+// spansSlots reports whether an operation's limits are on several slots of a Cluster, or whether the key that marks its
+// reservation as settled is on another slot.
 func (s *Store) spansSlots(op *engine.Op) bool {
 	if !s.conn.Cluster() {
 		return false
@@ -87,7 +87,7 @@ var crcTable = func() (table [256]uint16) {
 	return table
 }()
 
-// slotOfSubject returns the slot of a subject's keys without shards.
+// slotOfSubject returns the slot of a subject's keys in a store without shards.
 func slotOfSubject(subject string) uint16 {
 	if hashTag(subject) == subject && strings.IndexByte(subject, '}') >= 0 {
 		subject = string(appendEscaped(nil, subject, tagEscapes)) // as in its keys
@@ -103,7 +103,7 @@ const MaxShards = 1024
 // share a script call.
 type shards []string
 
-// newShards returns n hash tags: for each range, the smallest number that hashes into it. With n = 0 every subject is
+// newShards returns n hash tags: for each range, the smallest number that hashes into it. If n is 0, every subject is
 // its own hash tag.
 func newShards(n int) shards {
 	tags := make(shards, n)

@@ -11,8 +11,8 @@ import (
 
 // splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot, run
 // one after another in the order in which the request lists its limits. If one of them denies, the units already
-// charged on earlier slots are returned by handle, so that no window gains units that were not charged to it. For an
-// acquire, the permits that the holder had before are restored: see split_concurrency.go.
+// charged on earlier slots are returned by their handles, so that no window gains units that were not charged to it.
+// For an acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
 // No limit is exceeded, but a denied request, or one whose process dies, can keep its cost charged on earlier slots for
 // a while. Limits that count denied requests count such a request only on the slot that denies it. The mode of the
@@ -116,9 +116,9 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 	return x
 }
 
-// newSlotOp returns the part of an operation that runs on the slot of one of its charges. Each slot records its own
-// settlement, so that a settlement that reached only some of the slots can be retried. A reservation that is still open
-// on several slots is recorded on each of them too.
+// newSlotOp returns the part of an operation that runs on the slot of charge i, without charges. Each slot records its
+// own settlement, so that a settlement that reached only some of the slots can be retried. An open reservation that
+// charged several slots is recorded on each of them too.
 func newSlotOp(op *engine.Op, i int) slotOp {
 	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
 	part.op.Space, part.op.Key = op.Counted(i)
@@ -157,7 +157,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	return nil
 }
 
-// runAll runs all slots, for kinds in which the slots don't depend on each other.
+// runAll runs the operations of all slots, for kinds of operations whose slots do not depend on each other.
 func (x *splitOp) runAll(ctx context.Context) error {
 	for n := range x.slotOps {
 		if err := x.runSlot(ctx, n, x.op.Kind, x.op.Taken); err != nil {
@@ -242,7 +242,7 @@ func (x *splitOp) setCost(n int, cost int64) {
 	}
 }
 
-// granted returns the units that the decision grants.
+// granted returns the number of units that the decision grants.
 func (x *splitOp) granted() int64 {
 	switch {
 	case !x.allowed:

@@ -18,11 +18,11 @@ import (
 // Units freed on a slot can be taken by another holder before a later slot denies, so that they cannot be restored.
 // Slots with units to free therefore come last: a slot that only frees units never denies.
 
-// storedPermit is a holder's permit under one limit, as the server stores it: its expiry, and its units with its lease
+// storedPermit is a holder's permit for one limit, as the server stores it: its expiry, and its units with its lease
 // time. Both are empty if there is no permit.
 type storedPermit struct{ expires, units string }
 
-// count returns the units.
+// count returns the number of units.
 func (p storedPermit) count() int64 {
 	units, _, _ := strings.Cut(p.units, " ") // the lease time follows
 	n, err := strconv.ParseInt(units, 10, 64)
@@ -41,7 +41,7 @@ func (x *splitOp) acquire(ctx context.Context) error {
 	return x.chargeInOrder(ctx)
 }
 
-// hasPermits reports whether the holder had units of any limit of the slot.
+// hasPermits reports whether the holder had units of any limit on the slot.
 func (part *slotOp) hasPermits() bool {
 	return slices.ContainsFunc(part.held, func(p storedPermit) bool { return p.units != "" })
 }
@@ -125,7 +125,7 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 }
 
 // holderOf returns the holder of the operation's permit for the limit at index i. If the limit divides its units among
-// keys, the holder begins with own, the key's number.
+// keys, the holder begins with own, which encodes the key's number.
 func holderOf(op *engine.Op, i int) (holder, own string) {
 	if op.Charges[i].Limit.Algorithm().Divides() {
 		own = string(binary.BigEndian.AppendUint64(nil, op.Whose(i)))
@@ -133,7 +133,7 @@ func holderOf(op *engine.Op, i int) (holder, own string) {
 	return own + op.ID, own
 }
 
-// permitCommand makes the command that runs a script on a slot's keys.
+// permitCommand returns the command that runs a script on a slot's keys.
 func (x *splitOp) permitCommand(n int, script *script, texts []string) Command {
 	op := &x.slotOps[n].op
 	keys := x.store.Keys(op)

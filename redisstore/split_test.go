@@ -14,7 +14,7 @@ import (
 )
 
 // hangingSlot is a Cluster whose second slot hangs until the caller's context ends. The give on the first slot waits
-// until the caller has reused its memory.
+// until the caller has overwritten its keys.
 type hangingSlot struct {
 	Conn
 	cancel context.CancelFunc
@@ -44,8 +44,8 @@ func (c *hangingSlot) Do(ctx context.Context, commands []Command, replies []Repl
 func (*hangingSlot) Cluster() bool { return true }
 func (*hangingSlot) Close() error  { return nil }
 
-// Regression: bug 42. Units that are returned after the caller has left go to the keys of the caller's request, even if the
-// caller has reused the keys' memory.
+// Regression: bug 42. Units that are returned after the caller has left go to the keys of the caller's request, even if
+// the caller has overwritten the bytes of its keys.
 func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &hangingSlot{cancel: cancel, reused: make(chan struct{})}

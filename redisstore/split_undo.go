@@ -12,8 +12,8 @@ import (
 // undoTimeout bounds the time for giving units back after the caller has left.
 const undoTimeout = time.Second
 
-// undo gives back the charges of the slots before n, except for kept units of each limit. If the caller has left,
-// this happens in the background.
+// undo gives back the charges of the slots before n. For each limit, the given number of kept units stays charged. If
+// the caller has left, this happens in the background.
 func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	if ctx.Err() == nil {
 		x.giveBack(ctx, n, kept)
@@ -53,7 +53,7 @@ func (x *splitOp) clone() *splitOp {
 	return c
 }
 
-// giveBack gives back the charges of the slots before n. If it fails, the units stay charged until their window ends,
+// giveBack gives back the charges of the slots before n. If this fails, the units stay charged until their window ends,
 // as documented for the mode "split".
 func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	for before := range n {
@@ -76,7 +76,7 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 	}
 }
 
-// giveUnits gives back the charge of a slot, except for the units that were used.
+// giveUnits gives back the charge of a slot, except for the used units.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
 	for i, undo := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {

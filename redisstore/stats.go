@@ -2,7 +2,7 @@ package redisstore
 
 import "sync/atomic"
 
-// Stats contains a store's counters since its creation, and one gauge, InFlight.
+// Stats contains counters since the store was created, and one gauge, InFlight.
 type Stats struct {
 	// Errors counts errors by the name of their [Class].
 	Errors map[string]int64

@@ -13,7 +13,7 @@ import (
 type Store struct {
 	conn    Conn
 	prefix  string
-	clock   func() time.Time // nil: the server's time
+	clock   func() time.Time // nil means the server's time
 	scripts *scripts
 	shards  shards
 	hashes  hashes
@@ -21,7 +21,7 @@ type Store struct {
 	allowEviction bool
 	// writesMany is set if merged scripts can write with MSETEX: see [Store.Check].
 	writesMany atomic.Bool
-	// inFlight has one element for each call in flight; its capacity is Config.MaxInFlight.
+	// inFlight holds one element for each call in flight. Its capacity is Config.MaxInFlight.
 	inFlight chan struct{}
 	closed   atomic.Bool
 	// lifetime ends when the store is closed, which also ends subscriptions.
@@ -139,8 +139,8 @@ func (s *Store) formatError(ctx context.Context) error {
 	return nil
 }
 
-// Close waits, for at most one second, until charges of denied or cancelled requests are given back. Then it closes
-// the connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator],
+// Close waits, for at most one second, until the charges of denied or cancelled requests are given back. After that it
+// closes the connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator],
 // return [engine.ErrClosed].
 func (s *Store) Close() error {
 	s.closing.Lock()
@@ -159,7 +159,7 @@ func (s *Store) Close() error {
 	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C: // the server hangs; closing the connection ends the goroutines
+	case <-timer.C: // the server hangs, and closing the connection ends the goroutines
 	}
 	return s.conn.Close()
 }

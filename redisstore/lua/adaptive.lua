@@ -1,6 +1,7 @@
 -- Adaptive rate: engine/algo/adaptive.go. whole and part are the missing tokens of the bucket: whole tokens, and the
 -- rest in units of 1/period token. rate is the rate in force. Rates and the period are in units of 1/1024. After
--- settle, clock is the instant of the decision. Other fragments have the same locals, because a script has at most 200.
+-- settle, clock is the instant of the decision. Other fragments share these locals, because a script can have at most
+-- 200.
 
 --- locals
 local rate, period, burst, whole, part, clock, behind
@@ -27,7 +28,7 @@ numbers.start, period, numbers.min, numbers.max = numbers.start * 1024, period *
 if reported == 1 then numbers.more_good, numbers.more_bad, numbers.pause, at = unpack('>I3I3I7', arg, at) end
 
 --- set
--- Changes the rate to moved, within the limit's numbers.
+-- Changes the rate to moved, within the limit's minimum and maximum.
 if moved < numbers.min then moved = numbers.min elseif moved > numbers.max then moved = numbers.max end
 if moved ~= rate then
   numbers.version = numbers.version + 1
@@ -88,7 +89,7 @@ if numbers.pause then
   if pause > 0 then numbers.paused = math.max(numbers.paused, clock + pause) end
   count_denied, changed = 2, true -- the state is written in any case
 end
-if changed then -- even a denial writes the new rate, because its wait is computed with it
+if changed then -- even a denial writes the new rate, because its wait is computed from it
   --@last
   --@encode
   shifted, shifted_ttl = value, ttl
@@ -132,7 +133,7 @@ if left > 0 and taken >= numbers.raised then
 end
 
 --- resettle
--- Less is missing now, so the clock may now be farther behind than a refill takes.
+-- Less is missing now, so the clock may be farther behind than a refill takes.
 if behind > numbers.step and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   --@rewind
 end

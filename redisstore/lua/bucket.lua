@@ -1,10 +1,10 @@
--- Token bucket and pacer: engine/algo/bucket.go. whole and part are the missing amount of the bucket: whole tokens, and
--- the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong to
--- the operation's limit. behind is how far now is before the bucket's own time.
+-- Token bucket and pacer: engine/algo/bucket.go. whole and part are the amount missing from the bucket: whole tokens,
+-- and the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong
+-- to the operation's limit. behind is how far now is before the bucket's own time.
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
-local most -- the largest cost with next_pays (debt is 2)
+local most -- the largest cost if next_pays is set (debt is 2)
 local rate, period, whole, part, clock, behind
 
 --- read
@@ -25,7 +25,7 @@ pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('
 if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
--- A bucket without debt, or a pacer, whose state has the limit's rate.
+-- For a bucket without debt, or a pacer, if the state was written with the limit's rate.
 local units, own_rate, own_period, most, most_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
 local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
 local known = type(prior) == 'string' and #prior == 34
@@ -50,7 +50,7 @@ if (known or not prior and rate < NARROW) and version == FORMAT and rate == own_
 end
 
 --- quick
--- Like alone, but the limit's numbers are in the locals.
+-- Like alone, but the locals contain the limit's parameters.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior and own_rate < NARROW
 if prior and debt == 0 and #prior == 34 then -- the table of an error has no length
@@ -156,8 +156,8 @@ if left > 0 and (pacer == 0 or clock < slot) then
 end
 
 --- free
--- A later caller continues at its slot, and its own units must be available then. This lowers back to the amount that
--- can come back although callers may wait.
+-- A later caller continues at its slot, and its own units must be available at that time. Therefore back is lowered to
+-- the amount that can be given back while callers may still wait.
 local over, over_part = whole + waited - burst, part + waited_part
 if over_part >= period then over, over_part = over + 1, over_part - period end
 if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) then
@@ -181,7 +181,7 @@ if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) t
 end
 
 --- limit_passed
--- A bucket with debt allows requests while any part of a token is left. The first allow under another rate changes the
+-- A bucket with debt allows requests while any part of a token is left. The first allow with another rate changes the
 -- bucket's rate, so it is decided alone.
 if debt == 1 and passed > 0 then
   local left = (burst - whole) / cost
@@ -203,7 +203,7 @@ if whole < 0 then whole, part = 0, 0 end
 
 --- resettle
 if whole == 0 and part == 0 then clock, behind = now, 0 end
--- Less is missing now, so the clock may now be farther behind than a refill takes.
+-- Less is missing now, so the clock may be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind = now, 0
 end

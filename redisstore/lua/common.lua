@@ -6,13 +6,13 @@
 local unpack_list = unpack
 local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack, string.byte, string.format
 
--- WORD is 2^53. Below it, a double holds every integer exactly. NEVER, the same number, is the wait of a cost that
+-- WORD is 2^53. Below it, a double holds every integer exactly. NEVER, the same number, is the wait for a cost that
 -- exceeds the capacity.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state; format.go has the same number. States of the previous format are readable. A
--- state with a number of NARROW or more has the first byte WIDE, and stores that number in 6 bytes instead of 4. Builds
--- that do not know WIDE treat it as a newer format.
+-- FORMAT is the first byte of every state; format.go defines the same number. States in the previous format are
+-- readable. The first byte of a state with a number of NARROW or more is WIDE, and that number takes 6 bytes instead of
+-- 4. Builds that do not know WIDE treat it as a newer format.
 local FORMAT, WIDE, NARROW = 2, 3, 4294967296
 
 --- functions
@@ -51,9 +51,9 @@ local function state_error(value)
 end
 
 --- choose
--- With several choices, the first choice with room is charged: Pass in engine/algo/choice.go. choice has the choice of
--- each limit (0 for a limit that always takes part), and then the choice that is charged. A step has its cost, wait,
--- delay and window at 3, 8, 9 and 10.
+-- If there are several choices, the first choice that does not have to wait is charged: see Pass in
+-- engine/algo/choice.go. choice contains the choice of each limit (0 for a limit that always takes part), and later the
+-- charged choice. A step holds its cost, wait, delay and window at 3, 8, 9 and 10.
 if choice then
   local choices, chosen = choice, nil
   for each = 1, 32 do -- the maximum number of limits
@@ -75,8 +75,8 @@ if choice then
 end
 
 --- locals
--- The operation and the limit that are being decided. All parts share these locals of the script: with tables and
--- functions, a decision took twice the time.
+-- The operation and the limit that are being decided. All parts share these locals of the script, because with tables
+-- and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
 local field -- the field of the hash at key, if states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
@@ -86,8 +86,9 @@ local ahead = 0 -- the units can be spent until this many ms after now, and the 
 -- After the server's clock was set back far, even a denied operation stores the state, with its times moved to now.
 -- shifted is that state, or true if the algorithm's locals contain it. shifted_ttl is its TTL.
 local shifted, shifted_ttl
--- count_denied is 1 if a denial counts. It is 2 if shifted must be stored whether the request passes or not, as with a
--- report. longest_wait is the longest wait of a denied request, or NEVER if the denial does not count.
+-- count_denied is 1 if a denial counts. It is 2 if shifted must be stored whether the request passes or not, for
+-- example because it includes a report. longest_wait is the longest wait of a denied request, or NEVER if the denial
+-- does not count.
 local longest_wait
 local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
 

@@ -1,23 +1,24 @@
--- Concurrency limits: engine/algo/concurrency.go and, with a weight, fair_concurrency.go. The first key is a sorted set
--- of the holders by expiry, in µs. The second key, holders, is a hash with the units and the lease time of each holder.
--- Its field '' has the format, the units of all holders and the time of the last acquire or renewal, which is clock.
--- With a weight, a holder begins with the 8 bytes of its key's hash. The hash then also has the units of each key, in a
--- field named by these 8 bytes, and the field '' also has the sum of their squares.
+-- Concurrency limits: engine/algo/concurrency.go and, if there is a weight, fair_concurrency.go. The first key is a
+-- sorted set of the holders by expiry, in µs. The second key, holders, is a hash with the units and the lease time of
+-- each holder. Its field '' contains the format, the units of all holders and the time of the last acquire or renewal,
+-- which is clock. If there is a weight, a holder begins with 8 bytes, the hash of its key. In this case the second key
+-- also contains the units of each key, in a field named by these 8 bytes, and its field '' also contains the sum of
+-- their squares.
 
 --- locals
 local limit, lease_time, in_use, clock, holders, shortened
-local weight, own_key, own -- 0 without a weight; the request's key, and the units of all its holders
-local total -- with a weight, the sum of the squares of all keys' units
+local weight, own_key, own -- weight is 0 if there is none; the request's key, and the units of all its holders
+local total -- if there is a weight, the sum of the squares of all keys' units
 local holder, had -- the holder of the operation's permit, and its units
 local grant -- the units that it gets: 0 releases its permit, nil does not change it
-local ended -- the holders of expired permits; with a weight, ended.left has the remaining units of their keys
-local last, last_ends -- the holder of the permit that expires last, and its expiry; nil and 0 without permits
+local ended -- the holders of expired permits; if there is a weight, ended.left contains the remaining units of their keys
+local last, last_ends -- the holder of the permit that expires last, and its expiry; nil and 0 if there are no permits
 local others_end -- the expiry of the last permit of other holders, or 0 if none counts
 
 --- functions
 
--- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; permit_of then returns
--- the given one.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; for such a permit it
+-- returns the given one.
 local function permit_of(value, length)
   local units, stored_time = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(stored_time) or length
@@ -51,8 +52,8 @@ local function shorten(key, holders, length)
   return list
 end
 
--- room_for returns the largest cost that fits in addition to held units. The key has own of these units, and squares is
--- the sum of the squares of all keys' units. A holder can always reduce its units.
+-- room_for returns the largest cost that fits in addition to held units. The key holds own of these units, and squares
+-- is the sum of the squares of all keys' units. A holder can always reduce its units.
 local function room_for(held, own, squares)
   local free = limit - held
   if weight == 0 or free <= 0 then return free end
@@ -68,7 +69,7 @@ local function room_for(held, own, squares)
 end
 
 -- wait_for returns the time until the cost fits in addition to held units, without those of the holder `but`. The key
--- has own of these units. If the clock was set back, shortened has the permits.
+-- holds own of these units. If the clock was set back, shortened contains the permits.
 local function wait_for(key, holders, held, own, squares, length, shortened, but)
   if cost <= room_for(held, own, squares) then return 0 end
   local from, most, left, ends = 0, 4, { [own_key] = own }, now -- most waits need only a few permits
@@ -179,7 +180,7 @@ end
 room = 0
 
 --- holder
--- In a reservation, the holder follows the limit's numbers.
+-- In a reservation, the holder follows the limit's parameters.
 local length = byte(arg, at)
 holder, at = own_key .. string.sub(arg, at + 1, at + length), at + 1 + length
 

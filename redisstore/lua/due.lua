@@ -1,5 +1,5 @@
 -- Returns the open reservations whose terms have passed, earliest first, as alternating ids and bytes. KEYS are the
--- same as in reserve.lua. An id without bytes is dropped. No call returns these reservations again for ARGV[2] µs,
+-- same as in reserve.lua. An id without bytes is dropped. For ARGV[2] µs no call returns these reservations again,
 -- because the caller ends them in that time. Reservations that cannot be ended, such as those of a newer format,
 -- therefore do not block later ones.
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[1])

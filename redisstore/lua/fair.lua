@@ -1,13 +1,13 @@
 -- Fair shares: engine/algo/fair.go. whole and part are the missing tokens of the common bucket: whole tokens, and the
 -- rest in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most
--- recently charged key first. An entry has 8 bytes with the key's hash and 4 bytes with its parts. packed is set while
--- the header agrees with the locals. total is the sum of all parts, including the parts of keys that have left the
--- list.
+-- recently charged key first. An entry consists of 8 bytes with the key's hash and 4 bytes with its parts. packed is
+-- set while the header agrees with the locals. total is the sum of all parts, including the parts of keys that have
+-- left the list.
 
 --- locals
 local rate, period, burst, weight, own_key, image, packed, total
 local whole, part, clock, behind, own, own_at
-local numbers -- with groups, the parts of all keys of the request's group
+local numbers -- if there are groups, the parts of all keys of the request's group
 
 --- read
 prior = prior or call('GET', key)
@@ -44,9 +44,9 @@ if numbers then
 end
 
 --- bound
--- The bound of the request's key. With groups, it is the bound of the key's group (i = 1) or of the key (i = 2):
--- parts·D/S + slope·D + price·cost ≤ slope·burst. If none is set, the bound does not apply to a single unit. Each part
--- that needs these locals declares them.
+-- The bound of the request's key. If there are groups, it is the bound of the key's group (i = 1) or of the key (i =
+-- 2): parts·D/S + slope·D + price·cost ≤ slope·burst. If none is set, the bound does not apply to a single unit. Each
+-- part that needs these locals declares them.
 parts, slope, price, none = own, weight, weight + 1, own == 0
 if i == 2 then
   parts, slope, price = (weight + 1) * own + 8 * numbers, 8 * weight, 9 * (weight + 1)
@@ -55,7 +55,7 @@ elseif numbers then
 end
 
 --- level
--- The missing units in 1/256, rounded up. Each part that needs level declares it, because a script has at most 200
+-- The missing units in 1/256, rounded up. Each part that needs level declares it, because a script can have at most 200
 -- locals.
 local q, r = muldiv(part, 256, period)
 level = 256 * whole + q
@@ -154,7 +154,7 @@ if shrunk then
   --@owner
 end
 own, total, whole, after = own + more, total + more, whole + units, behind
--- This is one concatenation, because with many keys most of the time is spent on copies.
+-- This is a single concatenation, because with many keys most of the time is spent on copying.
 local head = pack('>Bi8I7I7I6I7I4c8I4', FORMAT, clock, whole, part, rate, period, total, own_key, own)
 if own_at then
   image = head .. string.sub(image, 41, own_at - 1) .. string.sub(image, own_at + 12)
@@ -198,7 +198,7 @@ end
 
 --- resettle
 if whole == 0 and part == 0 then clock, behind, image, packed, total = now, 0, string.rep(' ', 40), false, 0 end
--- Less is missing now, so the clock may now be farther behind than a refill takes.
+-- Less is missing now, so the clock may be farther behind than a refill takes.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind, packed = now, 0, false
 end

@@ -1,6 +1,5 @@
 -- Fixed window: engine/algo/fixed.go. used is the number of counted units, and ends is the end of
--- their window. If used is 0, there is no state. new_end is the end of the window that a charge at
--- now would open.
+-- their window. If used is 0, there is no state. new_end is the end of the window that a charge at now would start.
 
 --- locals
 local MOST = 281474976710655 -- a window counts up to 2^48-1 units
@@ -21,13 +20,12 @@ end
 
 --- args
 count_denied, align, cost, limit, period, at = unpack('>BBI7I6I7', arg, at)
--- align 2 is the calendar: start and new_end are the window that the client computed, and next_end
--- is the end of the window after it.
+-- align 2 means the calendar: start and new_end delimit the window that the client computed, and next_end is the end of
+-- the window after it.
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
 --- alone
--- A window that starts with its first request or is aligned to the clock, and does not count denied
--- requests.
+-- For a window that starts with its first request or is aligned to the clock, and does not count denied requests.
 local align, units, limit, period = unpack('>BI7I6I7', arg, 5)
 local new_end, version, used, ends = now + period, FORMAT, 0, 0
 if align == 1 then new_end = now - now % period + period end
@@ -45,7 +43,7 @@ if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
 end
 
 --- quick
--- Like alone, but the limit's numbers are in the locals.
+-- Like alone, but the locals contain the limit's parameters.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
 if not known and #prior == 13 then -- the table of an error has no length
@@ -100,7 +98,7 @@ room = limit - used
 if room < 0 then room = 0 end
 
 --- spare
--- The room of a limit twice as large, within the range of a state's count.
+-- The units that a limit twice as large would still admit, within the range of a state's count.
 room = math.min(2 * limit, MOST) - used
 if room < 0 then room = 0 end
 

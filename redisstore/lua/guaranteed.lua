@@ -1,6 +1,6 @@
--- Guaranteed rate: engine/algo/guaranteed.go. numbers has the limit's numbers, the state in missing units of 1/period,
--- and values computed from them. The state is a list: the shared bucket, and then, for each class, its own bucket and
--- its ceiling's bucket. Other fragments have the same locals, because a script has at most 200.
+-- Guaranteed rate: engine/algo/guaranteed.go. numbers contains the limit's parameters, the state as missing amounts in
+-- units of 1/period, and values computed from them. The state is a list: the shared bucket, and then, for each class,
+-- its own bucket and its ceiling's bucket. Other fragments share these locals, because a script can have at most 200.
 
 --- locals
 local rate, period, burst, clock, behind
@@ -147,8 +147,8 @@ if numbers.ceilings[numbers.rank] > 0 then missing[own + 1] = missing[own + 1] +
 after = behind
 
 --- returned
--- Gives amount back to the class's own bucket, and the excess to the shared one. Gives amount_capped back to its
--- ceiling.
+-- Gives amount back to the class's own bucket, and the excess to the shared bucket. Gives amount_capped back to the
+-- bucket of the class's ceiling.
 local missing, own = numbers.missing, 2 * numbers.rank
 local first = math.min(amount, missing[own])
 missing[own], missing[1] = missing[own] - first, math.max(0, missing[1] - (amount - first))
@@ -169,7 +169,7 @@ amount = math.max(0, math.min(amount, charged - since * rate))
 --- resettle
 --@last
 if ttl == 0 then clock, behind = now, 0 end
--- Less is missing now, so the clock may now be farther behind than a refill takes.
+-- Less is missing now, so the clock may be farther behind than a refill takes.
 if behind > numbers.longest and behind > numbers.over - clock then clock, behind = now, 0 end
 
 --- report

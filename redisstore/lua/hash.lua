@@ -26,9 +26,9 @@ answer = call('HDEL', key, field)
 if type(answer) == 'table' and string.find(answer.err, 'WRONGTYPE', 1, true) then answer = call('DEL', key) end
 
 --- write_fields
--- Writes the fields and values in list. The hash lives at least until the last of its states has
--- expired. Its TTL is longer than that, so that it is seldom set again. The write comes first,
--- because a server whose memory is full rejects only a script's first write.
+-- Writes the fields and values in list. The hash lives at least until the last of its states has expired. Its TTL is
+-- longer than necessary, so that it seldom has to be set again. The write comes first, because a server whose memory is
+-- full rejects only a script's first write.
 local rest = longest % 1000
 if rest > 0 then longest = longest + 1000 - rest end
 local needed, left = longest / 1000 + pad, call('PTTL', key)
@@ -48,10 +48,9 @@ end
 
 --- sweep
 -- Examines about 128 fields, starting where the last sweep ended, and deletes those that expired at
--- least two seconds ago. It spares fields that expired later, because overwriting the field of a
--- key that soon returns is cheaper. The last digits of the time choose the writes that sweep: on
--- average, three fields are examined for every two new fields, and one for every ten writes if no
--- field is new.
+-- least two seconds ago. It keeps fields that expired later, because overwriting the field of a key that soon returns
+-- is cheaper. The last digits of the time choose the writes that sweep: on average, three fields are examined for every
+-- two new fields, and one for every ten writes if no field is new.
 if now % 1376 <= added * 16 then
   local cursor = call('HGET', key, '') or '0'
   local page = call('HSCAN', key, cursor, 'COUNT', '128')

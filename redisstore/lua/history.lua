@@ -11,14 +11,14 @@
 -- When gone reaches REBASE, totals start again from 0. A history holds at most 2^52 units, and an
 -- operation adds less than 2^50, so totals stay below 2^53.
 local REBASE = 2251799813685248
-local grain, kept, gone, head, n -- for grain and kept, see window.lua and log.lua
+local grain, kept, gone, head, n -- grain and kept are explained in window.lua and log.lua
 local instant, behind -- the instant of the decision, and how far now is before it
 local spent -- the running total of all items; a give changes gone instead
 local chunk, skip, base, have -- items base to base+have−1, at byte skip of chunk
 local last_at, last_total -- the newest item, if it was added or changed
 local new_items -- the other added items, before the newest one
 local find_cache -- results of find, valid as long as no item moves; false means that they are not cached
-local prefix, moved -- items head to moved−1, if a give has changed them
+local prefix, moved -- items head to moved−1, which a give has changed
 local window_args, window_at, window_count -- the limit's windows: argument, position, number
 
 --- functions
@@ -108,11 +108,11 @@ local function clamp(at)
   add(at, later)
 end
 
--- give_from removes units: the oldest units from the place oldest on or, with a handle (taken ~=
--- 0), the units of one place. The items before them stay, and their totals rise by the number of
--- removed units. To bound the time of a call, it changes at most 1000 items in this way. If there
--- are more items before the place and they no longer count, they are dropped, as by a charge. If
--- they count, the oldest units are removed instead of the handle's units, which never admits more.
+-- give_from removes units: the oldest units at or after the place oldest or, if there is a handle (taken ~= 0), the
+-- units of one place. The items before them stay, and their totals rise by the number of removed units. To bound the
+-- time of a call, it changes at most 1000 items in this way. If there are more items before the place and they no
+-- longer count, they are dropped, as by a charge. If they count, the oldest units are removed instead of the handle's
+-- units, which never admits more.
 local function give_from(oldest, units, place)
   local i = find(oldest, 1)
   if taken ~= 0 then
@@ -176,7 +176,7 @@ local more = 0
 --@windows_room
 
 --- spare
--- The room if each window's limit were larger by the largest limit.
+-- The units that would pass if each window's limit were larger by the largest limit.
 local more = 0
 for w = 0, window_count - 1 do
   local limit = unpack('>I6', window_args, window_at + 13 * w)
@@ -205,7 +205,7 @@ else
   local last = last_at and new_items .. pack('>i8I7', last_at, last_total) or ''
   local from, to = head + #prefix / 15, n - #last / 15
   if from > to then
-    last, to = string.sub(last, 1 + 15 * (from - to)), from -- the others were dropped
+    last, to = string.sub(last, 1 + 15 * (from - to)), from -- the other items were dropped
   end
   if n - head <= 64 or head * 2 > n or gone >= REBASE then
     local middle = ''

@@ -25,11 +25,11 @@ end
 --- close_group
 for class, some in pairs(list) do
   local n = #some
-  local life = format('%d', 2 ^ class / 1000 + 1 + pad) -- not ttl_text, which later writes may reuse
+  local life = format('%d', 2 ^ class / 1000 + 1 + pad) -- in its own local, because later writes may reuse ttl_text
   some[n + 1], some[n + 2] = 'PX', life
   local answer = n > 2 and call('MSETEX', n / 2, unpack_list(some)) or {}
-  -- SET writes a single key. It also writes the keys if a Cluster's node lacks MSETEX, if the permission for it is
-  -- missing, or after an error that SET returns too.
+  -- SET writes a single key. It also writes the keys if MSETEX fails: on a Cluster's node that lacks it, without the
+  -- permission for it, or with an error that SET returns too.
   for i = 1, type(answer) == 'table' and n or 0, 2 do
     answer = call('SET', some[i], some[i + 1], 'PX', life)
     if answer.err then

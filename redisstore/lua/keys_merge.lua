@@ -18,8 +18,8 @@ if not values then prior = call('GET', key) end
 if prior or not values then
   --@write_key
 else
-  -- MGET does not find a key of another type either. NX preserves such a key, which is then read
-  -- and reported as an error.
+  -- MGET returns nothing for a key of another type. NX preserves such a key, so that it is read and reported as an
+  -- error.
   --@ttl_text
   local answer = call('SET', key, value, 'PX', ttl_text, 'NX')
   decided = answer

@@ -1,6 +1,5 @@
 -- Sliding log: engine/algo/log.go, with history.lua. A place is a time in µs. grain is the longest
--- window under which units were charged since the log was last empty. kept is how many ms after now
--- entries may be.
+-- window under which units were charged since the log was last empty. kept is how far after now entries may be, in ms.
 
 --- locals
 local longest
@@ -73,8 +72,8 @@ if spent - 100000 > gone then gone = spent - 100000 end
 --@append
 
 --- give
--- With a handle, gives back the units of one instant. Without one, gives back the oldest units that
--- count in the limit's own windows.
+-- If there is a handle, gives back the units of one instant. Otherwise, gives back the oldest units that count in the
+-- limit's own windows.
 local span = grain
 if taken == 0 and longest < grain then span = longest end
 give_from(instant - span + 1, units, taken)
@@ -83,8 +82,8 @@ give_from(instant - span + 1, units, taken)
 units, ahead = cost, 0
 local most = spent - before(find(instant - grain + 1, 1))
 --@append
--- A wait depends only on the newest units: as many as the largest window holds, or as many as there
--- were before if that is more. Older units are dropped.
+-- A wait depends only on the newest units. As many are kept as the largest window's limit, or as many as there were
+-- before if that is more. Older units are dropped.
 for w = 0, window_count - 1 do
   local limit = unpack('>I6', window_args, window_at + 13 * w)
   if limit > most then most = limit end

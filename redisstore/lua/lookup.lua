@@ -1,5 +1,5 @@
--- Expiry and reset. They do not depend on the limit's numbers. Expiry returns whether there is a
--- state, and its TTL. Reset deletes the state.
+-- Expiry and reset, which do not depend on the limit's parameters. Expiry returns whether there is a state, and its
+-- TTL. Reset deletes the state.
 local EXPIRY = 5
 local out = { pack('>i8', now) }
 

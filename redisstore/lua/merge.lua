@@ -1,10 +1,9 @@
 -- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed windows,
--- merged by key. Each limit has an argument with its numbers, the number of its groups of keys, and
--- the size of each group: keys.lua and hash.lua define a group. If the limit's cost is not 0, each
--- key has one allow of that cost. Otherwise each key has an argument with entries: whether any of
--- them may charge, and then the kind, the cost and the number of equal consecutive operations. The
--- answer contains the previous state of each key. The client decides each operation on that state
--- with the steps of package algo (decode.go).
+-- merged by key. For each limit there is an argument with its parameters, the number of its groups of keys, and the
+-- size of each group: keys_merge.lua and hash_merge.lua define a group. If the limit's cost is not 0, there is one
+-- allow of that cost for each key. Otherwise there is an argument with entries for each key: whether any of them may
+-- charge, and then the kind, the cost and the number of equal consecutive operations. The answer contains the previous
+-- state of each key. The client decides each operation on that state with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
 local out, answered, a = { pack('>i8', now) }, 1, 0
 local values, list, filled, longest -- for the states that are read or written together
@@ -16,7 +15,7 @@ while a < count do
   arg, count_denied, taken = ARGV[a], 0, 0
   algorithm, groups, at = unpack('>BI2', arg)
   --@args
-  same_cost = cost -- if not 0, each key has one allow of this cost; otherwise each key has entries
+  same_cost = cost -- if not 0, there is one allow of this cost for each key; otherwise there are entries
   for _ = 1, groups do
     local keys, first
     keys, at = unpack('>I2', arg, at)
@@ -54,7 +53,7 @@ while a < count do
             --@count
           else
             local alone
-            repeat -- the first allow under another rate is decided alone
+            repeat -- the first allow with another rate is decided alone
               alone = false
               --@room
               passed = times

@@ -1,11 +1,10 @@
--- Moves states of token buckets, pacers and fixed windows between layouts. KEYS has the old and the
--- new key of each state. ARGV has their fields, which are empty for a state with a separate key. An
--- expired state is deleted. Each state is written before it is deleted, so an error in between
--- loses no state, and the move can be repeated. Returns the number of moved states, and the number
--- of values that stay because they are not states.
+-- Moves states of token buckets, pacers and fixed windows between layouts. KEYS contains the old and the new key of
+-- each state. ARGV contains their fields, which are empty for a state with a separate key. An expired state is deleted.
+-- Each state is written before it is deleted, so an error in between loses no state, and the move can be repeated.
+-- Returns the number of moved states, and the number of values that stay because they are not states.
 local moved, stay = 0, 0
 
--- life returns how long a state counts, in ms, or nil for a value that is not a state.
+-- life returns how long a state counts, in ms. It returns nil for a value that is not a state.
 local function life(value)
   local ends
   if type(value) ~= 'string' then return nil end

@@ -1,5 +1,5 @@
--- Returns a page of a hash of states: the next cursor, and the fields without their values. A hash
--- without a state is deleted.
+-- Returns a page of a hash of states: the next cursor, and the fields without their values. A hash that contains no
+-- state is deleted.
 local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
 local fields = {}
 for i = 1, #page[2], 2 do

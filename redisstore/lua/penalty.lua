@@ -1,7 +1,7 @@
 -- Penalty: engine/algo/penalty.go. used is the number of ignored denials since start, and ends is the instant when the
 -- wait of the last denial is over. own is the number of strikes that were not forgotten when the last block began, at
--- clock. over is the instant from which the state is equivalent to no state. Other fragments have the same locals,
--- because a script has at most 200.
+-- clock. over is the instant from which the state is equivalent to no state. Other fragments share these locals,
+-- because a script can have at most 200.
 
 --- locals
 local limit, period, used, start, ends
@@ -24,7 +24,7 @@ count_denied, numbers = 1, {}
 cost, limit, period, numbers.block, numbers.max_block, numbers.forget, numbers.most, at = unpack('>I7I4I7I7I7I7B', arg, at)
 
 --- over
--- The end of the state under the limit's numbers.
+-- over is the end of the state with the limit's parameters.
 over = ends
 if own > 0 then over = math.max(over, clock + own * numbers.forget) end
 if used > 0 then over = math.max(over, start + period) end

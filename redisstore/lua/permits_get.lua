@@ -1,5 +1,6 @@
--- Returns a holder's permit for each limit, as stored: its expiry, and its units with the lease time, or two empty
--- texts. KEYS are the same as in permits.lua, two for each limit. ARGV has the holder for each limit.
+-- Returns a holder's permit for each limit, as stored: its expiry, and its units with the lease time. If there is no
+-- permit, both are empty. KEYS are the same as in permits.lua, two for each limit. ARGV contains the holder for each
+-- limit.
 local found = {}
 for i = 1, #KEYS, 2 do
   local id = ARGV[(i + 1) / 2]

@@ -1,10 +1,10 @@
 -- Restores a holder's permit for each limit, as returned by permits_get.lua, after an acquire that another slot denied.
--- A permit that has changed since the acquire stays unchanged. If the earlier units no longer fit in addition to those
--- of other holders, the acquired units stay. ARGV has six texts for each two keys: the holder; the beginning of the
--- holder with the key's number, if the limit divides its units among keys, and otherwise an empty text; the expiry of
--- the acquired permit; the limit; and the two texts of the earlier permit.
+-- A permit that has changed since the acquire stays unchanged. If the earlier units no longer fit in addition to the
+-- units of other holders, the acquired units stay. ARGV contains six texts for each pair of keys: the holder; the
+-- beginning of the holder with the key's number, if the limit divides its units among keys, and otherwise an empty
+-- text; the expiry of the acquired permit; the limit; and the two texts of the earlier permit.
 
--- units_of returns the units of a permit. In the text, the lease time follows them.
+-- units_of returns the number of units of a permit. In the stored text, the lease time follows it.
 local function units_of(value) return tonumber(string.match(value, '^%d+')) end
 
 for i = 1, #KEYS, 2 do

@@ -1,5 +1,5 @@
--- Tries each command that scripts call, on a key without any other use, and returns the errors of
--- those that fail.
+-- Tries each command that scripts call, on a key that is used for nothing else, and returns the errors of the commands
+-- that fail.
 local failed, k = {}, KEYS[1]
 local function try(name, ...)
   local answer = redis.pcall(name, ...)

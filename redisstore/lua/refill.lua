@@ -38,7 +38,7 @@ else
 end
 
 --- returns
--- For a settlement, the key after the state's key has the record of returned units: engine/algo/returns.go.
+-- For a settlement, the key after the state's key holds the record of returned units: engine/algo/returns.go.
 if kind ~= RESERVE then
   k = k + 1
   local record = found and found[k - first]
@@ -51,8 +51,8 @@ end
 
 --- read_returns
 -- Reads the record as of moment into all. before is the amount that earlier charges have given back since the
--- reservation was charged. waited is the amount that has come back since then at times when callers waited that may
--- still be waiting.
+-- reservation was charged. waited is the amount that was given back since then while callers waited that may still be
+-- waiting.
 local record = returns.record
 local parts = record ~= '' and unpack('>I7', record, 2)
 for i = 9, #record, 54 do
@@ -88,7 +88,7 @@ for i = 1, #all do
 end
 all[#all + 1] = one
 if #all > 16 then
-  -- The two returns that are closest in time become one.
+  -- Merge the two returns that are closest in time.
   local closest = 1
   for i = 2, #all - 1 do
     if all[i + 1][3] - all[i][3] < all[closest + 1][3] - all[closest][3] then closest = i end
@@ -110,8 +110,8 @@ returns.value = table.concat(list)
 
 --- give_back
 -- Gives units of a reservation back to a bucket. The charge refills within left µs, counted from moment; at most the
--- part that has not refilled (back) is given back. same_rate is set if the bucket has the reservation's rate, own_rate.
--- This is a function, made where it is needed, because a script has at most 200 locals.
+-- part that has not refilled (back) is given back. same_rate is set if the bucket still has the reservation's rate,
+-- own_rate. give is a function that is created where it is needed, because a script can have at most 200 locals.
 local give = function()
   local all, before, before_part, waited, waited_part, waits = {}, 0, 0, 0, 0, -WORD
   --@read_returns

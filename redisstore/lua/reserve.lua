@@ -1,11 +1,11 @@
--- Reserve and settle: engine/algo/reserve.go. As in several.lua, all limits are settled first. A reserve then finds the
--- wait of each limit, and charges all limits or none. A settle gives back the unused units of a reservation, or charges
--- more, limit by limit. Before that it writes the reservation's key, which lasts until the reservation ends.
+-- Reserve and settle: engine/algo/reserve.go. As in several.lua, all limits are settled first. Next, a reserve computes
+-- the wait of each limit, and charges all limits or none. A settle gives back the unused units of a reservation, or
+-- charges more, limit by limit. Before that it writes the reservation's key, which lasts until the reservation ends.
 --
 -- A reservation with a term has no such key. Instead it is kept by id in a hash of all open reservations: the end of
--- its term, the term, its charge for each limit, and the body, which only clients read. A sorted set has the ends of
--- the terms. A settlement reads the charge from the hash. A report (stage 2) leaves the reservation open. The hash also
--- has, by counter, the number of units that reservations with a ceiling can still charge.
+-- its term, the term, its charge for each limit, and the body, which only clients read. A sorted set contains the ends
+-- of the terms. A settlement reads the charge from the hash. A report (stage 2) leaves the reservation open. The hash
+-- also contains, by counter, the number of units that reservations with a ceiling can still charge.
 --
 -- One MGET reads the operation's leading keys that are strings. The argument's second byte is their number. If a kept
 -- reservation has ceilings, 128 is added to its number of limits.
@@ -14,7 +14,7 @@ local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
 local delays -- whether all limits can delay their caller
 local slot, held_ends -- the reservation's charge for the limit
-local returns -- for a settlement: the key of the record of returns, the record, and the new record (value) with its end
+local returns -- for a settlement: the key of the record of returns, the record, and the new record (value) and its end
 local dropped -- the largest number of units that a settlement could not charge
 -- Stages of a settlement: 1 is final, 2 is a report, 3 ends an overdue reservation, 4 undoes a reserve.
 local REPORT, HELD = 2, '>I7i8i8i8I7'
@@ -70,7 +70,7 @@ for j = 1, count do
   local first, found = k, byte(arg, 2) > 0 and call('MGET', unpack_list(KEYS, k + 1, k + byte(arg, 2)))
   if mark then
     k = k + 1
-    -- MGET returns nothing for a key of another type. Writing the mark reports such a key.
+    -- MGET returns nothing for a key of another type. Writing the mark causes an error for such a key.
     local settled = found and found[1]
     if not settled and (not found or now >= settles_until) then settled = call('GET', mark) end
     if type(settled) == 'table' then failed = settled.err end

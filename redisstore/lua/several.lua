@@ -1,6 +1,5 @@
--- Operations on several limits, all or nothing. First all limits are settled, then the wait of each
--- is found, and then all are charged, or none. A limit's locals are suspended while another limit
--- is processed.
+-- Operations on several limits, all or nothing. First all limits are settled, then the wait for each is computed, and
+-- then all are charged, or none. A limit's locals are suspended while another limit is processed.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
 

@@ -1,4 +1,4 @@
--- Deny-all and unlimited limits, which have no state.
+-- Deny-all and unlimited limits, which keep no state.
 
 --- locals
 local denies

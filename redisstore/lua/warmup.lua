@@ -25,7 +25,7 @@ local function price(from, to, ramp, period)
   return q, r
 end
 
--- below returns how many of the last n units before unit v together cost less than an amount.
+-- below returns how many of the last n units before unit v cost less than an amount in total.
 local function below(whole, part, v, n, ramp, period)
   local least = 0
   while n > least do
@@ -37,7 +37,7 @@ local function below(whole, part, v, n, ramp, period)
 end
 
 --- locals
-local rate, period, burst, over, ramp, most -- most is the largest cost with next_pays, or 0
+local rate, period, burst, over, ramp, most -- most is the largest cost if next_pays is set, or 0
 local whole, part, passed, warm, clock, behind, tail
 
 --- read
@@ -135,7 +135,7 @@ local burst = 2 * burst
 -- Gives back the units that are not followed by later charges in the bucket, and whose price is not
 -- paid yet.
 local moment = now + behind
-local give = function() -- a function, because a script has at most 200 locals
+local give = function() -- a function, because a script can have at most 200 locals
   if held_ends > moment and (whole > 0 or part > 0) then
     local all, before, before_part, waited, waited_part, waits = {}, 0, 0, 0, 0, -WORD
     --@read_returns
@@ -179,7 +179,7 @@ end
 
 --- resettle
 if behind > 0 then
-  -- Less is missing now, so the clock may now be farther behind than a refill takes.
+  -- Less is missing now, so the clock may be farther behind than a refill takes.
   local q, r = price_to(burst, ramp, period)
   if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
     clock, behind = now, 0
@@ -205,7 +205,7 @@ if shifted then
 elseif passed == 0 and whole == 0 and part == 0 then
   value, ttl = nil, 0
 else
-  -- From then on, this is how long it takes to become cold.
+  -- tail is how long a bucket takes to become cold once it is full.
   tail = math.max(muldiv(math.min(passed, 2 * ramp) - 1, period, rate), (over - over % 4) / 4) + 1
   --@encode
   ttl = clock + span(rate, period, whole, part) + tail - now

@@ -54,8 +54,7 @@ if cost > 0 then
       local over = spent - free
       if over > gone then
         local oldest = item(find(over, 2))
-        -- A weighted segment need not have expired: it can be the window's oldest, partly expired
-        -- segment.
+        -- A weighted segment does not have to expire: it can be the window's oldest, partly expired segment.
         place = math.max(current, oldest + reach + (weighted and 0 or 1))
       end
       time = place * segment - instant
@@ -94,8 +93,8 @@ if spent - 4503599627370496 > gone then gone = spent - 4503599627370496 end
 after = behind
 
 --- give
--- With a handle, gives back the units of one segment. Without one, gives back the oldest units that
--- count in the limit's own windows.
+-- If there is a handle, gives back the units of one segment. Otherwise, gives back the oldest units that count in the
+-- limit's own windows.
 local oldest, span = current - kept, span_segments * segment
 if taken == 0 then
   local reach, weighted

@@ -20,7 +20,7 @@ func (a *Address) ReadPassword() (err error) {
 	return err
 }
 
-// WithPasswordFile returns a URL with the option password_file. If file is "", it returns the URL unchanged.
+// WithPasswordFile returns the URL with the option password_file added. If file is "", it returns the URL unchanged.
 func WithPasswordFile(address, file string) string {
 	if file == "" {
 		return address
@@ -35,7 +35,7 @@ func WithPasswordFile(address, file string) string {
 // maxSecretBytes bounds the size of a password file.
 const maxSecretBytes = 4096
 
-// Secret returns the password in a file, without trailing newlines.
+// Secret returns the password stored in a file, without trailing newlines.
 func Secret(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -52,7 +52,7 @@ func Secret(name string) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// TLSConfig returns the TLS settings of a URL, or nil if its scheme does not use TLS.
+// TLSConfig returns the TLS settings of a URL. It returns nil if the scheme does not use TLS.
 func (a *Address) TLSConfig() (*tls.Config, error) {
 	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
 	if !a.TLS {

@@ -17,19 +17,19 @@ import (
 type Address struct {
 	Kind Kind
 	TLS  bool
-	// Hosts are the servers as host:port, or the path of a socket.
+	// Hosts contains the servers as host:port, or the path of a socket.
 	Hosts              []string
 	Master             string // the name of the primary watched by the Sentinels
 	Username, Password string
 	DB                 int
-	// Deadline bounds each call. 0 means not given, and negative means none. It is used by package open and the
-	// server; stores opened without them ignore it.
+	// Deadline bounds each call. It is 0 if the URL sets none, and negative if the URL asks for no deadline. Package
+	// open and the server use it; stores opened in other ways ignore it.
 	Deadline time.Duration
 	// Options are the parameters after "?".
 	Options url.Values
 }
 
-// Kind is the kind of server of an address.
+// Kind is the kind of server at an address.
 type Kind string
 
 // The kinds of address.
@@ -40,7 +40,7 @@ const (
 	Unix     Kind = "unix"
 )
 
-// options are the accepted parameters after "?".
+// options lists the accepted parameters after "?".
 var options = []string{
 	"prefix", "max_in_flight", "shards", "layout", "allow_eviction", "deadline", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
@@ -192,7 +192,7 @@ func (a *Address) place(authority, path string) error {
 	return a.database(db)
 }
 
-// hostPort adds a missing port. An IPv6 address needs brackets only with a port.
+// hostPort adds a missing port. An IPv6 address needs brackets only if it has a port.
 func hostPort(host, port string) (string, error) {
 	full := host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -221,7 +221,7 @@ func (a *Address) database(text string) error {
 // Schemes lists the beginnings of the URLs, for error texts.
 const Schemes = "redis://, rediss://, redis+sentinel://, redis+cluster://, unix://"
 
-// Known reports whether a URL has the scheme of a store on Redis.
+// Known reports whether the URL's scheme is for a store on Redis.
 func Known(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")
 	_, known := schemes[scheme]

@@ -52,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A deadline is a duration, or none. If it is neither, the text is not repeated in the error.
+// A deadline is a duration or the word none. If it is neither, the error does not repeat the text.
 func TestDeadline(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "?deadline=50ms": 50 * time.Millisecond, "?prefix=a&deadline=1m": time.Minute, "?deadline=1ms": time.Millisecond, "?deadline=none": -1,
@@ -69,7 +69,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// An option must have a value. The database may be named once, or twice with the same number.
+// An option must have a value. The database may be given once, or twice with the same number.
 func TestOptionsSayOneThing(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,
