@@ -32,7 +32,7 @@ func control(t *testing.T, start int) *adaptive.Controller {
 func TestLimitFollowsWhatCompletes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
-		start, full    int64 // the limit, and the most calls in flight
+		start, full    int64 // the limit, and the highest number of calls in flight
 		calls, took    int64 // in a window of 250 ms
 		failed         bool
 		want, suggests int64
@@ -60,8 +60,8 @@ func TestLimitFollowsWhatCompletes(t *testing.T) {
 	}
 }
 
-// TestBurst checks that after a quiet period four times the limit may be in flight for six times the latency. After
-// that the limit applies again, until at most half the limit is in flight.
+// TestBurst checks that after a quiet period up to four times the limit may be in flight, for six times the latency.
+// After that the limit applies again, until at most half the limit is in flight.
 func TestBurst(t *testing.T) {
 	l := control(t, 20)
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestBurst(t *testing.T) {
 }
 
 // TestMinAndMaxAreThePromise checks that no call is denied with fewer than Min others in flight, and no call is
-// admitted with Max others in flight, whatever the calls do.
+// admitted with Max others in flight, whatever the outcomes of the calls.
 func TestMinAndMaxAreThePromise(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
@@ -213,8 +213,8 @@ func TestLimitFallsToItsMinimum(t *testing.T) {
 	}
 }
 
-// TestConfigure checks that calls in flight count under new settings, and that the learned limit is kept as far as the
-// new settings allow.
+// TestConfigure checks that calls in flight are still counted under new settings, and that the learned limit is kept as
+// far as the new settings allow.
 func TestConfigure(t *testing.T) {
 	c := adaptive.Config{Min: 1, Max: 10, Start: 4, Latency: time.Second, Clock: headgatetest.NewClock().Now}
 	l, err := adaptive.New(c)

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A window lasts at least window µs. It ends when it has samples calls, or after windowLong µs.
+// A window lasts at least window µs. It ends as soon as it contains enough calls (samples), or after windowLong µs.
 const (
 	window     = 250_000
 	windowLong = 2_000_000
 	samples    = 20
 )
 
-// After a quiet period, up to burst times the limit may be in flight, for burstFor times the accepted latency. A burst
-// drains by itself in that time; an overload does not. A burst can begin only after at most half the limit was in
-// flight.
+// After a quiet period, up to burst times the limit may be in flight, for burstFor times the accepted latency. In that
+// time a burst drains by itself, while an overload does not. A burst can begin only if at most half the limit was in
+// flight before.
 const (
 	burst    = 4
 	burstFor = 6
 )
 
-// Controller adjusts a limit. Its methods take the time as an argument, in µs by any clock that does not go back. It
-// is not safe for concurrent use.
+// Controller adjusts a limit. Its methods take the time as an argument, in µs on any clock that does not go back. It is
+// not safe for concurrent use.
 type Controller struct {
 	min, max int64
 	latency  int64
@@ -115,8 +115,8 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have performed about as well: the mean of the limits that were reached in
-// a window, or 0 if none was reached.
+// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows that reached
+// their limit. It returns 0 if no window did.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0

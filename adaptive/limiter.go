@@ -8,22 +8,22 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config has the settings of a limiter.
+// Config holds the settings of a limiter.
 type Config struct {
 	// Min and Max bound the limit: 1 ≤ Min ≤ Max ≤ [MaxLimit]. The bounds hold even if the limiter's estimate is
 	// wrong. It never denies a call with fewer than Min others in flight, and never admits a call with Max others in
 	// flight.
 	Min, Max int
-	// Start is the initial limit, used until the throughput is known: Min to Max; 0 means Max. A low initial limit
-	// denies calls to a server that has just started and has cold caches.
+	// Start is the initial limit, used until the throughput is known: Min to Max. 0 means Max. A low initial limit
+	// denies many calls to a server that has just started with cold caches.
 	Start int
 	// Latency is the accepted duration of a call, including its wait in the server: 1 ms to 1 min. Choose a duration
 	// that clients still accept: well below their timeouts, and several times the latency of a call without load. A
 	// third of the timeout is a good starting point.
 	Latency time.Duration
-	// DryRun decides and counts calls, but denies none.
+	// DryRun makes the limiter decide and count calls without denying any.
 	DryRun bool
-	// Clock replaces the clock in tests. nil means the real clock.
+	// Clock replaces the clock in tests. If it is nil, the real clock is used.
 	Clock func() time.Time
 }
 
@@ -98,8 +98,8 @@ func (l *Limiter) Configure(c Config) error {
 // now returns the time since the limiter was created, in µs.
 func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
 
-// TryAcquire returns a permit for a call, or false if the call is denied because too many are in flight. It never
-// waits. Release the permit when the call ends.
+// TryAcquire returns a permit for a call. It returns false if it denies the call because too many calls are in flight.
+// It never waits. Release the permit when the call ends.
 func (l *Limiter) TryAcquire() (*Permit, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 	return &Permit{limiter: l, began: now}, true
 }
 
-// Freeze fixes the limit. Freeze(0) lets it move again. The limiter also measures while the limit is fixed.
+// Freeze fixes the limit. Freeze(0) lets it move again. The limiter continues to measure while the limit is fixed.
 func (l *Limiter) Freeze(limit int) error {
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
@@ -132,11 +132,12 @@ func (l *Limiter) Freeze(limit int) error {
 type Status struct {
 	// Limit is the current limit, and InFlight the number of calls with a permit.
 	Limit, InFlight int
-	// Frozen reports whether the limit was set by [Limiter.Freeze].
+	// Frozen reports whether [Limiter.Freeze] has fixed the limit.
 	Frozen bool
-	// Denied is the number of denied calls or, with DryRun, of calls that would have been denied.
+	// Denied is the number of denied calls. With DryRun, it is the number of calls that would have been denied.
 	Denied int64
-	// Suggest is the fixed limit that would have performed about as well so far, or 0 if the limit was never reached.
+	// Suggest is the fixed limit that would have performed about as well so far. It is 0 if the limit was never
+	// reached.
 	Suggest int
 	// Why is the reason for the last change of the limit, in one line.
 	Why string
@@ -165,7 +166,7 @@ const (
 	Done Outcome = iota
 	// Failed means that the call timed out, or that the server refused it because of overload.
 	Failed
-	// Ignored means that the call contains no information about the server, like a health check.
+	// Ignored means that the call provides no information about the server, like a health check.
 	Ignored
 	// Abandoned means that the client left before the answer. If the call took longer than Latency it counts as
 	// Failed, because clients that give up on a slow server are a sign of overload. Otherwise it is ignored.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when a test sets it. Give its Now to a store:
+// Clock is a clock that moves only when a test sets it. Pass its Now method to a store:
 //
 //	clock := headgatetest.NewClock()
 //	store, err := memstore.New(memstore.Config{Clock: clock.Now})
@@ -30,7 +30,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock by d. A negative d moves it back, like the correction of a clock.
+// Advance moves the clock by d. A negative d moves it back, as when a clock is corrected.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

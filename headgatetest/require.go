@@ -6,15 +6,14 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TB is the part of testing.TB that this package uses. With it, programs that import this package do not import
-// testing.
+// TB is the part of testing.TB that this package uses, so that this package does not import testing.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Cleanup(f func())
 }
 
-// Requirement has the assertions of [Require]. Each fails the test immediately if a decision is not as expected.
+// Requirement provides the assertions of [Require]. Each fails the test immediately if a decision is not as expected.
 type Requirement struct{ t TB }
 
 // Require returns assertions for a test. They accept the results of a call directly:
@@ -48,8 +47,8 @@ func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 	return d
 }
 
-// Wait fails the test unless the caller has to wait exactly this long: RetryAfter for a denied request
-// ([headgate.Never] if it can never pass), and Delay for an allowed one.
+// Wait fails the test unless the caller has to wait exactly this long: RetryAfter of a denied request ([headgate.Never]
+// if it can never pass), or Delay of an allowed one.
 func (r Requirement) Wait(d headgate.Decision, want time.Duration) {
 	r.t.Helper()
 	name, got := "retry after", d.RetryAfter

@@ -16,7 +16,7 @@ type advice struct {
 	name      string
 	remaining int64
 	reset     time.Duration // from now
-	quota     int64         // 0 if the response has none
+	quota     int64         // 0 if the response states none
 }
 
 // Bounds on the headers. Anything beyond them is ignored.
@@ -77,7 +77,7 @@ func limitOf(member httpsfv.Member) (name string, params *httpsfv.Params) {
 	return textOf(item.Value), item.Params
 }
 
-// textOf returns a String or Token, or "" for other values.
+// textOf returns the text of a String or Token. It returns "" for other values.
 func textOf(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -95,7 +95,7 @@ func integerOf(params *httpsfv.Params, name string) (n int64, ok bool) {
 	return n, ok
 }
 
-// withPolicies adds the quotas of RateLimit-Policy, and drops limits whose unit is not requests.
+// withPolicies adds the quotas from RateLimit-Policy, and drops limits that do not count requests.
 func withPolicies(limits []advice, text string) []advice {
 	policies, err := httpsfv.UnmarshalList([]string{text})
 	if err != nil {
@@ -168,8 +168,8 @@ func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return min(maxReset, wait), ok
 }
 
-// serverTime returns the time of the response by the server's clock, because the instants in its headers refer to that
-// clock. Without a Date header it returns now.
+// serverTime returns the time of the response on the server's clock, because the instants in its headers refer to that
+// clock. If there is no Date header, it returns now.
 func serverTime(h http.Header, now time.Time) time.Time {
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 		return sent
@@ -192,7 +192,7 @@ func integer(text string) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// joined returns all values of a header, joined into one, or "" if they are too long.
+// joined returns all values of a header, joined into one. It returns "" if they are too long.
 func joined(h http.Header, name string) string {
 	lines := h[name]
 	if len(lines) == 1 && len(lines[0]) <= maxHeader {

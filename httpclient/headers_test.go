@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fields returns response headers with the given names and values.
+// fields returns response headers with the given pairs of names and values.
 func fields(pairs ...string) http.Header {
 	h := http.Header{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/httpclient"
 )
 
-// The longest hold that the server announced stays in force: a later response with a shorter hold belongs to a request
-// sent earlier.
+// The longest hold that the server announced stays in force, because a later response with a shorter hold belongs to a
+// request sent earlier.
 func TestLongestHoldStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){

@@ -8,11 +8,11 @@ import (
 
 // Limit returns a transport that sends each request as soon as a policy of this program allows it. Use it for servers
 // that have known limits but send no rate-limit headers. Processes with the same policy on one store share the limit.
-// key returns the key of a request; nil means the host.
+// The function key returns the key of a request. If key is nil, the host is the key.
 //
 // A request waits like [headgate.Policy.Wait], until its context ends, so give requests a deadline. If the deadline is
-// before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. A nil base means
-// [http.DefaultTransport].
+// before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. If base is nil, it
+// is [http.DefaultTransport].
 func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport

@@ -8,14 +8,14 @@ import (
 // quota is the state of one limit of a scope, according to the server's responses.
 type quota struct {
 	name string
-	// budget is the number of requests that still fit before the reset, if no other client sends any.
+	// budget is the number of requests that the server still accepts before the reset, if no other client sends any.
 	budget int64
 	reset  time.Time
-	// span is the time between the last response and its reset; at least one second.
+	// span is the time from the last response to the reset that it stated, but at least one second.
 	span time.Duration
 	// size is the quota announced by the server or, if it announced none, the highest remaining number so far.
 	size int64
-	// most is the highest remaining number seen after a request.
+	// most is the highest remaining number that a response to a request stated.
 	most int64
 	last time.Time // when the last request was sent
 	// recent is a ring buffer of the last responses.
@@ -34,10 +34,10 @@ const overlapping = 64
 // stopping the client for hours.
 const slowest = time.Second
 
-// wait returns how long the next request must wait, or 0 if it can be sent now. While more than half of the quota
-// remains, requests are not delayed. Below that, they are spread over the time until the reset.
+// wait returns how long the next request must wait. It returns 0 if the request can be sent now. While more than half
+// of the quota remains, requests are not delayed. When less remains, they are spread over the time until the reset.
 func (q *quota) wait(now time.Time, inFlight int64) time.Duration {
-	if !now.Before(q.reset) { // the quota is full again
+	if !now.Before(q.reset) { // all of the quota is available again
 		q.budget = max(1, q.most+1-inFlight)
 		q.reset = now.Add(q.span)
 	}
@@ -56,11 +56,11 @@ func (q *quota) sent(now time.Time) {
 	q.last = now
 }
 
-// answered updates the quota with the advice from response number place of the scope. sentAt is the number of
-// responses that the scope had when the request was sent.
+// answered updates the quota with the advice from response number place of the scope. The argument sentAt is the number
+// of responses that the scope had received when the request was sent.
 //
-// Responses may arrive in a different order than the server's decisions. The server's last decision is in this
-// response or in one received since the request was sent. So the number of remaining units is at least the lowest
+// Responses may arrive in a different order than the server's decisions. The server's last decision is in this response
+// or in a response received since the request was sent. Therefore the number of remaining units is at least the lowest
 // number in these responses, minus the requests still in flight.
 func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time) {
 	reset := now.Add(a.reset)
@@ -80,12 +80,12 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// denied blocks requests until the given time. Then one request may pass.
+// denied blocks requests until the given time. At that time one request may pass.
 func (q *quota) denied(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }
 
-// quotas are the limits of a scope, at most maxLimits.
+// quotas holds the limits of a scope, at most maxLimits.
 type quotas []quota
 
 func (all quotas) named(name string) *quota {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The retry budget of a scope. Each request earns retryShare of a retry, and a scope saves up to retryBurst retries.
-// So retries add at most a tenth to the load.
+// The retry budget of a scope: each request earns retryShare of a retry, and a scope saves up to retryBurst retries, so
+// that retries add at most a tenth to the load.
 const (
 	retryShare = 0.1
 	retryBurst = 10

@@ -33,7 +33,7 @@ type scope struct {
 
 func newScope() *scope { return &scope{retries: retryBurst} }
 
-// enter waits until a request fits, and counts it as sent. The caller passes the ticket to leave.
+// enter waits until a request fits, and counts it as sent. The caller must pass the ticket to the method leave.
 func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64, err error) {
 	start := time.Now()
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64,
 	}
 }
 
-// ended returns the error of a request whose context ended while it waited.
+// ended returns the error for a request whose context ended while the request waited.
 func (s *scope) ended(ctx context.Context) error {
 	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -119,7 +119,8 @@ func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time
 	return t
 }
 
-// untilFit returns the time until the next request fits, as far as known. It is 0 or less if the request fits now.
+// untilFit returns the time until the next request fits, as far as it is known. It is 0 or less if the request fits
+// now.
 func (s *scope) untilFit(now time.Time) time.Duration {
 	wait := s.hold.Sub(now)
 	for i := range s.limits {
@@ -135,7 +136,7 @@ func (s *scope) soonest() time.Duration {
 	return max(0, s.untilFit(time.Now()))
 }
 
-// leave records the response to a request. answer is nil if the request got no response.
+// leave records the response to a request. The answer is nil if the request got no response.
 func (s *scope) leave(ticket int64, answer *http.Response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,7 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 		s.note(ticket, answer, time.Now())
 	}
 	if answer != nil && denied(answer) {
-		s.line.WakeAll() // some waiting requests have deadlines before the end of the hold
+		s.line.WakeAll() // some waiting requests may have deadlines before the end of the hold
 	} else {
 		s.line.Wake()
 	}
@@ -173,7 +174,7 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		if !ok {
 			wait = time.Second
 		}
-		// Another response may have asked for a longer wait.
+		// Another response may have requested a longer wait.
 		if until := now.Add(wait); until.After(s.hold) {
 			s.hold = until
 		}

@@ -23,13 +23,13 @@ const (
 //
 // It reads RateLimit and RateLimit-Policy, the headers of their older drafts (RateLimit-Remaining and -Reset),
 // X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Malformed headers are ignored. While more than half of a quota
-// remains, requests are not delayed. After that they are spread over the time until the reset, at least one per
-// second. When nothing remains, they wait for the reset. Until a host's first response, at most 8 requests are in
-// flight.
+// remains, requests are not delayed. When less remains, they are spread over the time until the reset, but at least one
+// is sent per second. When nothing remains, they wait for the reset. Until a host's first response, at most 8 requests
+// are in flight.
 //
 // A request that gets a 429, or a 503 with Retry-After, is retried up to [DefaultRetries] times if it is idempotent
-// and its body can be recreated ([http.Request].GetBody). All retries to a host together are at most a tenth of its
-// requests plus 10. Otherwise the caller gets the response.
+// and its body can be recreated ([http.Request].GetBody). The number of retries to a host is at most a tenth of its
+// requests plus 10. If a request is not retried, the caller gets the response.
 //
 // A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent, and its error
 // matches [ErrLimited]. It fails as soon as this is known, even if other requests are ahead in the queue.
@@ -52,8 +52,8 @@ type known struct {
 // Option changes a [Transport].
 type Option func(*Transport)
 
-// WithMaxWait sets how long a request can wait before it is sent or retried. With 0, every request that would have to
-// wait fails.
+// WithMaxWait sets how long a request can wait before it is sent or retried. If it is 0, every request that would have
+// to wait fails.
 func WithMaxWait(longest time.Duration) Option {
 	return func(t *Transport) { t.maxWait = max(0, longest) }
 }
@@ -61,13 +61,14 @@ func WithMaxWait(longest time.Duration) Option {
 // WithRetries sets how many times a denied request is retried: 0 to 10. Values outside this range are clamped.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a server's limit: requests with the same result of scope do. By default,
-// requests to the same host share a limit. If a program uses several credentials for one host, include the credential.
+// WithScope sets which requests share a server's limit: requests for which the function scope returns the same text. By
+// default, requests to the same host share a limit. If a program uses several credentials for one host, include the
+// credential in the text.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }
 }
 
-// New returns a transport that sends requests through base. A nil base is [http.DefaultTransport].
+// New returns a transport that sends requests through base. If base is nil, it is [http.DefaultTransport].
 func New(base http.RoundTripper, options ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
@@ -119,7 +120,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		next, err := again(r)
 		if err != nil {
-			return answer, nil //nolint:nilerr // the body cannot be made again: the denial is the answer
+			return answer, nil //nolint:nilerr // the body cannot be recreated, so the denial is the answer
 		}
 		drain(answer)
 		sent = next
@@ -139,7 +140,7 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// scope returns the scope with this name, and creates it if necessary.
+// scope returns the scope with the given name, and creates it if necessary.
 func (t *Transport) scope(name string) *scope {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -150,7 +150,8 @@ func TestClientIsNeverDenied(t *testing.T) {
 	}
 }
 
-// The same on real sockets with the real clock. With -requests=10000 it takes ten seconds.
+// TestClientOnRealSockets is like TestClientIsNeverDenied, but uses real sockets and the real clock. With
+// -requests=10000 it takes ten seconds.
 func TestClientOnRealSockets(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -304,7 +305,7 @@ func TestRetryBudget(t *testing.T) {
 	})
 }
 
-// Requests that cannot fit in time are not sent. Their error contains the time until a request fits.
+// Requests that cannot fit in time are not sent. The error contains the time until a request fits.
 func TestTooLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200, "RateLimit", `"hourly";r=0;t=3600`)}}
@@ -362,8 +363,8 @@ func TestCancelledWaits(t *testing.T) {
 	})
 }
 
-// Until a slow server's first response, few requests are in flight. After that, a server without limits slows no
-// request down.
+// Until a slow server's first response, only a few requests are in flight. After that, requests to a server without
+// limits are not delayed.
 func TestUnknownServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// retryWithin is the longest Retry-After that an overloaded server sends. Each response has a random one between 1 s
-// and retryWithin, so that clients do not all retry at the same moment.
+// retryWithin is the longest Retry-After that an overloaded server sends. Each response contains a random value between
+// 1 s and retryWithin, so that clients do not all retry at the same moment.
 const retryWithin = 4 * time.Second
 
 // OverloadWait returns the Retry-After for one response of an overloaded server: a random time between 1 s and 4 s.
@@ -24,10 +24,11 @@ func Overloaded(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// Adaptive returns a middleware that bounds the requests in flight with the limiter, whose limit follows their
-// latency. A denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is overloaded and the
-// caller is not at fault. Requests whose context reaches its deadline, and responses with status 503 or 504, count as
-// failed. Requests whose client leaves early count neither as failed nor as done.
+// Adaptive returns middleware that bounds the requests in flight with the limiter, whose limit follows their latency. A
+// denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is overloaded and the caller is not at
+// fault. Requests whose context reaches its deadline, and responses with status 503 or 504, count as failed. Requests
+// whose client leaves before the response count as failed only if they took longer than the limiter's Latency;
+// otherwise they are ignored.
 //
 // Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests, because the
 // latency of a mixture is not meaningful.

@@ -19,15 +19,15 @@ type Decider interface {
 // [WithFinalCost] requires. The limiter for a policies file implements it: see package policy/decide.
 type Settler interface {
 	Decider
-	// ChargeRequest decides like AllowRequest. settles is true if every request needs [Answer].Settle, not only those
-	// that a pacer delays.
+	// ChargeRequest decides like AllowRequest. The argument settles is true if every request needs [Answer].Settle, not
+	// only requests that a pacer delays.
 	ChargeRequest(r *http.Request, settles bool) (Answer, error)
 }
 
 // Answer is the result of [Settler].ChargeRequest.
 type Answer struct {
 	Decision headgate.Decision
-	// Limits are the request's limits as shown in the headers, with the binding limit first. If it is empty, the
+	// Limits contains the request's limits as shown in the headers, with the binding limit first. If it is empty, the
 	// headers show the decision's binding limit.
 	Limits []Limit
 	// Style is the form of the headers, unless [WithHeaders] chooses one.
@@ -37,8 +37,8 @@ type Answer struct {
 	// Settle corrects the charge to the request's final cost, which is 0 or more. It is nil if the request has no
 	// limits or was not charged.
 	Settle func(ctx context.Context, final int64) error
-	// Outcome reports how the request ended, for limits with an adaptive rate. It is nil if the request has no such
-	// limit.
+	// Outcome reports how the request ended, for limits with an adaptive rate. It is nil if no limit of the request has
+	// one.
 	Outcome func(failed bool, retryAfter time.Duration)
 }
 
@@ -46,12 +46,12 @@ type Answer struct {
 type Charge struct {
 	// Decision is the decision of the request.
 	Decision headgate.Decision
-	// Units is the requested cost, before the decision.
+	// Units is the cost of the request, before the decision.
 	Units int64
 
 	settle  func(ctx context.Context, final int64) error // nil if the charge cannot be corrected
 	outcome func(failed bool, retryAfter time.Duration)  // nil if no limit has an adaptive rate
-	policy  *headgate.Policy                             // the charged policy; nil with a decider
+	policy  *headgate.Policy                             // the charged policy; nil if a decider decided
 	limits  []Limit                                      // from a decider
 	style   Style                                        // from a decider, or ""
 }

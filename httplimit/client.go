@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// maxHops is the largest number of proxies that a search for the client passes.
+// maxHops is the largest number of proxies that the search for the client passes.
 const maxHops = 64
 
 // Proxies configures which peers are trusted to name their clients, and which headers they use.
 type Proxies struct {
-	// Networks are the addresses of the proxies whose X-Forwarded-For and Forwarded are
-	// trusted.
+	// Networks contains the addresses of the proxies whose X-Forwarded-For and Forwarded headers are trusted.
 	Networks []netip.Prefix
-	// RealIP also trusts X-Real-IP, for requests that have neither of the two other headers. Set it only if every
-	// proxy in Networks sets or removes that header, because most proxies forward the value that the client sent.
+	// RealIP also trusts X-Real-IP, in requests with neither of the two other headers. Set it only if every proxy in
+	// Networks sets or removes that header, because most proxies forward the value that the client sent.
 	RealIP bool
 }
 
@@ -33,7 +32,7 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of the request's connection, or the zero Addr if it has none, as on a Unix socket.
+// Peer returns the peer address of the request's connection. It is the zero Addr if there is none, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())
@@ -42,10 +41,10 @@ func Peer(r *http.Request) netip.Addr {
 	return address
 }
 
-// Client returns the address of the client that sent a request with these headers. If the peer is not trusted, it is
-// the client. If the peer is trusted, the client is the rightmost untrusted address in X-Forwarded-For. Without that
-// header it is the rightmost untrusted address in Forwarded or, with RealIP, the address in X-Real-IP. An entry that
-// is not an address ends the search at the address to its right.
+// Client returns the address of the client that sent a request with these headers. If the peer is not trusted, the peer
+// is the client. If the peer is trusted, the client is the rightmost untrusted address in X-Forwarded-For. If that
+// header is missing, it is the rightmost untrusted address in Forwarded or, if RealIP is set, the address in X-Real-IP.
+// An entry that is not an address ends the search at the address to its right.
 func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	peer = plain(peer)
 	if !p.Trusts(peer) {
@@ -65,7 +64,8 @@ func (p Proxies) Client(peer netip.Addr, h http.Header) netip.Addr {
 	return peer
 }
 
-// last follows the entries of a header from right to left, past trusted proxies.
+// last follows the entries of a header from right to left, past trusted proxies, and returns the last address that it
+// reaches.
 func (p Proxies) last(client netip.Addr, lines []string, read func(entry string) string) netip.Addr {
 	hops := 0
 	for _, line := range slices.Backward(lines) {
@@ -112,5 +112,5 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plain returns an address without a zone. An IPv4 address inside IPv6 becomes IPv4.
+// plain returns an address without its zone. It converts an IPv4-mapped IPv6 address to IPv4.
 func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }

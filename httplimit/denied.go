@@ -12,13 +12,13 @@ func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
 	QuotaExceeded(http.StatusTooManyRequests, d.Binding.Policy).Write(w)
 }
 
-// errNoPolicy is the error if the program sets no policy for a request.
+// errNoPolicy is returned if the program sets no policy for a request.
 var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
 
-// errNoSettler is the error if the program uses a final cost with a decider that is not a Settler.
+// errNoSettler is returned if the program uses a final cost with a decider that is not a Settler.
 var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
-// policyError is the error if the program chooses an invalid policy for a request.
+// policyError is the error for a request for which the program chose an invalid policy.
 type policyError struct{ cause error }
 
 func (e *policyError) Error() string { return "httplimit: " + e.cause.Error() }
@@ -32,7 +32,7 @@ func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err err
 	problemOf(err).Write(w)
 }
 
-// problemOf returns the problem for a request that could not be decided.
+// problemOf returns the problem that responds to a request that could not be decided.
 func problemOf(err error) Problem {
 	var input *engine.InputError
 	var lack *NoKeyError

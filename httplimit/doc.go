@@ -5,8 +5,8 @@
 //	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
 //
 // The middleware is a func(http.Handler) http.Handler, which chi and other routers accept as well. A denied request
-// gets a 429 with Retry-After and an RFC 9457 problem. Every response has rate-limit headers. The handler receives the
-// server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
+// gets a 429 with Retry-After and an RFC 9457 problem. Every response contains rate-limit headers. The handler receives
+// the server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
 //
 // Adapters for gin, echo, fiber, connect and gRPC are separate modules in adapter/.
 //

@@ -25,11 +25,11 @@ const (
 	// Spring uses the header names of Spring Cloud Gateway: X-RateLimit-Remaining, -Replenish-Rate (units per second,
 	// rounded down), -Burst-Capacity and -Requested-Tokens.
 	Spring Style = "spring"
-	// Off writes no rate-limit headers. Denials still have Retry-After.
+	// Off writes no rate-limit headers. Denials still contain Retry-After.
 	Off Style = "off"
 )
 
-// Limit is one limit as shown in the headers. Its numbers are from the binding window.
+// Limit is one limit as shown in the headers. Its fields describe the binding window.
 type Limit struct {
 	// Name is the name of the policy, or of one limit within the policy.
 	Name string
@@ -39,8 +39,8 @@ type Limit struct {
 	Rate headgate.Rate
 	// Capacity is the number of units that can pass at once, such as a bucket's burst. Remaining never exceeds it.
 	Capacity, Remaining int64
-	// Until is the time until a retry can pass. If a retry can pass now or never, it is the time until the binding
-	// window is full again.
+	// Until is the time until a retry can pass. If a retry can pass now or can never pass, it is the time until all
+	// units of the binding window are available again.
 	Until time.Duration
 	// Cost is the number of units charged.
 	Cost int64
@@ -58,8 +58,8 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 	}
 }
 
-// LimitsOf returns the limits of a decision, the binding one first. It omits limits that allow everything. of returns
-// the policy, its unit, the limit and the cost for an index in [headgate.Decision].Limits.
+// LimitsOf returns the limits of a decision, with the binding limit first. It omits limits that allow everything. The
+// function of returns the policy, its unit, the limit and the cost for an index in [headgate.Decision].Limits.
 func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {
@@ -82,8 +82,8 @@ func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, lim
 	return limits
 }
 
-// Until returns the time until a retry can pass. If a retry can pass now or never, it returns the time until the
-// window is full again.
+// Until returns the time until a retry can pass. If a retry can pass now or can never pass, it returns the time until
+// all units are available again.
 func Until(retry, reset time.Duration) time.Duration {
 	if retry > 0 && retry != headgate.Never {
 		return retry
@@ -91,7 +91,8 @@ func Until(retry, reset time.Duration) time.Duration {
 	return max(0, reset)
 }
 
-// LimitName returns the name of one of several limits: policy.limit, or just the policy for a limit without a name.
+// LimitName returns the name of one of several limits: policy.limit. For a limit without a name it returns just the
+// policy.
 func LimitName(policy, limit string) string {
 	switch {
 	case policy == "":
@@ -103,8 +104,8 @@ func LimitName(policy, limit string) string {
 	}
 }
 
-// RetryAfter sets the headers that a denial has in every style: Cache-Control and, unless the request can never pass,
-// Retry-After in whole seconds, at least 1.
+// RetryAfter sets the headers that a denial contains in every style: Cache-Control and, unless the request can never
+// pass, Retry-After in whole seconds, at least 1.
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
 	if wait != headgate.Never {
@@ -115,8 +116,8 @@ func RetryAfter(h http.Header, wait time.Duration) {
 // seconds returns d in seconds, rounded up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// Write writes the limits, the binding one first. Draft appends all of them to the values already in h, such as those
-// of an outer middleware. The other styles replace the values in h with the first limit.
+// Write writes the headers for the limits. The binding limit must come first. Draft appends all of them to the values
+// already in h, such as an outer middleware's. The other styles replace the values in h with the first limit.
 func (s Style) Write(h http.Header, limits ...Limit) {
 	if len(limits) == 0 {
 		return
@@ -134,7 +135,7 @@ func (s Style) Write(h http.Header, limits ...Limit) {
 	}
 }
 
-// names are the headers of all styles, in net/http's canonical form.
+// names lists the headers of all styles, in net/http's canonical form.
 var names = []string{
 	"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",
 	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
@@ -154,12 +155,12 @@ type draftFields struct {
 	text   [96]byte
 }
 
-// write returns the two values: the parts of text before and after index place.
+// write returns the two values: the parts of text before and after the index place.
 func (f *draftFields) write(text []byte, place int) []string {
 	var all string
 	if len(text) <= len(f.text) {
 		copy(f.text[:], text)
-		all = unsafe.String(&f.text[0], len(text)) // nothing writes to f afterwards
+		all = unsafe.String(&f.text[0], len(text)) // nothing writes to f after this
 	} else {
 		all = string(text)
 	}
@@ -198,7 +199,7 @@ func writeDraft(h http.Header, limits []Limit) {
 	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
 }
 
-// behind appends a value to the value of an outer middleware, if any.
+// behind appends a value to the list from an outer middleware, if there is one.
 func behind(list, value []string) []string {
 	if len(list) == 0 {
 		return value

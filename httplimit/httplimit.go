@@ -17,7 +17,8 @@ func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler)
 }
 
 // By returns middleware that lets a decider decide each request. [WithCost] and [WithPolicy] have no effect here.
-// [WithFinalCost] needs a [Settler]. With any other decider every request is then an error, which goes to [WithError].
+// [WithFinalCost] needs a [Settler]. If the decider is not one, every request fails with an error, which goes to
+// [WithError].
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
 }
@@ -63,14 +64,14 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 }
 
 // Decide decides a request but writes no response. If a pacer delays an allowed request, Decide returns at the
-// request's slot. If the request's context ends earlier, it gives the slot back. It returns the same errors as
+// request's slot. If the request's context ends earlier, Decide gives the slot back. It returns the same errors as
 // [headgate.Policy.AllowN], or [ErrNoKey].
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)
 	return c, err
 }
 
-// decide writes to the caller's c, because returning a Charge would copy it.
+// decide writes the result to c, because returning a Charge would copy it.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 	if m.decider == nil {
 		return m.charge(c, r)
@@ -151,8 +152,8 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 // Admit decides a request and sets the rate-limit headers. If ok is false, Admit has written the response, and the
 // handler must not run. After the handler, call [Middleware.Settle].
 //
-// The next handler that a [WithError] function receives does not serve the request. It only records that the request
-// is to be served.
+// The handler next that a [WithError] function receives does not serve the request itself. It only records that the
+// request is to be served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
 	if err := m.decide(&c, r); err != nil {
 		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)

@@ -64,7 +64,7 @@ func with(name string, values ...string) func(*http.Request) {
 }
 
 // Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers.
-// Allowed requests have the headers too.
+// Responses to allowed requests contain the headers too.
 func TestPerIP(t *testing.T) {
 	p := operate.Policy(limiter(t), "per-ip", rule.TokenBucket(rule.Per(2, 3*time.Second)))
 	h := httplimit.New(p, httplimit.ByIP())(hello)
@@ -93,8 +93,8 @@ func TestPerIP(t *testing.T) {
 	}
 }
 
-// Regression: bug 38. The client of a trusted proxy is the last address that is not a trusted proxy. If the peer is not
-// trusted, it is the client, regardless of its headers.
+// Regression: bug 38. If the peer is a trusted proxy, the client is the last address that is not a trusted proxy. If
+// the peer is not trusted, it is the client itself, regardless of the headers.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestClientBehindProxies(t *testing.T) {
 		{"10.0.0.1:1", "X-Forwarded-For", "203.0.113.9, 198.51.100.7, 10.2.3.4", "198.51.100.7"},
 		{"10.0.0.1:1", "X-Forwarded-For", "198.51.100.7, garbage", "10.0.0.1"},
 		{"10.0.0.1:1", "Forwarded", `for="[2001:db8:1:2:3::4]:80";proto=https`, "2001:db8:1:2::/64"},
-		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "10.0.0.1"}, // known bug 68: most proxies forward it
+		{"10.0.0.1:1", "X-Real-Ip", "198.51.100.7", "10.0.0.1"}, // most proxies forward it (regression: bug 68)
 		{"[2001:db8:1:2::9]:1", "", "", "2001:db8:1:2::/64"},
 		{"[::ffff:192.0.2.1]:1", "", "", "192.0.2.1"},
 		{"192.0.2.1", "", "", "192.0.2.1"},
@@ -240,7 +240,7 @@ func TestCostAndStyles(t *testing.T) {
 			t.Errorf("a wait of %s: Retry-After %q, want %q", wait, h.Get("Retry-After"), want)
 		}
 	}
-	// If a request's cost can never pass, its denial has no Retry-After.
+	// If a request's cost can never pass, its denial contains no Retry-After.
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
@@ -297,8 +297,8 @@ func (d *decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	}
 }
 
-// A decider needs no policy. An unlimited response has no rate-limit headers. Responses written by the program replace
-// the middleware's.
+// A decider needs no policy. The response to an unlimited request contains no rate-limit headers. Responses written by
+// the program replace the middleware's.
 func TestDecider(t *testing.T) {
 	denied := func(w http.ResponseWriter, _ *http.Request, _ headgate.Decision) { w.WriteHeader(http.StatusTeapot) }
 	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)
@@ -310,7 +310,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// A final cost with a decider that cannot settle is an error; the charge does not silently stay.
+// A final cost with a decider that cannot settle causes an error, so that the first charge does not silently stay.
 func TestFinalCostNeedsSettler(t *testing.T) {
 	var problem error
 	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {

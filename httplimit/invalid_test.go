@@ -10,12 +10,12 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// A limit that is invalid or cannot charge requests is the program's mistake. New panics, and if such a policy is
-// chosen later, the response is a 500, even with FailOpen. It used to be a 400, as if the client were at fault.
+// A limit that is invalid or cannot charge requests is the program's mistake. New panics. If such a policy is chosen
+// later, the response is a 500, even with FailOpen. It used to be a 400, as if the client were at fault.
 func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
 	l := limiter(t)
 	for name, text := range map[string]string{"anchor": "fixed-window 9/1h anchor 2026-01-31", "slots": "concurrency 3"} {
-		limit, _ := headgate.ParseLimit(text) // the policy has the error
+		limit, _ := headgate.ParseLimit(text) // the policy reports the error
 		policy := l.Policy(name, limit)
 		func() {
 			defer func() {

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Key returns the key of a request. ok is false if the request lacks the key, such as a header. The response is then a
-// 400, unless [WithError] sets another one.
+// Key returns the key of a request. ok is false if the request lacks the key, such as a header. In that case the
+// response is a 400, unless [WithError] sets another one.
 //
 // A key is at most 1024 bytes long. A longer key can only come from the client, so it also gets a 400, unless
 // [HashLong] shortens it.
@@ -22,7 +22,7 @@ type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
 // /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
-// from these. Without trusted proxies, the peer is the client.
+// from these addresses. If none are given, the peer is the client.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }
@@ -98,7 +98,7 @@ func ByPathValue(name string) Key {
 }
 
 // ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
-// a fresh limit with each. A malformed query has no parameters.
+// a fresh limit with each. A malformed query counts as empty.
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
@@ -110,7 +110,7 @@ func ByQuery(name string) Key {
 	}
 }
 
-// HashLong replaces keys longer than 1024 bytes with their SHA-256. Without it, such requests get a 400.
+// HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400.
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
@@ -127,8 +127,8 @@ func All() Key {
 	return func(*http.Request) (string, bool) { return "all", true }
 }
 
-// Join counts by several keys together, such as address and user. Two requests share a key only if all parts are
-// equal. A request that lacks one part lacks the key.
+// Join combines several keys, such as address and user. Two requests share a key only if all parts are equal. A request
+// that lacks one part lacks the key.
 func Join(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		parts := make([]string, len(keys))
@@ -143,7 +143,7 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or uses the first of the keys that the request has: for example the user or, without one, the address.
+// Or uses the first of the keys that the request contains: for example the user or, if there is none, the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {

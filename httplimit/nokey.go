@@ -11,9 +11,9 @@ const noKey = "the request lacks a part of its key"
 type NoKeyError struct {
 	// Part names the missing or unreadable part of the key, such as "header X-API-Key".
 	Part string
-	// Policy is the policy whose key has the missing part, or "" if the request has a single key.
+	// Policy is the policy whose key needs the missing part. It is "" if the request has a single key.
 	Policy string
-	// Unreadable is true if the request has the part, but the part cannot be read, such as a token that is too long.
+	// Unreadable is true if the request contains the part but it cannot be read, such as a token that is too long.
 	Unreadable bool
 	// Status is the status of the response: 400 to 499.
 	Status int

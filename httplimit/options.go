@@ -10,8 +10,8 @@ import (
 // Option changes the middleware.
 type Option func(*Middleware)
 
-// WithHeaders sets the style of the rate-limit headers. The default is the style in the policies file or, without one,
-// [Draft].
+// WithHeaders sets the style of the rate-limit headers. The default is the style in the policies file or, if it sets
+// none, [Draft].
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
 // WithPolicy chooses the policy for a request, such as the policy for the customer's plan. If choose returns nil, the
@@ -20,13 +20,13 @@ func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	return func(m *Middleware) { m.choose = choose }
 }
 
-// WithCost charges a request the number of units returned by cost; 0 charges nothing. The default is 1. A negative
-// cost is an error, which goes to [WithError].
+// WithCost charges a request the number of units that the function cost returns; 0 charges nothing. The default is 1. A
+// negative cost causes an error, which goes to [WithError].
 func WithCost(cost func(*http.Request) int64) Option { return func(m *Middleware) { m.cost = cost } }
 
 // WithFinalCost corrects the charge of a request after its handler has run; see [Rule]. The request is charged first,
-// so that concurrent requests cannot all pass on one unit. The rate-limit headers show this first charge. With [By] it
-// needs a [Settler].
+// so that concurrent requests cannot all pass on one unit. The rate-limit headers show this first charge. If used with
+// [By], it needs a [Settler].
 func WithFinalCost(rule Rule) Option { return func(m *Middleware) { m.finalCost = rule } }
 
 // WithDenied replaces the response to a denied request. The headers are already set. The default is an RFC 9457
@@ -36,8 +36,8 @@ func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decisio
 }
 
 // WithError replaces the response to a request that could not be decided: the store did not answer, or the key, the
-// cost or the chosen policy is invalid. The default response is a 503, or a 400 if the request is at fault, or a 500
-// if the policy is. [FailOpen] serves the request instead.
+// cost or the chosen policy is invalid. The default response is a 503, a 400 if the request is at fault, or a 500 if
+// the policy is at fault. [FailOpen] serves the request instead.
 func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Option {
 	return func(m *Middleware) { m.failed = failed }
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome derives a request's outcome, for [headgate.Policy.Outcome], from its response. Status 429 and 5xx mean that
-// the request failed. The Retry-After of a 429 or 503 is returned too.
+// Outcome derives a request's outcome, for [headgate.Policy.Outcome], from its response. A request with status 429 or
+// 5xx has failed. For 429 and 503, Outcome also returns the Retry-After.
 func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		retryAfter, _ = ReadRetryAfter(h, time.Now())

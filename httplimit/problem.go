@@ -15,20 +15,21 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// RequestID is the id of the request. [Problem.Write] takes it from the X-Request-Id header of the response.
 	RequestID string `json:"request_id,omitempty"`
-	// Violated are the policies that denied the request.
+	// Violated lists the policies that denied the request.
 	Violated []string `json:"violated-policies,omitempty"`
 }
 
 // requestID is the header with the request's id, in net/http's canonical form.
 const requestID = "X-Request-Id"
 
-// NewProblem returns a problem. field is the name of the invalid field, or "".
+// NewProblem returns a problem. The argument field is the name of the invalid field. It is "" if the error does not
+// concern a field.
 func NewProblem(status int, field, detail string) Problem {
 	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
 }
 
-// QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA.
-// policy can be "".
+// QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA. The
+// policy's name can be "".
 func QuotaExceeded(status int, policy string) Problem {
 	p := Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",

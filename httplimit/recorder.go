@@ -44,7 +44,7 @@ func (r *recorder) wrote(n int64) {
 	r.bytes += n
 }
 
-// Unwrap supports [http.ResponseController].
+// Unwrap returns the server's writer, for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.writer }
 
 func (r *recorder) response(returned bool) Response {
@@ -68,7 +68,7 @@ type (
 // Flush sends everything written so far, including the status.
 func (f flusher) Flush() { _ = f.FlushError() }
 
-// FlushError supports [http.ResponseController].
+// FlushError is Flush for [http.ResponseController].
 func (f flusher) FlushError() error {
 	f.r.wrote(0)
 	return http.NewResponseController(f.r.writer).Flush()
@@ -90,8 +90,8 @@ func (f readerFrom) ReadFrom(from io.Reader) (int64, error) {
 	return n, err
 }
 
-// like returns the recorder with exactly the optional interfaces that w implements, because handlers use type
-// assertions to find them. (HTTP/2 Push, which browsers no longer support, is available through Unwrap.)
+// like returns a wrapper of the recorder with exactly the optional interfaces that w implements, because handlers use
+// type assertions to find them. (HTTP/2 Push, which browsers no longer support, is available through Unwrap.)
 func (r *recorder) like(w http.ResponseWriter) http.ResponseWriter {
 	_, flushes := w.(http.Flusher)
 	_, hijacks := w.(http.Hijacker)

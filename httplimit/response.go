@@ -25,11 +25,11 @@ type Response struct {
 }
 
 // Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
-// is given back. If it is higher, the difference is charged, or all units that the limit has left, if there are fewer.
-// A [headgate.TokenBucket] with Debt can owe the rest.
+// is given back. If it is higher, the difference is charged or, if fewer units are left, all that are left. A
+// [headgate.TokenBucket] with Debt can owe the rest.
 //
-// With routes of a policies file, the final cost applies to every limit of the route, even to limits with their own
-// cost. If a rule returns Response.Charged, nothing is corrected.
+// If the request is decided by a route in a policies file, the final cost applies to every limit of the route, even to
+// limits with their own cost. If a rule returns Response.Charged, nothing is corrected.
 //
 // Units are given back only to the window that they were charged to, and to a bucket only if it has not refilled them
 // yet. Additional units are charged at the time of the response.
@@ -51,8 +51,8 @@ func OnlyFailures(_ *http.Request, o Response) int64 {
 	return o.chargedIf(o.Status >= 400 && o.Status < 500)
 }
 
-// BytesWritten charges one unit for each byte of the response's body. The charge is made when the response ends, so
-// also limit the number of requests, or charge an estimate first with [WithCost].
+// BytesWritten charges one unit for each byte of the response's body. Because the charge is made when the response
+// ends, also limit the number of requests, or first charge an estimate with [WithCost].
 func BytesWritten(_ *http.Request, o Response) int64 { return o.Bytes }
 
 func (o *Response) chargedIf(counts bool) int64 {
@@ -70,8 +70,8 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether a charge needs [Middleware.Settle]: because of [WithFinalCost], or because a limit has an
-// adaptive rate. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
+// Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost] or a limit with an adaptive
+// rate. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
 func (m *Middleware) Settles(c *Charge) bool { return m.finalCost != nil || c.outcome != nil }
 
 // Settle corrects the charge of a served request, and reports its outcome to limits with adaptive rates. The call to
@@ -97,8 +97,8 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 }
 
 // SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
-// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
-// uses the last response passed to note, or first without one. If the context never ends, it settles immediately.
+// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It uses
+// the last response passed to note or, if there is none, first. If the context can never end, it settles immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)

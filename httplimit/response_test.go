@@ -23,7 +23,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// answers is a handler that sends the status and the number of bytes in the query.
+// answers is a handler that responds with the status and the number of bytes given in the query.
 var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	var status, bytes int
 	if _, err := fmt.Sscanf(r.URL.RawQuery, "%d,%d", &status, &bytes); err != nil {
@@ -35,7 +35,7 @@ var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.Repeat("x", bytes))
 })
 
-// spent returns the units spent under a policy.
+// spent returns the number of units spent under a policy.
 func spent(t *testing.T, p *headgate.Policy) int64 {
 	t.Helper()
 	d, err := p.Peek(t.Context(), "all", 0)
@@ -60,7 +60,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 		{"only 401", httplimit.OnlyStatus(401, 403), "401,0", 3},
 		{"only 401", httplimit.OnlyStatus(401, 403), "404,0", 0},
 		{"except 304", httplimit.ExceptStatus(304), "304,0", 0},
-		{"except 304", httplimit.ExceptStatus(304), "0,0", 3}, // without a status it is 200
+		{"except 304", httplimit.ExceptStatus(304), "0,0", 3}, // the status is 200 if the handler writes none
 		{"except 304", httplimit.ExceptStatus(304), "panic", 3},
 		{"bytes", httplimit.BytesWritten, "200,70", 70},
 		{"bytes", httplimit.BytesWritten, "200,0", 0},
@@ -310,7 +310,7 @@ func TestRuleKeepsFlusherReaderFromAndHijacker(t *testing.T) {
 	})
 }
 
-// These types combine to writers with every set of capabilities.
+// These types are combined into writers with every set of capabilities.
 type (
 	flushes struct{}
 	hijacks struct{}
@@ -408,7 +408,7 @@ func TestResetOfTheBindingWindow(t *testing.T) {
 	}
 }
 
-// The headers contain all limits of a policy, the binding one first, as in the server's headers.
+// The headers contain all limits of a policy, with the binding limit first, as in the server's headers.
 func TestHeadersOfSeveralLimits(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

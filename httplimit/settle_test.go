@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Regression: bug 58. A final cost of 0 gives no units back that have already refilled, or whose window has ended. Here
-// failed requests that should not count are charged, and their responses come after the limit has recovered.
+// Regression: bug 58. A final cost of 0 does not give back units that have already refilled, or whose window has ended.
+// Here failed requests that should not count are charged, and their responses come after the limit has recovered.
 func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(10)),
@@ -75,7 +75,7 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// If a client leaves while a pacer delays its request, its units are given back, on other limits too, and later
+// If a client leaves while a pacer delays its request, its units are given back, also to other limits, and later
 // requests move up.
 func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestSettleAtEnd(t *testing.T) {
 		p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(9)))
 		m := httplimit.NewMiddleware(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))
 		for i, c := range []struct {
-			status int // of the outer handler, or 0 if it has none
+			status int // from the outer handler, or 0 if it writes none
 			want   int64
 		}{{0, 0}, {http.StatusUnauthorized, 1}} {
 			ctx, end := context.WithCancel(t.Context())

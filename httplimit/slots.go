@@ -22,7 +22,7 @@ type slotName struct {
 	units  int64
 }
 
-// undoneAtOnce is the maximum number of slots given back in one call, within settleWithin, when many requests leave
+// undoneAtOnce is the maximum number of slots that one call gives back, within settleWithin, when many requests leave
 // together.
 const undoneAtOnce = 100
 

@@ -15,8 +15,8 @@ const (
 	MaxDeadline     = redisurl.MaxDeadline
 )
 
-// Deadline returns the deadline in a Redis URL, 0 if the URL sets none, or a negative one if calls have no deadline.
-// The error is an [*engine.InputError] if the URL is invalid.
+// Deadline returns the deadline in a Redis URL. It is 0 if the URL sets none, and negative if the URL states that calls
+// have no deadline. The error is an [*engine.InputError] if the URL is invalid.
 func Deadline(address string) (time.Duration, error) {
 	if address == "" || address == Memory {
 		return 0, nil
@@ -25,7 +25,8 @@ func Deadline(address string) (time.Duration, error) {
 	return a.Deadline, err
 }
 
-// deadline returns the deadline for calls to Redis, from the options, the URL or the default. 0 means no deadline.
+// deadline returns the deadline for calls to Redis, from the options, the URL or the default. It returns 0 if there is
+// no deadline.
 func (o *Options) deadline(address string) (time.Duration, error) {
 	if o.Deadline > MaxDeadline {
 		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}
@@ -43,7 +44,7 @@ func (o *Options) deadline(address string) (time.Duration, error) {
 	return max(0, within), nil
 }
 
-// slow returns how long a probe of the store may take if calls have a deadline.
+// slow returns how long a probe of the store may take, given the deadline of calls.
 func slow(deadline time.Duration) time.Duration {
 	if deadline <= 0 {
 		return fallback.DefaultSlow
@@ -51,7 +52,7 @@ func slow(deadline time.Duration) time.Duration {
 	return min(max(deadline, fallback.MinSlow), fallback.MaxSlow)
 }
 
-// bounded is a store whose calls end after a time limit, or with the caller's context.
+// bounded is a store whose calls end after a time limit, or earlier with the caller's context.
 type bounded struct {
 	engine.Store
 

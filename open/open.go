@@ -30,32 +30,33 @@ const Accepted = Memory + ", " + redisurl.Schemes
 
 // Options are the settings of a store that are not part of its URL.
 type Options struct {
-	// PasswordFile is the file with the Redis password, or "" for none.
+	// PasswordFile is the file that contains the Redis password. It is "" if there is none.
 	PasswordFile string
-	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. With
-	// Own "a", the prefix p becomes p/a. "" leaves the prefix unchanged.
+	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. If Own
+	// is "a", the prefix p becomes p/a. If Own is empty, the prefix is unchanged.
 	Own string
-	// Memory bounds the memory store.
+	// Memory configures the memory store.
 	Memory memstore.Config
-	// Restore is a snapshot that the memory store starts with, or nil. See [memstore.Restore].
+	// Restore is a snapshot with which the memory store starts. It is nil if there is none. See [memstore.Restore].
 	Restore io.Reader
 	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
-	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms) or, without one, 50
-	// ms. A negative value means no deadline. It also bounds the wait for replicas.
+	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms) or, if there is
+	// none, 50 ms. A negative value means no deadline. It also bounds the wait for replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without another call to Redis. With 0, every request calls Redis. See
-	// package denycache.
+	// MaxStale is how long a denial is repeated without another call to Redis. If it is 0, every request calls Redis.
+	// See package denycache.
 	MaxStale time.Duration
 	// Prefetch sets which limits have units prefetched from Redis, and how many. The default is none. See package
 	// prefetch.
 	Prefetch prefetch.Config
-	// Fallback configures this process's answers while Redis is away. nil means no fallback. See package fallback.
+	// Fallback configures this process's answers while Redis is away. If it is nil, there is no fallback. See package
+	// fallback.
 	Fallback *fallback.Config
 	// Membership configures how processes count each other, for Prefetch and Fallback. See package membership.
 	Membership membership.Config
 	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading.
-	// [Opened.Away] is then set, and reconnecting continues in the background. Until it succeeds, calls fail, or
-	// Fallback answers them.
+	// In that case [Opened.Away] is set, and reconnecting continues in the background. Until it succeeds, calls fail,
+	// or Fallback answers them.
 	StartAway bool
 	// Batch configures group commit for calls to Redis.
 	Batch batch.Config
@@ -69,22 +70,22 @@ type Options struct {
 type Opened struct {
 	engine.Store
 
-	// Memory is the memory store. It is nil with Redis.
+	// Memory is the memory store. It is nil if the store is on Redis.
 	Memory *memstore.Store
-	// Redis is the Redis store without its layers. It is nil with a memory store.
+	// Redis is the Redis store without its layers. It is nil if the store is in memory.
 	Redis *redisstore.Store
 	// Prefetch is the prefetch layer, or nil.
 	Prefetch *prefetch.Store
 	// Fallback is the layer that answers while Redis is away, or nil.
 	Fallback *fallback.Store
-	// Away is the error if Redis was away when the store was opened (see [Options.StartAway]), or nil. If it is set,
-	// Warnings is empty. Redis.Check returns the warnings once Redis is back.
+	// Away is set if Redis was away when the store was opened: see [Options.StartAway]. In that case Warnings is empty,
+	// and Redis.Check returns the warnings once Redis is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
 }
 
-// Unwrap returns the store with its layers.
+// Unwrap returns the store, including its layers.
 func (o Opened) Unwrap() engine.Store { return o.Store }
 
 // The time limits for Redis to answer the first calls: by default, and with StartAway.
@@ -103,7 +104,7 @@ func Redacted(address string) string {
 
 // Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
 // 10 s, unless it may be away ([Options.StartAway]). The caller closes the store. If the URL or an option is invalid,
-// the error is an [*engine.InputError]. Otherwise it is the connection's error.
+// the error is an [*engine.InputError]. Otherwise it is an error of the connection.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
@@ -149,7 +150,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return result, nil
 }
 
-// redis opens the Redis store and checks it. away is the reason why it could not be checked.
+// redis opens the Redis store and checks it. If it could not be checked because Redis is away, away is the reason.
 func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
 	within, open := openTimeout, rueidisadapter.Open
 	if o.StartAway {
@@ -179,24 +180,25 @@ func (o *Options) memory() (*memstore.Store, error) {
 	return memstore.New(o.Memory)
 }
 
-// clusterMarkers is the number of markers on a Cluster. With three masters, each has at least one marker with a
-// probability of 99.5 %.
+// clusterMarkers is the number of markers on a Cluster. If there are three masters, the probability that each has at
+// least one marker is 99.5 %.
 const clusterMarkers = 16
 
-// A Cluster has this many slots. They are grouped into this many lanes. Each lane can be away independently.
+// The number of slots of a Cluster, and the number of lanes into which they are grouped. Each lane can be away
+// independently.
 const (
 	slots        = 1 << 14
 	clusterLanes = 64
 )
 
-// fallback returns the fallback layer's settings for a store.
+// fallback returns the settings of the fallback layer for a store.
 func (o *Options) fallback(address string, within time.Duration, store *redisstore.Store) *fallback.Config {
 	if o.Fallback == nil {
 		return nil
 	}
 	c := *o.Fallback
 	if isCluster(address) {
-		// Each master has ranges of slots. A lane is a smaller range of slots.
+		// Each master serves ranges of slots. A lane is a smaller range of slots.
 		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 	}
 	if c.Slow == 0 {

@@ -11,9 +11,9 @@ import (
 
 // groups describes the control groups of the process, from its own group up to the topmost visible one.
 type groups struct {
-	root        string   // of the file system; "/" except in tests
-	own         string   // in version 2
-	cpu, memory string   // in version 1
+	root        string   // the root of the file system; "/" except in tests
+	own         string   // path of the process's group in version 2
+	cpu, memory string   // paths of its groups in version 1
 	version     int      // 0 means no control groups
 	missing     []string // files that do not exist
 }
@@ -56,8 +56,8 @@ func (g *groups) exists(name string) bool {
 	return err == nil
 }
 
-// read adds the control groups' numbers to a reading, and returns the CPU quota as a number of processors, or 0
-// without a quota.
+// read adds the control groups' numbers to a reading, and returns the CPU quota as a number of processors. It returns 0
+// if there is no quota.
 func (g *groups) read(r *reading) (quota float64) {
 	r.periods, r.memory, r.limit = -1, -1, -1
 	switch g.version {
@@ -93,8 +93,8 @@ func (g *groups) eachUp(mount, own string, r *reading, read func(dir string, r *
 	}
 }
 
-// quotaOf returns the number of processors that a group may use, or 0 without a quota. It also adds the periods in
-// which the group was throttled.
+// quotaOf returns the number of processors that a group may use. It returns 0 if there is no quota. It also adds the
+// periods in which the group was throttled.
 func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) float64 {
 	words := strings.Fields(g.text(dir, quotaFile))
 	if periodFile != "" {
@@ -117,7 +117,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 // unlimited is more than any real memory limit. Version 1 uses about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf reads a group's memory use, and keeps it if it is closer to its limit than any before.
+// memoryOf reads a group's memory use, and keeps it if it is closer to its limit than the group read before.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {
@@ -127,14 +127,14 @@ func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string)
 	r.nearer(max(0, used), limit)
 }
 
-// nearer keeps the memory use that is closer to its limit.
+// nearer replaces the reading's memory use if the given use is closer to its limit.
 func (r *reading) nearer(used, limit int64) {
 	if r.limit <= 0 || float64(used)/float64(limit) > float64(r.memory)/float64(r.limit) {
 		r.memory, r.limit = used, limit
 	}
 }
 
-// text returns the content of a small file, or "" if it cannot be read.
+// text returns the content of a small file. It returns "" if the file cannot be read.
 func (g *groups) text(dir, name string) string {
 	data, err := os.ReadFile(filepath.Join(g.root, dir, name))
 	if err != nil {
@@ -152,7 +152,8 @@ func number(text string) int64 {
 	return n
 }
 
-// field returns the number for a name in a file with one name and number per line, or -1 if the name is missing.
+// field returns the number for a name in a file with one name and number per line. It returns -1 if the name is
+// missing.
 func field(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownCPU returns the CPU time used by the process, or -1 if unknown.
+// ownCPU returns the CPU time that the process has used. It returns -1 if this is unknown.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -14,9 +14,9 @@ import (
 type Config struct {
 	// Each is the time between readings: 50 ms to 1 min, by default 250 ms.
 	Each time.Duration
-	// Changed is called with each new level and the signals that caused it, on the gate's goroutine. It can be nil.
+	// Changed is called with each new level and the signals that caused it, in the gate's goroutine. It can be nil.
 	Changed func(level int, signals []Signal)
-	// Root is the root of the file system, for tests. "" means "/".
+	// Root is the root of the file system, for tests. The default is "/".
 	Root string
 }
 
@@ -31,7 +31,7 @@ type Gate struct {
 	ended  sync.WaitGroup
 }
 
-// New starts a gate. If c is out of range, the error is an [*engine.InputError].
+// New starts a gate. If a value in c is out of range, the error is an [*engine.InputError].
 func New(c Config) (*Gate, error) {
 	if c.Each == 0 {
 		c.Each = 250 * time.Millisecond
@@ -56,7 +56,7 @@ func (g *Gate) Level() int { return int(g.level.Load()) }
 // Signals returns the signals of the last reading.
 func (g *Gate) Signals() []Signal { return slices.Clone(*g.last.Load()) }
 
-// Missing returns the signals that are unavailable on this system, with reasons.
+// Missing returns the signals that are unavailable on this system, each with the reason.
 func (g *Gate) Missing() (missing []string) {
 	why := map[string]string{
 		"throttled": fmt.Sprintf("no CPU quota (control groups: version %d)", g.groups.version),

@@ -26,7 +26,7 @@ func process(r *reading, quota float64) {
 		h := samples[0].Value.Float64Histogram()
 		r.waits, r.bounds = h.Counts, h.Buckets[1:]
 	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 { // -1 only reads the limit
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 { // -1 reads the limit without changing it
 		r.nearer(int64(samples[1].Value.Uint64()-samples[2].Value.Uint64()), limit) //nolint:gosec // bytes of memory
 	}
 }

@@ -24,8 +24,8 @@ const (
 	memoryFull    = 950
 	waitFrom      = 10 * time.Millisecond
 	waitFull      = 100 * time.Millisecond
-	ownFrom       = 800 // of 1000: how much of its processors the process itself must use
-	calmReadings  = 4   // lower readings before the level falls
+	ownFrom       = 800 // of 1000 parts of its processors, which the process itself must use
+	calmReadings  = 4   // number of lower readings before the level falls
 )
 
 // reading contains the numbers at one instant. Counters never decrease. A negative number is unknown.
@@ -33,8 +33,8 @@ type reading struct {
 	at                 time.Time
 	periods, throttled int64         // periods of the CPU quota
 	memory, limit      int64         // bytes
-	cpu                time.Duration // used by the process
-	processors         float64       // available to the process
+	cpu                time.Duration // CPU time used by the process
+	processors         float64       // number available to the process
 	// waits counts goroutines by how long they waited for a processor. bounds are the upper bounds in seconds.
 	waits  []uint64
 	bounds []float64
@@ -90,7 +90,7 @@ func (l *level) follow(all []Signal) {
 	for _, s := range all {
 		most = max(most, s.Value)
 	}
-	switch wanted := (most + full/Full - 1) / (full / Full); { // any pressure gives at least level 1
+	switch wanted := (most + full/Full - 1) / (full / Full); { // any pressure means at least level 1
 	case wanted >= l.now:
 		l.now, l.calm = wanted, 0
 	case l.calm+1 < calmReadings:
