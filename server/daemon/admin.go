@@ -30,9 +30,9 @@ import (
 // maxAdminConns is the maximum number of connections to the admin listener. Further connections wait.
 const maxAdminConns = 100
 
-// AdminConfig configures the operators' listener. Without this listener nothing is counted.
+// AdminConfig configures the operators' listener. If there is no such listener, nothing is counted.
 type AdminConfig struct {
-	// Address is the address to listen on, or Off; "" is Off.
+	// Address is the address to listen on, or Off. "" means Off.
 	Address string
 	// UsersFile lists the operators. It is a file with users or with tokens. If it is "", every caller may
 	// administer, and the address must be on loopback.
@@ -44,14 +44,14 @@ type AdminConfig struct {
 	// AuditSample is the audit's sample rate: one key in AuditSample is audited, up to [audit.MaxSample]. 0 disables
 	// the audit.
 	AuditSample int
-	// Level is the log level, which operators can change. If nil, changes have no effect.
+	// Level is the log level, which operators can change. If it is nil, changes have no effect.
 	Level *slog.LevelVar
 	// Settings are shown to operators. They contain no secrets.
 	Settings any
 }
 
-// adminFrontEnd is the running admin listener with its counters. It is nil in a daemon without the listener, and its
-// methods then do nothing.
+// adminFrontEnd is the running admin listener with its counters. It is nil in a daemon without the listener. The
+// methods of a nil adminFrontEnd do nothing.
 type adminFrontEnd struct {
 	metrics  *metrics.Metrics
 	top      *topkeys.Tracker
@@ -97,7 +97,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	return f, nil
 }
 
-// observer returns the observer of decisions, or nil if nothing observes them.
+// observer returns the observer of decisions. It returns nil if nothing observes them.
 func (f *adminFrontEnd) observer(c *Config, traces *tracing.Tracer) service.Observer {
 	var all observers
 	if f != nil {
@@ -128,7 +128,7 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected records in the metrics that a file has errors or, if err is nil, that it is valid again.
+// rejected records in the metrics that a file contains errors or, if err is nil, that it is valid again.
 func (f *adminFrontEnd) rejected(err error) {
 	if f != nil {
 		f.metrics.Rejected(err)
@@ -252,5 +252,5 @@ func (f *adminFrontEnd) close() {
 	}
 }
 
-// AdminAddr returns the address of the admin listener, or nil.
+// AdminAddr returns the address of the admin listener. It returns nil if there is none.
 func (d *Daemon) AdminAddr() net.Addr { return addr(d.admin.open()) }

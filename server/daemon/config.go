@@ -27,8 +27,8 @@ type Config struct {
 	PeerShare int
 	// NoInline rejects requests with inline limits.
 	NoInline bool
-	// ConfigFile is the path of the policies file, and Base its content; "" and nil without a file. The file is read
-	// again when it changes, and by Reload.
+	// ConfigFile is the path of the policies file, and Base is its content. They are "" and nil if there is no file.
+	// The file is read again when it changes, and by Reload.
 	ConfigFile string
 	Base       *policy.Config
 	// StateFile stores policy changes made at run time. If it is "", they are stored on Redis or, with a memory
@@ -38,10 +38,10 @@ type Config struct {
 	Failure policy.Failure
 	// AllowWrites lets clients give units back and reset keys.
 	AllowWrites bool
-	// Store is the URL of the store; "" and "memory" mean this process's memory.
+	// Store is the URL of the store. "" and "memory" mean the memory of this process.
 	Store string
-	// Snapshot is the file that preserves the memory store across restarts, or "". It is written every SnapshotEvery
-	// and at the end.
+	// Snapshot is the file that preserves the memory store across restarts. It is "" if there is none. The file is
+	// written every SnapshotEvery and at the end.
 	Snapshot      string
 	SnapshotEvery time.Duration
 	// StoreOptions holds the store settings that are not in its URL. Deadlines in them, or in the URL, have no
@@ -61,14 +61,14 @@ type Config struct {
 	Drain time.Duration
 	// GRPC configures Envoy's rate limit service.
 	GRPC GRPC
-	// Gateway makes the HTTP listener a gateway. If nil, it is the HTTP API.
+	// Gateway makes the HTTP listener a gateway. If it is nil, the listener serves the HTTP API.
 	Gateway *GatewayConfig
 	// Admin configures the operators' listener.
 	Admin AdminConfig
-	// HashKeysFile has the secrets for hashing keys before they reach the store, the log, metrics and traces. If it
-	// is "", keys are not hashed.
+	// HashKeysFile contains the secrets for hashing keys before they reach the store, the log, metrics and traces. If
+	// it is "", keys are not hashed.
 	HashKeysFile string
-	// Traces sends spans to a collector. Without an endpoint there is no tracing.
+	// Traces configures sending spans to a collector. If it sets no endpoint, there is no tracing.
 	Traces tracing.Config
 	// TraceKeys shows keys in spans, in the same form as in the log.
 	TraceKeys bool
@@ -78,7 +78,7 @@ type Config struct {
 	// keys; otherwise at most 8 bytes and at most half of each key are shown. LogKeys also applies to TraceKeys.
 	LogDenied int
 	LogKeys   bool
-	// Logger is the server's log; nil discards it.
+	// Logger receives the server's log. If it is nil, the log is discarded.
 	Logger *slog.Logger
 }
 

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxConns is the maximum number of connections per front end. Beyond it, RESP rejects connections with an error;
-	// HTTP and gRPC leave them in the accept queue. One peer can take only a share.
+	// HTTP and gRPC leave them in the accept queue. One peer can take only a share of the connections.
 	maxConns = 10_000
 	// spareFiles is the number of open files reserved for everything else: the store, its snapshot, reloaded files,
 	// and operators' calls.
@@ -69,7 +69,7 @@ type bounded struct {
 	closed chan struct{}
 	close  func() error
 	logger *slog.Logger
-	name   string // name of the front end, for the log
+	name   string // the front end's name, for the log
 	lines  lograte.Limit
 }
 

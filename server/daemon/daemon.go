@@ -40,9 +40,9 @@ type Daemon struct {
 	users    guarded
 	files    []followed // files to reload when they change
 	secrets  wrongSecrets
-	snapshot *snapshot.Keeper // nil without snapshots
-	traces   *tracing.Tracer  // nil without tracing
-	pressure *pressure.Gate   // nil without --pressure
+	snapshot *snapshot.Keeper // nil if there are no snapshots
+	traces   *tracing.Tracer  // nil if there is no tracing
+	pressure *pressure.Gate   // nil unless Config.Pressure is set
 
 	resp         *resp.Server
 	http         *http.Server
@@ -107,7 +107,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	c := &d.config
 	if c.StoreOptions.Prefetch.Life != 0 && c.StoreOptions.Prefetch.Spaces == nil {
-		// No policy is leased yet, but one can become leased later.
+		// No policy is leased yet, but a policy can become leased later.
 		c.StoreOptions.Prefetch.Spaces = map[string][]engine.Limit{}
 	}
 	if c.remote() {

@@ -33,7 +33,7 @@ func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
-// running starts a server that runs until the test ends.
+// running starts a server and runs it until the test ends.
 func running(t testing.TB, c daemon.Config) *daemon.Daemon {
 	t.Helper()
 	d := start(t, c)

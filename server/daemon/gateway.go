@@ -72,7 +72,7 @@ func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	return d.gateway.Listen(l)
 }
 
-// gatewayMetrics returns the gateway's metrics, or nil.
+// gatewayMetrics returns the gateway's metrics. It returns nil if there is no gateway.
 func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	if d.gateway == nil {
 		return nil
@@ -80,7 +80,7 @@ func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
-// keepUpstreams applies a change of the routes to the gateway.
+// keepUpstreams applies a change to the routes to the gateway.
 func (d *Daemon) keepUpstreams(routes *route.Table) {
 	if d.gateway == nil {
 		return

@@ -20,7 +20,7 @@ import (
 type GRPC struct {
 	// Address is the address to listen on, unix:/path for a socket, or Off. "" means Off.
 	Address string
-	// Directory has the configuration of the rate limit service. If it is "", that service is disabled.
+	// Directory contains the configuration of the rate limit service. If it is "", this service is disabled.
 	Directory string
 	// Force starts the server even if the configuration has an error.
 	Force   bool
@@ -31,7 +31,8 @@ type GRPC struct {
 	MaxAge, MaxAgeGrace time.Duration
 }
 
-// grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled, and its methods then do nothing.
+// grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled. The methods of a nil grpcFrontEnd do
+// nothing.
 type grpcFrontEnd struct {
 	server    *grpcapi.Server
 	service   *envoy.Service   // nil without the rate limit service
@@ -143,7 +144,7 @@ func (f *grpcFrontEnd) follow(logger *slog.Logger) {
 // serve serves the given listener.
 func (f *grpcFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// open returns the listener, or nil.
+// open returns the listener. It returns nil if there is none.
 func (f *grpcFrontEnd) open() net.Listener {
 	if f == nil {
 		return nil
@@ -187,7 +188,7 @@ func (f *grpcFrontEnd) close() {
 	_ = f.server.Shutdown(context.Background()) // returns at once, because there are no connections
 }
 
-// GRPCAddr returns the gRPC listen address, or nil.
+// GRPCAddr returns the gRPC listen address. It returns nil if there is no listener.
 func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
 
 // EnvoyStats returns the statistics of Envoy's rate limit service.

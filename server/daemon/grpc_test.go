@@ -39,7 +39,7 @@ func envoyRequest() *pb.RateLimitRequest {
 }
 
 // TestGRPCDrains checks that gRPC works on a socket left over from a killed server, that during the drain its health
-// is NOT_SERVING while requests are still answered, and that Run then returns nil.
+// is NOT_SERVING while requests are still answered, and that Run returns nil afterwards.
 func TestGRPCDrains(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

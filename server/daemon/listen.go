@@ -45,10 +45,10 @@ func (d *Daemon) closeListeners() {
 	}
 }
 
-// RESPAddr returns the RESP listen address, or nil.
+// RESPAddr returns the RESP listen address. It returns nil if there is no listener.
 func (d *Daemon) RESPAddr() net.Addr { return addr(d.respListener) }
 
-// HTTPAddr returns the HTTP listen address, or nil.
+// HTTPAddr returns the HTTP listen address. It returns nil if there is no listener.
 func (d *Daemon) HTTPAddr() net.Addr { return addr(d.httpListener) }
 
 func addr(l net.Listener) net.Addr {

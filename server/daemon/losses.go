@@ -9,16 +9,16 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and another when answers are exact again. That is when the
-// slowest limit that is decided by shares has recovered.
+// losses logs a line when the store has lost its data, and another when answers are exact again, which is when the
+// slowest limit that shares decide has recovered.
 type losses struct {
 	logger *slog.Logger
 	seen   int64
 	until  time.Time // zero while answers are exact
 }
 
-// look compares the number of losses with the last known number. recovery returns how long the active limits take to
-// recover.
+// look compares the number of losses with the last known number. The function recovery returns how long the active
+// limits take to recover.
 func (l *losses) look(now time.Time, count int64, recovery func() time.Duration) {
 	switch {
 	case count > l.seen:

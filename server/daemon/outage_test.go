@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// logOf calls run in a synctest bubble, and returns the logged lines.
+// logOf calls the function run in a synctest bubble, and returns the logged lines.
 func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -110,8 +110,8 @@ func TestChargesWithoutReplicas(t *testing.T) {
 	}
 }
 
-// TestFlappingStoreIsOneOutage checks that the failures of a store that alternately fails and answers count as a
-// single outage (after the first one), until it answers without failures.
+// TestFlappingStoreIsOneOutage checks that after the first outage, further failures of a store that alternately fails
+// and answers count as a single outage, until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 10_000 {

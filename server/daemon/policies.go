@@ -18,7 +18,7 @@ const (
 	returnTimeout = time.Second
 )
 
-// errStateFile is the configuration error for a state file with Redis, where servers share their changes.
+// errStateFile is the configuration error for a state file together with Redis, where servers share their changes.
 var errStateFile = errors.New("--state-file: on Redis all servers keep changes there; accepted: none, or --store memory")
 
 // loadPolicies activates the file's policies with the changes on top.

@@ -18,7 +18,7 @@ const shutdownTimeout = 10 * time.Second
 
 // Run serves until ctx ends, and then drains: the server stops being ready immediately, but continues to serve. After
 // Config.Drain, or when stopNow ends, it accepts no more connections, answers the requests that it has already read,
-// and closes the store. Run returns nil after a drain, and otherwise the error of the listener that failed.
+// and closes the store. After a drain, Run returns nil. If a listener fails, Run returns its error.
 func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	defer runtime.KeepAlive(d.floor)
 	failed := make(chan error, 4)

@@ -34,7 +34,7 @@ type sharedSecret struct {
 // away.
 const retrySecret = time.Second
 
-// errNoSecret means that the store has lost a value that was just written.
+// errNoSecret means that the store has lost a value that had just been written.
 var errNoSecret = errors.New("the secret of reservations is not kept by the store")
 
 // secretIn returns the function that reads the store's secret. On Redis all servers share it. A memory store includes

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// errSnapshot is the configuration error for snapshots with Redis, which persists the counters itself.
+// errSnapshot is the configuration error for snapshots together with Redis, which persists the counters itself.
 var errSnapshot = errors.New("--snapshot: Redis keeps what was spent; accepted: none, or --store memory")
 
 // openStore opens the store. It restores a memory store from the snapshot.
@@ -46,7 +46,7 @@ func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 	return opened, nil
 }
 
-// newSnapshot returns the snapshot keeper, or nil.
+// newSnapshot returns the snapshot keeper. It returns nil if there is no snapshot file.
 func newSnapshot(c *Config, opened open.Opened) *snapshot.Keeper {
 	if c.Snapshot == "" {
 		return nil
@@ -69,7 +69,7 @@ func (d *Daemon) saveSnapshot(ctx context.Context) error {
 	return d.snapshot.Save(ctx)
 }
 
-// snapshotMetrics returns the snapshot metrics, or nil.
+// snapshotMetrics returns the snapshot metrics. It returns nil if there are no snapshots.
 func (d *Daemon) snapshotMetrics() *metrics.Snapshots {
 	if d.snapshot == nil {
 		return nil

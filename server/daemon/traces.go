@@ -12,7 +12,7 @@ import (
 // flushTimeout is how long a stopping server waits for the trace collector.
 const flushTimeout = 3 * time.Second
 
-// openTraces returns a tracer, or nil without tracing.
+// openTraces returns a tracer. It returns nil if there is no tracing.
 func openTraces(ctx context.Context, c *Config) (*tracing.Tracer, error) {
 	if c.Traces.Endpoint == "" {
 		return nil, nil //nolint:nilnil // a daemon without traces

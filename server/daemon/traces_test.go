@@ -233,7 +233,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestCollectorAway checks that without a collector requests are answered as usual, one line is logged, and the
+// TestCollectorAway checks that if the collector is away, requests are answered as usual, one line is logged, and the
 // shutdown takes a bounded time.
 func TestCollectorAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

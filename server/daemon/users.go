@@ -38,7 +38,7 @@ func (d *Daemon) openUsers() error {
 	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
 }
 
-// guarded holds the users of each listener. nil admits every client.
+// guarded holds the users of each listener. A listener whose users are nil admits every client.
 type guarded struct{ resp, http, grpc, admin *users.File }
 
 // openPaths lists the API's paths that need no user: the health checks, and authorize, which accepts only trusted

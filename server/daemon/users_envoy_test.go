@@ -26,8 +26,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// envoyUsers writes a file with users that may use one domain, that may use all domains and give units back, and that
-// may only give units back. Each user's secret is its name.
+// envoyUsers writes a file with three users: one may use a single domain, one may use all domains and give units back,
+// and one may only give units back. Each user's secret is its name.
 func envoyUsers(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
@@ -88,7 +88,7 @@ func asked(t *testing.T, d *daemon.Daemon, c *grpc.ClientConn, secret string, r 
 	return status.Code(err), answer.StatusCode, status.Convert(err).Message() + " " + string(text)
 }
 
-// TestUsersOfEnvoy checks that a user has the same rights for Envoy's rate limit service as elsewhere, over gRPC and
+// TestUsersOfEnvoy checks that a user has the same rights in Envoy's rate limit service as elsewhere, over gRPC and
 // HTTP, with domains in place of policies.
 func TestUsersOfEnvoy(t *testing.T) {
 	hit := func(domain string, negative bool, own *ratelimit.RateLimitDescriptor_RateLimitOverride) *pb.RateLimitRequest {

@@ -245,7 +245,7 @@ func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) 
 	return c, errorReply
 }
 
-// ask sends a command and returns the text of an error reply, or "".
+// ask sends a command and returns the text of the error reply. It returns "" if the reply is not an error.
 func (c *connection) ask(t *testing.T, words ...string) (errorReply string) {
 	t.Helper()
 	if _, err := c.Write(wire.AppendCommand(nil, words...)); err != nil {

@@ -58,7 +58,7 @@ type tally struct {
 	remaining uint32
 }
 
-// add adds a status. Rules with quota mode deny only if all of them are over their limits.
+// add adds a status. Rules in quota mode deny only if all of them are over their limits.
 func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 	over := st.Code == pb.RateLimitResponse_OVER_LIMIT
 	if st.CurrentLimit != nil && st.LimitRemaining < t.remaining {
@@ -142,7 +142,7 @@ func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
 	return v
 }
 
-// before returns the number of hits counted before these n. It returns limit if there were at least limit hits.
+// before returns the number of hits that were counted before these n, but at most limit.
 func (v *verdict) before(n, limit uint64) uint64 {
 	if !v.allowed {
 		return limit - min(limit, v.granted)
@@ -151,8 +151,8 @@ func (v *verdict) before(n, limit uint64) uint64 {
 }
 
 // reset returns the number of seconds until a window ends. For other algorithms it returns the time until the same
-// request passes, or until the limit is full again. For a request that never passes it returns the limit's whole
-// period, because 0 would mean now.
+// request passes or, if the request passes now, until all units are available again. For a request that never passes it
+// returns the limit's whole period, because 0 would mean now.
 func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	if q.counts() {
 		return q.seconds - at.Unix()%q.seconds
@@ -167,7 +167,7 @@ func (q *quota) reset(at time.Time, s *engine.Standing, never bool) int64 {
 	return int64((left + time.Second - 1) / time.Second)
 }
 
-// of returns the headers for a status.
+// of returns the rate-limit headers for a status.
 func (h *Headers) of(st *pb.RateLimitResponse_DescriptorStatus) []*core.HeaderValue {
 	return []*core.HeaderValue{
 		{Key: h.Limit, Value: strconv.FormatUint(uint64(st.CurrentLimit.RequestsPerUnit), 10)},

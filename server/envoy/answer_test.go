@@ -32,8 +32,8 @@ func TestDeniedHitsAreCounted(t *testing.T) {
 	f.want("OK: OK 4/5 60s", "a=1")
 }
 
-// TestChecksCountNothing checks that a request with 0 hits reports whether the count is within the limit. A limit
-// that is exactly used up still counts as within.
+// TestChecksCountNothing checks that a request with 0 hits reports whether the count is within the limit. A count equal
+// to the limit is still within it.
 func TestChecksCountNothing(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 2}}, {key: none, rate_limit: {unit: minute}}]")
 	for range 3 {
@@ -90,7 +90,7 @@ descriptors:
 	}
 }
 
-// TestShareThreshold checks that all values of a shared wildcard have one counter, and that other values have one
+// TestShareThreshold checks that all values of a shared wildcard share one counter, and that other values use one
 // counter each, even for a wildcard in the middle of a value.
 func TestShareThreshold(t *testing.T) {
 	f := serving(t, Options{}, `
@@ -207,7 +207,7 @@ descriptors:
 	}
 }
 
-// TestStatistics checks the numbers of hits within the limit, near it (from 80 % of it) and over it.
+// TestStatistics checks the numbers of hits that are within the limit, near it (above 80 % of it) and over it.
 func TestStatistics(t *testing.T) {
 	const file = `
 domain: d
@@ -289,8 +289,8 @@ descriptors:
 	}
 }
 
-// TestMetadata checks that the answer has the metadata of the rules that are not over their limits. If two rules set
-// a field, the first value applies. Mappings are merged, but only in the answer.
+// TestMetadata checks that the answer contains the metadata of the rules that are not over their limits. If two rules
+// set a field, the first value applies. Mappings are merged, but only in the answer.
 func TestMetadata(t *testing.T) {
 	f := serving(t, Options{DynamicMetadata: true}, `
 domain: d
@@ -316,7 +316,7 @@ descriptors:
 	}
 }
 
-// TestAlgorithms covers the fields algorithm and burst in the file.
+// TestAlgorithms covers the algorithm and burst fields of a file.
 func TestAlgorithms(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
@@ -368,9 +368,9 @@ descriptors:
 	f.want("OK: OK 1/2 86400s, OK 2/5 86400s", "a=3 x1", "b=2")
 }
 
-// TestOneCounterUnderTwoLimits checks that two descriptors with the same counter but different limits are both
-// charged as long as the smaller limit has room for both, and that each answer is for the descriptor's own limit.
-// Limits with other units have other counters.
+// TestOneCounterUnderTwoLimits checks that two descriptors with the same counter but different limits are both charged
+// as long as the smaller limit admits both, and that each answer is for the descriptor's own limit. Limits with other
+// time units use other counters.
 func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	f.want("OK: OK 3/5 86400s, OK 8/10 86400s", "b=1 limit=5/DAY", "b=1 limit=10/DAY")
@@ -384,7 +384,7 @@ func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f.want("OK: OK 6/9 86400s, OK 1/4 86400s", "a", "a x2 limit=4/DAY")
 }
 
-// TestErrors checks the code of each error with both semantics.
+// TestErrors checks each error's code with both semantics.
 func TestErrors(t *testing.T) {
 	const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]"
 	away := errors.New("store away")

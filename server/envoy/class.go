@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// classes holds a rule's classes in order. The zero value has no classes.
+// classes holds a rule's classes in order. The zero value means no classes.
 type classes struct {
 	all []policy.Class
 	// lowered holds the limits of the classes. They apply if the rule's policy is not active.
@@ -38,7 +38,7 @@ func (c *classes) String() string {
 // hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
 
-// classify reads a rule's classes after its quota has been built. of is the rule's rate_limit.
+// classify reads a rule's classes after its quota has been built. The argument of is the rule's rate_limit.
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {

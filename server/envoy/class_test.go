@@ -42,7 +42,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestClassesThatCannotBe checks that an error names the position and the accepted values.
+// TestClassesThatCannotBe checks that the error for invalid classes names the position and the accepted values.
 func TestClassesThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ limit, want string }{
 		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},
@@ -87,9 +87,9 @@ descriptors:
 			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s", "a=1")
 			f.want("OK: OK 0/10 48s, OK", "a=1 x2", "class=live")
 			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
-			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // up to its ceiling
+			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // up to the class's ceiling
 			f.want("OK: OK 6/10 20s, OK", "a=3 x2", "class=live")
-			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that has spent them
+			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that spent them
 		}
 	}
 }
@@ -110,7 +110,7 @@ descriptors:
 	f.want("OK: OK 0/20 30s", "b=flood x10")
 }
 
-// TestAdaptiveRates checks that a rule can have the fields of its algorithm.
+// TestAdaptiveRates checks that a rule accepts the fields of its algorithm.
 func TestAdaptiveRates(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d

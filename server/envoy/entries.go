@@ -10,14 +10,14 @@ import (
 )
 
 // Entry keys of descriptors that describe the request and are not counted. Each is a separate descriptor with a
-// single entry, because Envoy omits a descriptor whose header is missing, and the other descriptors then keep their
-// limits.
+// single entry, because Envoy omits a descriptor whose header is missing, and the limits of the other descriptors still
+// apply.
 const (
 	classKey    = "class"
 	outcomesKey = "outcomes"
 )
 
-// valueOf returns the value of the first descriptor whose only entry has the key, or "".
+// valueOf returns the value of the first descriptor whose only entry has the given key. It returns "" if there is none.
 func valueOf(request *pb.RateLimitRequest, key string) string {
 	for _, d := range request.GetDescriptors() {
 		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == key {
@@ -27,9 +27,9 @@ func valueOf(request *pb.RateLimitRequest, key string) string {
 	return ""
 }
 
-// outcomesOf returns the outcomes that a request reports as "good/bad" or "good/bad/retry_after_ms", or nil. An
-// unreadable value is ignored. If it were an error, clients that can set the value could cause answers without a
-// decision, which Envoy may treat as allowed.
+// outcomesOf returns the outcomes that a request reports as "good/bad" or "good/bad/retry_after_ms". It returns nil if
+// there are none. An unreadable value is ignored. If it were an error, clients that can set the value could cause
+// answers without a decision, which Envoy may treat as allowed.
 func outcomesOf(request *pb.RateLimitRequest) *algo.Report {
 	all := strings.Split(valueOf(request, outcomesKey), "/")
 	if len(all) == 2 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// validKeys lists the keys that a file may have, at any level, as in envoyproxy/ratelimit. [extraKeys] has further
+// validKeys lists the keys that a file may contain, at any level, as in envoyproxy/ratelimit. [extraKeys] lists further
 // keys.
 var validKeys = map[string]bool{
 	"domain": true, "key": true, "value": true, "descriptors": true, "rate_limit": true, "unit": true,
@@ -18,7 +18,7 @@ var validKeys = map[string]bool{
 	"detailed_metric": true, "value_to_metric": true, "share_threshold": true, "metadata": true,
 }
 
-// extraKeys lists the keys added by Headgate, and unit_multiplier from Envoy's API.
+// extraKeys lists the keys that Headgate adds, and unit_multiplier from Envoy's API.
 var extraKeys = func() map[string]bool {
 	keys := map[string]bool{"algorithm": true, "burst": true, "classes": true, "leaves": true, "weight": true, "unit_multiplier": true}
 	for _, key := range limitKeys {
@@ -40,7 +40,7 @@ var limitKeys = func() (keys []string) {
 	return keys
 }()
 
-// known has the keys from both lists, for hints.
+// known contains the keys from both lists, for hints.
 var known = slices.Sorted(func(yield func(string) bool) {
 	for _, keys := range []map[string]bool{validKeys, extraKeys} {
 		for key := range keys {
@@ -54,7 +54,7 @@ var known = slices.Sorted(func(yield func(string) bool) {
 // checker checks all keys of a file before its values are read.
 type checker struct{ found *found }
 
-// wrong collects the error if all errors are reported, and otherwise returns it.
+// wrong collects the error and returns nil if all errors are to be reported. Otherwise it returns the error.
 func (c *checker) wrong(err error) error {
 	if c.found.every {
 		c.found.add(err)
@@ -80,7 +80,7 @@ func (c *checker) check(n *node) error {
 			continue
 		}
 		if key.Text == "metadata" {
-			continue // metadata can have any keys and values
+			continue // metadata can contain any keys and values
 		}
 		if err := c.value((*node)(p.Value)); err != nil {
 			return err
@@ -131,7 +131,7 @@ func shownKind(n *node) string {
 	return strconv.Quote(n.shown())
 }
 
-// text returns a scalar's text as written, or "" if the field is not set.
+// text returns a scalar's text as written. It returns "" if the field is not set.
 func (f *fields) text(field string) string {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -144,7 +144,7 @@ func (f *fields) text(field string) string {
 	return n.Text
 }
 
-// flag returns a boolean, or false if the field is not set.
+// flag returns a boolean. It returns false if the field is not set.
 func (f *fields) flag(field string) bool {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -156,7 +156,7 @@ func (f *fields) flag(field string) bool {
 	return truth[n.Text]
 }
 
-// count returns a whole number, or absent if the field is not set.
+// count returns a whole number. If the field is not set, it returns the argument absent.
 func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -170,8 +170,8 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	return uint32(value)
 }
 
-// list returns the mappings in a list, or nil if the field is not set. first is the first field of such a mapping,
-// for the error.
+// list returns the mappings in a list. It returns nil if the field is not set. The argument first names the first field
+// of such a mapping, for the error.
 func (f *fields) list(field, first string) []*yamlfile.Node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {
@@ -183,7 +183,7 @@ func (f *fields) list(field, first string) []*yamlfile.Node {
 	return n.Items
 }
 
-// child returns a field's mapping, or nil if the field is not set.
+// child returns a field's mapping. It returns nil if the field is not set.
 func (f *fields) child(field string) *node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {

@@ -18,8 +18,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// TestHashedKeys checks that with secrets no value from a request reaches the store or a statistic. Values from the
-// configuration stay in the names of statistics. Answers do not change.
+// TestHashedKeys checks that if there are secrets, no value from a request reaches the store or a statistic. Values
+// from the configuration stay in the names of statistics. Answers do not change.
 func TestHashedKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(path, []byte(strings.Repeat("s", 32)), 0o600); err != nil {

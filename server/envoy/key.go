@@ -13,7 +13,7 @@ const Space = "envoy:"
 // comma, equals sign or backslash inside a key or value, so that different entries have different keys, whatever
 // bytes they contain.
 //
-// A key that is too long for a store is replaced by its SHA-256, like in routes.
+// A key that is too long for a store is replaced by its SHA-256, as in routes.
 type keyWriter struct {
 	buffer []byte
 	from   int

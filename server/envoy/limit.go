@@ -19,8 +19,8 @@ import (
 
 type unit = pb.RateLimitResponse_RateLimit_Unit
 
-// unitSeconds has the lengths of the units. Months and years are 30 and 365 days, because their windows are aligned
-// to 1970, not to the calendar.
+// unitSeconds contains the lengths of the units. Months and years are 30 and 365 days, because their windows are
+// aligned to 1970, not to the calendar.
 var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_SECOND: 1,
 	pb.RateLimitResponse_RateLimit_MINUTE: 60,
@@ -31,7 +31,7 @@ var unitSeconds = map[unit]int64{
 	pb.RateLimitResponse_RateLimit_YEAR:   365 * 86_400,
 }
 
-// units are sorted by length. Weeks are omitted, so that seven days are shown as days.
+// units lists the units by length. Weeks are omitted, so that seven days are shown as days.
 var units = []unit{
 	pb.RateLimitResponse_RateLimit_SECOND, pb.RateLimitResponse_RateLimit_MINUTE, pb.RateLimitResponse_RateLimit_HOUR,
 	pb.RateLimitResponse_RateLimit_DAY,
@@ -126,7 +126,7 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	return limit, nil
 }
 
-// settings returns the limit's further settings, for the given algorithm.
+// settings returns the limit's further settings for the given algorithm.
 func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) {
 	for _, field := range slices.Sorted(maps.Keys(s.more)) {
 		if !a.Has(field) {
@@ -147,8 +147,9 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 // plain returns the text of an error without the package name.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
-// rateAlgorithms lists the algorithms that a rule can name. The others cannot be used here. A pacer delays requests,
-// which Envoy cannot do. A concurrency limit needs a release, and a penalty counts the denials of other limits.
+// rateAlgorithms lists the algorithms that a rule can name. The other algorithms cannot be used here. A pacer delays
+// requests, which Envoy cannot do. A concurrency limit needs a release, and a penalty counts the denials of other
+// limits.
 var rateAlgorithms = slices.DeleteFunc(algo.Algorithms(), func(a algo.Algorithm) bool {
 	return a.Paces() || a.Holds() || a.Punishes() || a.Constant()
 })
@@ -161,7 +162,7 @@ func acceptedAlgorithms() string {
 	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
 }
 
-// near returns the count above which hits are near the limit.
+// near returns the count above which hits count as near the limit.
 func (q *quota) near(ratio float32) uint64 {
 	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
 }

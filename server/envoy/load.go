@@ -32,7 +32,7 @@ type Config struct {
 type LoadOptions struct {
 	// MergeDomains allows several files with the same domain, and merges their descriptors.
 	MergeDomains bool
-	// NearLimitRatio is the fraction of a limit above which its hits count as near the limit; 0 means 0.8.
+	// NearLimitRatio is the fraction of a limit above which hits count as near the limit. 0 means 0.8.
 	NearLimitRatio float32
 	// EveryError reports up to 100 errors per file, instead of only the first one like envoyproxy/ratelimit.
 	// Descriptors below an invalid one are not read.
@@ -48,7 +48,7 @@ func (o *LoadOptions) ratio() float32 {
 	return o.NearLimitRatio
 }
 
-// Load parses the files of a configuration. The error has a line for each invalid file, in envoyproxy/ratelimit's
+// Load parses the files of a configuration. The error contains a line for each invalid file, in envoyproxy/ratelimit's
 // format: "<file>:<line>:<column>: <words>".
 func Load(files []File, options LoadOptions) (*Config, error) {
 	if options.stats == nil {
@@ -131,8 +131,8 @@ func (b *builder) file(f File, merge bool) error {
 	return b.level(&d.level, name+".", descriptors)
 }
 
-// Recognise reports whether the text of a YAML file is a configuration of envoyproxy/ratelimit, which has domain or
-// descriptors at the top level.
+// Recognise reports whether the text of a YAML file is a configuration of envoyproxy/ratelimit, which contains domain
+// or descriptors at the top level.
 func Recognise(data []byte) bool {
 	root, _, _ := parse("", data)
 	return root.get("domain") != nil || root.get("descriptors") != nil
@@ -214,7 +214,7 @@ func readInto(files *[]File, dir, under string, depth int) error {
 	return nil
 }
 
-// readFile reads at most one byte more than a file may have, so that Load can reject a longer file.
+// readFile reads at most one byte more than a file may contain, so that Load can reject a longer file.
 func readFile(path string) ([]byte, error) {
 	f, err := files.Open(path)
 	if err != nil {

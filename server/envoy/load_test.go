@@ -109,7 +109,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestInvalidYAML checks that text that is not YAML causes an error that says so.
+// TestInvalidYAML checks that the error for text that is not YAML says so.
 func TestInvalidYAML(t *testing.T) {
 	for _, text := range []string{"'''", "a: b: c", "{", "domain: [", strings.Repeat("[", 10_000), "domain: \x00"} {
 		_, err := Load([]File{{Name: "f.yaml", Data: []byte(text)}}, LoadOptions{})
@@ -189,7 +189,7 @@ descriptors:
 	c.eachStats(func(*ruleStats) {})
 }
 
-// TestEveryFileIsChecked checks that the error has a line for each invalid file.
+// TestEveryFileIsChecked checks that the error contains a line for each invalid file.
 func TestEveryFileIsChecked(t *testing.T) {
 	bad := func(name string) File { return File{Name: name, Data: []byte("descriptors:")} }
 	_, err := Load([]File{bad("a"), {Name: "b", Data: []byte("domain: d")}, bad("c")}, LoadOptions{})
@@ -226,7 +226,7 @@ func TestReadDir(t *testing.T) {
 	}
 }
 
-// TestRecognise checks that a file counts as envoyproxy/ratelimit's if it has domain or descriptors.
+// TestRecognise checks that a file counts as envoyproxy/ratelimit's if it contains domain or descriptors.
 func TestRecognise(t *testing.T) {
 	for text, want := range map[string]bool{
 		"domain: d\ndescriptors: []": true, "descriptors:\ndomain:": true, "domain: d": true, "descriptors: []": true, "domain: d\n<<: &a {descriptors: []}": true, "policies: {}": false, "[": false, "": false,

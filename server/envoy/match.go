@@ -19,8 +19,8 @@ type match struct {
 // find matches the entries of a descriptor, and appends the counter's key to the buffer.
 //
 // At each level the descriptor with exactly this key and value takes precedence, followed by the first matching
-// wildcard, and then the descriptor with only the key. A rule applies only if the request has as many entries as the
-// rule has levels.
+// wildcard, and then the descriptor with only the key. A rule applies only if the descriptor contains as many entries
+// as the rule has levels.
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
 	key := keyWriter{buffer: b.keys, from: len(b.keys)}
@@ -72,7 +72,7 @@ type step struct {
 	how how
 }
 
-// how tells what matched the entry: a descriptor's key alone, its exact value, or a wildcard pattern.
+// how describes what matched the entry: a descriptor's key alone, its exact value, or a wildcard pattern.
 type how uint8
 
 const (
@@ -84,7 +84,7 @@ const (
 // sharedPattern reports whether all values of the step share one counter.
 func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
 
-// hidden returns the secrets for hashing the step's value, or nil if the value comes from the configuration.
+// hidden returns the secrets for hashing the step's value. It returns nil if the value comes from the configuration.
 func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
 	if s.how == exact {
 		return nil
@@ -92,7 +92,7 @@ func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
 	return secrets
 }
 
-// find returns the descriptor for an entry, or nil.
+// find returns the descriptor for an entry. It returns nil if there is none.
 func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
 	b.text = append(b.text[:0], e.Key...)
 	b.text = append(b.text, '_')

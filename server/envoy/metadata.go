@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// metadata returns a descriptor's metadata for answers, or nil.
+// metadata returns a descriptor's metadata for answers. It returns nil if there is none.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
 	if n == nil || len(n.Pairs) == 0 {
@@ -78,8 +78,8 @@ func parseNumber(text string) (float64, error) {
 	return v, err
 }
 
-// mergeMetadata adds the fields of another rule's metadata. If both have a field, the first value is kept, except
-// that two mappings are merged. It changes only into, not the rules.
+// mergeMetadata adds the fields of another rule's metadata. If both contain a field, the first value is kept, except
+// that two mappings are merged. Only the argument into changes, not the rules.
 func mergeMetadata(into, from *structpb.Struct) {
 	for name, value := range from.GetFields() {
 		have, ok := into.Fields[name]

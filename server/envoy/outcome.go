@@ -83,7 +83,8 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	return nil
 }
 
-// ownLimit replaces the outcome with that of the descriptor's own limit, if a smaller limit was charged.
+// ownLimit replaces the outcome by the outcome of the descriptor's own limit. It is used if a smaller limit was
+// charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	d := &own.Decision
 	o.allowed = o.allowed || d.Remaining >= o.cost

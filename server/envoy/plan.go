@@ -64,7 +64,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 // counted reports whether an operation counts hits or gives them back.
 func counted(kind engine.Kind) bool { return kind == engine.OpCount || kind == engine.OpGive }
 
-// kind returns the operation for one descriptor, and its cost.
+// kind returns the kind of operation for one descriptor, and its cost.
 func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kind, int64) {
 	switch {
 	case negative && hits > 0:
@@ -78,8 +78,8 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 	}
 }
 
-// forKind returns the limit for an operation. For a quota of 0, OpCount and OpGive count hits in a window, and other
-// operations are denied.
+// forKind returns the limit for an operation of the given kind. For a quota of 0, OpCount and OpGive count hits in a
+// window, and other operations are denied.
 func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	if q.blocked() && !counted(kind) {
 		return rule.DenyAll()

@@ -12,7 +12,7 @@ import (
 )
 
 // MaxPolicies is the maximum number of rules in a configuration that get policies. Further rules still decide, but
-// have no name under which operators could change them.
+// operators cannot change them, because they have no name.
 const MaxPolicies = 10_000
 
 // policyName returns the name of a rule's policy: "envoy." followed by the rule's path, such as envoy.shop.user_joe.

@@ -19,7 +19,7 @@ descriptors:
 `
 
 // TestRulesArePolicies checks that an operator can override, try and change a rule's limit like the limit of any
-// policy, and that the answers have the active numbers.
+// policy, and that the answers show the active limits.
 func TestRulesArePolicies(t *testing.T) {
 	for _, semantics := range []Semantics{Original, Improved} {
 		f := serving(t, Options{Semantics: semantics}, ruled)

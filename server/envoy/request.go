@@ -25,15 +25,15 @@ var (
 // answer.
 const maxHits = algo.MaxUnits + 1
 
-// buffers holds the memory for one request. It is reused, so that a decision allocates little.
+// buffers holds the working data of one request. It is reused, so that a decision allocates little.
 type buffers struct {
 	matches   []match
 	requests  []decide.Request
 	responses []decide.Response
 	own       decide.Own
 	class     string // the request's class, or ""
-	// places has, for each descriptor, the index of its request to package decide and of its item in that request.
-	// The request is -1 for a descriptor that is not counted.
+	// places contains, for each descriptor, the index of its request to package decide and the index of its item in
+	// that request. The request is -1 for a descriptor that is not counted.
 	places []itemIndex
 
 	keys, text, name []byte
@@ -123,8 +123,8 @@ func (b *buffers) replace() {
 	}
 }
 
-// override returns the limit that a request sets for a descriptor. It shares a counter with a rule that has the same
-// entries and unit.
+// override returns the limit that a request sets for a descriptor. It shares a counter with a rule for the same entries
+// and unit.
 func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
 	multiplier := uint32(1)
@@ -168,7 +168,7 @@ func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescripto
 	return max(1, uint64(request.GetHitsAddend()))
 }
 
-// key returns a match's key. It shares the buffer's memory.
+// key returns a match's key. The string shares the buffer's memory.
 func (b *buffers) key(m *match) string {
 	return unsafe.String(unsafe.SliceData(b.keys[m.from:m.to]), m.to-m.from)
 }

@@ -30,8 +30,8 @@ type Rule struct {
 
 // descriptor is one entry of a descriptor list.
 type descriptor struct {
-	rule *Rule  // nil without a rate_limit
-	next *level // nil without nested descriptors
+	rule *Rule  // nil if there is no rate_limit
+	next *level // nil if there are no nested descriptors
 	// pattern is a wildcard's value. It replaces the request's value in a shared key or in the name of a statistic.
 	pattern       string
 	shared        bool // share_threshold
@@ -91,8 +91,8 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 	return nil
 }
 
-// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that of several errors
-// the same one is reported.
+// descriptor adds a descriptor to a level. The checks are in envoyproxy/ratelimit's order, so that if there are several
+// errors, the same one is reported.
 func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")
@@ -130,7 +130,7 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 	return b.level(d.next, parent+composite+".", nested)
 }
 
-// rule builds a descriptor's rule, or returns nil if the descriptor has no rate_limit.
+// rule builds a descriptor's rule. It returns nil if the descriptor has no rate_limit.
 func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	r := &Rule{
 		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),

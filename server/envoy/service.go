@@ -27,9 +27,9 @@ const (
 // Options configures a service.
 type Options struct {
 	Semantics Semantics
-	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, the answer is the error.
-	// The error's gRPC code is Unknown, as in envoyproxy/ratelimit, or Unavailable with the improved semantics or if
-	// Failure is set.
+	// Failure is the failure mode of the rules' policies and of inline limits. If it is nil, requests that cannot be
+	// decided get an error. The error's gRPC code is Unknown, as in envoyproxy/ratelimit. With the improved semantics,
+	// or if Failure is set, it is Unavailable.
 	Failure *policy.Failure
 	// SetPolicies is called with the rules' policies before a configuration becomes active. If it is nil, the rules
 	// decide without policies.
@@ -41,10 +41,10 @@ type Options struct {
 	Quota bool
 	// DynamicMetadata adds the request's descriptors and the rules' metadata to answers.
 	DynamicMetadata bool
-	// Headers has the names of the rate-limit headers that Envoy adds to responses.
+	// Headers contains the names of the rate-limit headers that Envoy adds to responses.
 	Headers Headers
-	// HashKeys holds the secrets for hashing values in the names of statistics, or is nil. Package decide hashes the
-	// keys.
+	// HashKeys holds the secrets for hashing values in the names of statistics. If it is nil, they are not hashed.
+	// Package decide hashes the keys.
 	HashKeys *keyhash.File
 	// NeedDomain makes Ready return an error while the configuration has no domain.
 	NeedDomain bool
@@ -64,14 +64,14 @@ type Headers struct {
 	Limit, Remaining, Reset string
 }
 
-// DefaultHeaders has the names that apply unless the environment sets others.
+// DefaultHeaders contains the names that apply unless the environment sets others.
 var DefaultHeaders = Headers{Limit: "RateLimit-Limit", Remaining: "RateLimit-Remaining", Reset: "RateLimit-Reset"}
 
 // Decide decides requests. An error in a response means that its decision is not known.
 type Decide func(ctx context.Context, requests []decide.Request, responses []decide.Response)
 
-// Service answers rate limit requests by a configuration that can be replaced at any time. It is safe for concurrent
-// use.
+// Service answers rate limit requests according to a configuration that can be replaced at any time. It is safe for
+// concurrent use.
 type Service struct {
 	options  Options
 	decide   Decide
@@ -127,7 +127,7 @@ func (s *Service) Ready() error {
 	return nil
 }
 
-// eachStats calls f with the statistics of each rule and each domain's overrides.
+// eachStats calls f with the statistics of each rule and of each domain's overrides.
 func (c *Config) eachStats(f func(*ruleStats)) {
 	for _, r := range c.rules {
 		if r.stats != nil {

@@ -69,10 +69,10 @@ type series struct {
 	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
 }
 
-// count adds the hits on one descriptor. before is the number of hits counted before them.
+// count adds the hits on one descriptor. The argument before is the number of hits counted before them.
 //
-// As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, 8 hits before and 5 now, 2 are
-// near the limit and 3 are over it.
+// As in envoyproxy/ratelimit, the hits of a request can be split: with a limit of 10, if 8 hits were counted before and
+// 5 come now, 2 are near the limit and 3 are over it.
 func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	s.totalHits.Add(hits)
 	after := before + hits
@@ -94,7 +94,7 @@ func (s *series) count(hits, before, limit, near uint64, shadow bool) {
 	}
 }
 
-// Series has the counters of one name, as envoyproxy/ratelimit names them.
+// Series contains the counters for one name, as envoyproxy/ratelimit names them.
 type Series struct {
 	// Name is domain.key_value.key…. For values beyond [MaxSeries], and for names longer than [MaxSeriesName], it is
 	// the rule's name followed by ".other".
@@ -116,8 +116,8 @@ func (s *series) read(name string) Series {
 	}
 }
 
-// read returns a rule's series: first its own, if it has counted or is the only one, then those of its values, sorted
-// by name.
+// read returns a rule's series: first its own, if it has counted a hit or is the only one, and then the series of its
+// values, sorted by name.
 func (r *ruleStats) read() []Series {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

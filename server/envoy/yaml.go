@@ -8,12 +8,12 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// node is a value in a file. envoyproxy/ratelimit reads YAML 1.1: yes and on are booleans, and of two equal keys the
-// last one applies.
+// node is a value in a file. envoyproxy/ratelimit reads YAML 1.1: yes and on are booleans, and if a key occurs twice,
+// the last value applies.
 type node yamlfile.Node
 
-// parse returns the first document in the file that is not null, like yaml.v2 does, or an empty node. documents is
-// the number of documents that are not null.
+// parse returns the first document in the file that is not null, as yaml.v2 does. If there is none, it returns an empty
+// node. It also returns the number of documents that are not null.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
 	root = &node{}
@@ -51,7 +51,7 @@ func (n *node) pairs() []yamlfile.Pair {
 	return pairs
 }
 
-// get returns the value for a key, or nil.
+// get returns the value for a key. It returns nil if there is none.
 func (n *node) get(key string) *node {
 	for _, p := range slices.Backward(n.Pairs) {
 		if p.Key.Text == key {

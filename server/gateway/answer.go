@@ -26,7 +26,7 @@ func (g *Gateway) answered(r *http.Response) error {
 }
 
 // failed answers a request that got no answer from its upstream. If the upstream is at fault and the route refunds
-// errors, it gives the units back. They stay spent if the response header had arrived, or if the client ended the
+// errors, failed gives the units back. They stay spent if the response header had arrived, or if the client ended the
 // request.
 func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e := r.Context().Value(exchangeKey{}).(*exchange)

@@ -23,9 +23,9 @@ type clientBody struct {
 	unread time.Duration // unreadWait, except in tests
 	http1  bool
 
-	// minBytes is the number of bytes that a client must send per window; 0 means no bound. received is the number
-	// received in the current window, and waited is the time that the gateway has spent waiting for them. Time during
-	// which the upstream accepts no bytes does not count.
+	// minBytes is the number of bytes that a client must send per window; 0 means no bound. received is the number of
+	// bytes received in the current window, and waited is the time that the gateway has spent waiting for them. Time
+	// during which the upstream accepts no bytes does not count.
 	minBytes, received int64
 	waited             time.Duration
 	messages           *frames      // for a gRPC call over HTTP/2, or nil
@@ -39,10 +39,10 @@ type clientBody struct {
 var errEnded = errors.New("the request has ended")
 
 // unreadWait is how long the gateway's own answers wait for the rest of a body. Most bodies arrive with their header,
-// so the connection can then be reused.
+// in which case the connection can be reused.
 const unreadWait = 50 * time.Millisecond
 
-// body returns the body of a request, or nil.
+// body returns the body of a request. It returns nil if there is none.
 func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -103,8 +103,8 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 }
 
 // leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB,
-// before it sends a response header. Therefore a client that sent no body got no answer (regression: bug 70). With this
-// deadline the server answers and closes the connection.
+// before it sends a response header. Therefore a client that sent no body would get no answer (regression: bug 70).
+// Because of the deadline, the server answers and closes the connection.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
 		b.end()
@@ -132,7 +132,8 @@ func (b *clientBody) end() {
 	b.ended = true
 }
 
-// failed returns the reason why the body ended early, or nil if it did not, or is still being read. b can be nil.
+// failed returns the reason why the body ended early. It returns nil if the body did not end early, or is still being
+// read. The receiver can be nil.
 func (b *clientBody) failed() error {
 	if b == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withDeadlines is a ResponseWriter with a connection's read deadline.
+// withDeadlines is a ResponseWriter that supports a connection's read deadline.
 type withDeadlines struct {
 	http.ResponseWriter
 	net.Conn

@@ -26,7 +26,7 @@ func (l *stallListener) Accept() (net.Conn, error) {
 	return &stallConn{c, l.stall}, nil
 }
 
-// stallConn bounds the duration of each write. A write has at most 32 KiB, the size of the buffers.
+// stallConn bounds the duration of each write. A write is at most 32 KiB long, the size of the buffers.
 type stallConn struct {
 	net.Conn
 

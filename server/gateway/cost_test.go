@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/costtest"
 )
 
-// costly has routes that use every property of a request.
+// costly contains routes that use every property of a request.
 const costly = `
 trusted_proxies: [127.0.0.1]
 policies: {all: 1000000000/s, none: deny}

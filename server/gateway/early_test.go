@@ -72,7 +72,7 @@ func TestAnswersWithoutTheBody(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := start(t, c.file, func(config *gateway.Config) {
 				c.set(config)
-				config.StallTimeout, config.ReadyPath = time.Hour, "/readyz" // longer than the test takes
+				config.StallTimeout, config.ReadyPath = time.Hour, "/readyz" // longer than the test runs
 			})
 			status, connection, took, rest := withoutBody(t, g.address, c.request)
 			if status != c.want || connection != "close" || rest != io.EOF {

@@ -24,7 +24,7 @@ type exchange struct {
 	requests  [1]decide.Request
 	responses [1]decide.Response
 	grpc      bool             // the client speaks gRPC
-	decided   bool             // a route has decided; otherwise no limit applies
+	decided   bool             // a route has decided; if not, no limit applies
 	refund    bool             // the units are given back if the upstream fails
 	answered  bool             // the header of the upstream's answer has arrived
 	permit    *adaptive.Permit // from an upstream that bounds its requests

@@ -37,7 +37,7 @@ func exchange(t testing.TB, address, text string) string {
 	}
 }
 
-// shows answers with the headers of the request that the upstream received.
+// The shows handler answers with the headers of the request that the upstream received.
 func shows(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	for name, values := range r.Header {
@@ -46,7 +46,7 @@ func shows(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %q", r.Method, r.URL.RequestURI(), body)
 }
 
-// line returns the value of a header in an answer from shows.
+// line returns the value of a header in an answer from the shows handler.
 func line(body, name string) string {
 	for line := range strings.Lines(body) {
 		if value, ok := strings.CutPrefix(line, name+": "); ok {
@@ -134,7 +134,7 @@ func TestHopByHopHeaders(t *testing.T) {
 }
 
 // TestConnectionKeepsForwardingHeaders checks that a client's Connection header, passed on by its proxy, cannot
-// remove headers written by the proxy. Otherwise X-Real-IP would apply instead (regression: bug 68).
+// remove headers written by the proxy. If it could, X-Real-IP would apply instead (regression: bug 68).
 func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 	g := start(t, byClient, to(t, upstream(t, shows))) // loopback is trusted
 	names := []string{"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Request-Id", "Traceparent", "X-Real-Ip"}
@@ -227,7 +227,7 @@ func TestNoUpgradeButWebsocket(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnySize checks that values above 1 KiB are counted under their hash, and that parts that contain key
+// TestKeysOfAnySize checks that values longer than 1 KiB are counted under their hash, and that parts that contain key
 // separators make distinct keys.
 func TestKeysOfAnySize(t *testing.T) {
 	g := start(t, byUser, to(t, upstream(t, shows)))

@@ -7,7 +7,7 @@ import "encoding/binary"
 type frames struct {
 	head [5]byte
 	have int   // bytes of the head that have been read
-	left int64 // missing bytes of the message after the head
+	left int64 // number of bytes of the message after the head that are missing
 }
 
 // between reports whether the body is between two messages.

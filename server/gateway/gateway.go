@@ -36,7 +36,7 @@ import (
 )
 
 // DefaultUpstream is the name of the upstream for requests whose route names none. Upstream names in a file cannot
-// have parentheses.
+// contain parentheses.
 const DefaultUpstream = "(default)"
 
 // maxInFlight is the maximum number of requests in the gateway, including waiting ones. Further requests get a 503.
@@ -54,7 +54,7 @@ type Config struct {
 	// UpstreamTimeout is the maximum time from the end of a request to the header of the upstream's response; 0 means
 	// no bound.
 	UpstreamTimeout time.Duration
-	// UpstreamCAs are the CAs for upstreams' certificates. If nil, the system's CAs are used.
+	// UpstreamCAs contains the CAs for upstreams' certificates. If it is nil, the system's CAs are used.
 	UpstreamCAs *x509.CertPool
 	// StallTimeout is how long a client or upstream may go without accepting any bytes written to it, or a client
 	// without sending any byte of its announced body.
@@ -68,7 +68,7 @@ type Config struct {
 	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
 	// 503.
 	MaxWaiting int
-	// ReadyPath is a path on which the gateway reports its own readiness, or "".
+	// ReadyPath is a path on which the gateway reports its own readiness. It is "" if there is none.
 	ReadyPath string
 	// Logger logs the failures of upstreams.
 	Logger *slog.Logger

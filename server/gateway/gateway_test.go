@@ -37,7 +37,7 @@ type running struct {
 	client  *http.Client
 }
 
-// start runs a gateway with a policies file. set changes the gateway's configuration.
+// start runs a gateway with a policies file. The function set changes the gateway's configuration.
 func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 	t.Helper()
 	limiter := headgate.New()
@@ -101,7 +101,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	err    error // error of the body, or of the whole request: then the status is 0
+	err    error // error of the body, or of the whole request, in which case the status is 0
 }
 
 // send sends a request with headers such as "X-User: 7" through the gateway.
@@ -158,7 +158,7 @@ var discard = slog.New(slog.DiscardHandler)
 
 const hour = "algorithm: fixed-window, limit: 3, window: 1h"
 
-// TestRoutesDecideAndChooseTheUpstream checks that requests go to their route's upstream, and that answers have the
+// TestRoutesDecideAndChooseTheUpstream checks that requests go to their route's upstream, and that answers contain the
 // headers of the route's policy.
 func TestRoutesDecideAndChooseTheUpstream(t *testing.T) {
 	seen := make(chan *http.Request, 100)
@@ -226,7 +226,7 @@ routes:
 	}
 }
 
-// TestRequestsThatMayNotPass checks that these requests do not reach the upstream.
+// TestRequestsThatMayNotPass checks that denied and rejected requests do not reach the upstream.
 func TestRequestsThatMayNotPass(t *testing.T) {
 	rest := upstream(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the upstream got %s %s", r.Method, r.URL) })
 	file := `
@@ -276,8 +276,8 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// TestFailureModes checks that without a decision the answer is a 503 or the request passes, depending on the failure
-// mode.
+// TestFailureModes checks that if there is no decision, the answer is a 503 or the request passes, depending on the
+// failure mode.
 func TestFailureModes(t *testing.T) {
 	rest := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	limiter := headgate.New(headgate.WithStore(away{}))

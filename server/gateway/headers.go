@@ -13,12 +13,12 @@ import (
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
 // dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not receive them, so
-// no route may see them: otherwise a client could be charged on a key that the upstream never sees. Connection,
-// Upgrade and Te are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the
-// connection would carry unlimited requests.
+// no route may see them, or a client could be charged on a key that the upstream never sees. Connection, Upgrade and Te
+// are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the connection would carry
+// unlimited requests.
 //
-// A trusted proxy forwards its client's Connection header. Therefore headers written by the proxy itself stay (known
-// bug 68, Traefik's CVE-2024-45410).
+// A trusted proxy forwards its client's Connection header. Therefore headers written by the proxy itself stay
+// (regression: bug 68, Traefik's CVE-2024-45410).
 func dropHopByHop(h http.Header) {
 	connection := h["Connection"]
 	websocket := httpguts.HeaderValuesContainsToken(connection, "upgrade") && isWebsocket(h["Upgrade"])

@@ -26,8 +26,8 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	return true
 }
 
-// release gives the permit back. It excludes the time that a client takes to send its body, which says nothing about
-// the upstream.
+// release gives the permit back. The measured latency excludes the time that a client takes to send its body, which
+// says nothing about the upstream.
 func (e *exchange) release(o adaptive.Outcome) {
 	if e.body != nil {
 		e.permit.Exclude(time.Duration(e.body.slow.Load()))

@@ -6,9 +6,9 @@ import "strings"
 var written = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%3b", ";", "%3B", ";", "%25", "%")
 
 // leaves reports whether a path's dot segments climb above its root. Such a path would reach the parents of an
-// upstream's path. Servers interpret paths differently, so a segment counts as .. if any interpretation makes it so:
-// decoded up to three times, with %2F and backslashes as slashes, and without parameters such as ;x. Empty segments
-// do not count, because many servers merge slashes.
+// upstream's path. Servers interpret paths differently, so a segment counts as ".." if any interpretation makes it so:
+// decoded up to three times, with %2F and backslashes as slashes, and without parameters such as ;x. Empty segments do
+// not count, because many servers merge slashes.
 func leaves(path string) bool {
 	for range 3 {
 		path = written.Replace(path)

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// wait waits for the slot that a pacer has given a request, and then returns true. The slot is given back if the
-// client leaves earlier, or if the maximum number of requests is already waiting.
+// wait waits for the slot that a pacer has given a request, and returns true when it has come. If the client leaves
+// earlier, or if the maximum number of requests is already waiting, wait gives the slot back and returns false.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {

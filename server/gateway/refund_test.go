@@ -57,8 +57,7 @@ func TestUpstreamThatIsAway(t *testing.T) {
 	}
 }
 
-// dies returns an upstream that closes each connection after it has read a request and written the result of a
-// function.
+// dies returns an upstream that reads a request, writes what the function write returns, and closes the connection.
 func dies(t testing.TB, write func(request string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,8 +82,8 @@ func dies(t testing.TB, write func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestUpstreamThatDies checks failures before and after the response header. Before it the units are returned once,
-// even if the transport has tried twice. After it they stay spent, and the client receives a truncated body.
+// TestUpstreamThatDies checks failures before and after the response header. Before the header, the units are returned
+// once, even if the transport has tried twice. After it, they stay spent, and the client receives a truncated body.
 func TestUpstreamThatDies(t *testing.T) {
 	var written atomic.Value
 	written.Store("")
@@ -147,8 +146,8 @@ func TestSlowUpstream(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesPays checks that a client that disconnects is still charged. Otherwise it could send any number
-// of requests for free.
+// TestClientThatLeavesPays checks that a client that disconnects is still charged. If it were not, it could send any
+// number of requests for free.
 func TestClientThatLeavesPays(t *testing.T) {
 	came := make(chan struct{}, 1)
 	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {

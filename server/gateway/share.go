@@ -12,8 +12,8 @@ import (
 // enterAgain is the Retry-After for requests for which the gateway has no room. Most requests end within a second.
 const enterAgain = time.Second
 
-// enter counts an incoming request, or answers it if there is no room. Without a share, one client could fill the
-// gateway with 43 HTTP/2 connections, and open as many connections to an upstream (regression: bug 70).
+// enter counts an incoming request, or answers it if there is no room. If there were no share, one client could fill
+// the gateway with requests over 43 HTTP/2 connections, and cause as many requests to an upstream (regression: bug 70).
 func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
 	place, verdict := g.inFlight.Take(e.client)
 	switch verdict {

@@ -22,8 +22,8 @@ routes: [{key: [{const: all}], policies: [all]}]
 `
 
 // TestOneClientLeavesRoom (regression: bug 70): requests beyond a client's share get a 503, over one connection or many.
-// The client is the address named by a trusted proxy or, without one, the peer. The share does not apply to requests
-// from the proxy itself.
+// The client is the address named by a trusted proxy or, if there is no such proxy, the peer. The share does not apply
+// to requests from the proxy itself.
 func TestOneClientLeavesRoom(t *testing.T) {
 	clear := &http.Transport{Protocols: new(http.Protocols)}
 	clear.Protocols.SetUnencryptedHTTP2(true)

@@ -97,7 +97,7 @@ type Stats struct {
 	Undone, UndoFailed uint64
 	// UnmatchedPassed and UnmatchedDenied count requests without a route.
 	UnmatchedPassed, UnmatchedDenied uint64
-	// Upstreams are sorted by name.
+	// Upstreams contains the counts of each upstream, sorted by name.
 	Upstreams []UpstreamStats
 }
 
@@ -111,7 +111,7 @@ type UpstreamStats struct {
 	// ClientGone counts requests that the client ended before the upstream answered.
 	ClientGone uint64
 	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. Limit is the
-	// current bound, or 0 if there is none.
+	// current bound. It is 0 if there is none.
 	Overloaded uint64
 	Limit      int
 }
