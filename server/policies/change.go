@@ -26,14 +26,14 @@ const (
 type Change struct {
 	adminapi.Change
 
-	// For is how long the change lasts, by the clock that also applies to Expires. It is an alternative to Expires.
+	// For is how long the change lasts, on the clock that also applies to Expires. It is an alternative to Expires.
 	For time.Duration `json:"-"`
 	// Before and After describe the target before and after the change was made or cleared. See [Describe].
 	Before string `json:"-"`
 	After  string `json:"-"`
 }
 
-// Errors of changes.
+// The errors of changes.
 var (
 	// ErrConflict is returned if the change to be replaced is no longer the latest one.
 	ErrConflict = errors.New("another change was made in the meantime")
@@ -55,7 +55,7 @@ func (n name) compare(other name) int {
 // expired reports whether the change has expired at the given time.
 func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
-// check returns an [*engine.InputError] for a change that every server rejects, regardless of its file.
+// check returns an [*engine.InputError] if every server rejects the change, regardless of its file.
 func (c *Change) check(now time.Time) error {
 	switch {
 	case c.Author == "" || len(c.Author) > MaxAuthorBytes || !utf8.ValidString(c.Author):
@@ -78,8 +78,8 @@ func (c *Change) onFile() policy.Change {
 // describe describes the current state of a change's target.
 func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
 
-// audit logs a change with its author, its target before and after, and before, the change that it replaced. before
-// can be nil.
+// audit logs a change with its author, its target before and after, and the change that it replaced, which is the
+// argument before. That argument can be nil.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {

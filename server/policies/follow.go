@@ -47,7 +47,7 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// untilNext returns the time until something may have changed.
+// untilNext returns the time until the changes may differ from the active ones.
 func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	const seldom = time.Hour
 	next := seldom
@@ -88,7 +88,8 @@ func (m *Manager) look(ctx context.Context) error {
 }
 
 // clearExpired ends the changes that have expired, including those that expired while no server was running. If
-// clearing fails, it is retried. Of several servers, only one clears a change. before is the previous configuration.
+// clearing fails, it is retried. If there are several servers, only one clears a change. The argument before is the
+// previous configuration.
 func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *policy.Config) {
 	left := make([]Change, 0, len(m.changes))
 	for _, c := range m.changes {

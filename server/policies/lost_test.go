@@ -91,7 +91,7 @@ func TestChangesOutliveAFailover(t *testing.T) {
 				earlier = map[string]valueOf{}
 			}
 			store.revert(earlier)
-			put(t, servers[1], "new", 0)  // the store then lists as many changes as the other server has read
+			put(t, servers[1], "new", 0)  // so that the store lists as many changes as the other server has read
 			var last [3][]policies.Change // the last server starts now
 			servers = append(servers, policies.NewShared(store))
 			for range 3 {

@@ -16,7 +16,7 @@ import (
 
 // Config configures a manager.
 type Config struct {
-	// File is the path of the policies file, or "".
+	// File is the path of the policies file. It is "" if there is none.
 	File string
 	// Base is the content of File as it was read to set up the server, or nil if File is "".
 	Base *policy.Config
@@ -25,14 +25,14 @@ type Config struct {
 	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when
 	// the file is valid again. It can be nil.
 	Rejected func(err error)
-	// Check returns the reason why policies cannot be active on this server, for example with its store. nil accepts
-	// all. A rejected file or change is treated like an invalid one.
+	// Check returns the reason why policies cannot be active on this server, for example because of its store. If it is
+	// nil, all policies are accepted. A rejected file or change is treated like an invalid one.
 	Check func(c *policy.Config) error
 	// Apply activates policies and returns their generation. Its error is only logged as a warning, because the
 	// policies are active anyway.
 	Apply func(ctx context.Context, c *policy.Config) (generation uint64, err error)
-	// Away reports whether an error from Changes means that the store did not answer. New then starts without the
-	// changes, which are read later. If Away is nil, New returns all errors.
+	// Away reports whether an error from Changes means that the store did not answer. In that case New starts without
+	// the changes, which are read later. If Away is nil, New returns all errors.
 	Away func(err error) bool
 	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
@@ -96,7 +96,8 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
-// SetMade activates policies that come from a source other than the file. They replace those from the previous call.
+// SetMade activates policies that come from a source other than the file. They replace the policies from the previous
+// call.
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,9 +117,9 @@ func (m *Manager) Changes() []Change {
 
 // Change makes a change, replacing any earlier change to the same policy and key. It activates the change on this
 // server before it returns; other servers follow within a second. It uses the fields Policy, Key, Fields, Author,
-// Reason, and Expires or For; the result has all other fields. If the change conflicts, nothing changes, and the
-// error is an [*engine.InputError] or an error of package policy. It is [ErrConflict] if another change was made at
-// the same time.
+// Reason, and Expires or For, and returns the change with all fields set. If the change is invalid, nothing changes,
+// and the error is an [*engine.InputError] or an error from package policy. It is [ErrConflict] if another change was
+// made at the same time.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
@@ -192,7 +193,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	return cleared, err
 }
 
-// find returns the stored change with a name.
+// find returns the stored change with the given name.
 func (m *Manager) find(n name) *Change {
 	i, found := slices.BinarySearchFunc(m.changes, n, func(c Change, n name) int { return c.name().compare(n) })
 	if !found {

@@ -3,8 +3,8 @@ package policies
 import "time"
 
 // A server that reloads its file alternates between working for workSpan and resting for restSpan. Ten thousand
-// policies take an eighth of a second of CPU time. Without rests, requests would have to wait that long. With rests,
-// the policies are still active within a second. The benchmark group reload has the figures.
+// policies take an eighth of a second of CPU time. If there were no rests, requests would have to wait that long. With
+// rests, the policies are still active within a second. The benchmark group reload measures this.
 const (
 	workSpan = 250 * time.Microsecond
 	restSpan = 1500 * time.Microsecond

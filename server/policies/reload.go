@@ -50,7 +50,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	return nil
 }
 
-// refuse records the file's error, or nil if it is valid.
+// refuse records the file's error. The error is nil if the file is valid.
 func (m *Manager) refuse(err error) {
 	m.refused = err != nil
 	if m.config.Rejected != nil {

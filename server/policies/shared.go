@@ -29,8 +29,8 @@ const reconcileEvery = time.Minute
 //
 // A name is a hash of the policy and the key. A server replaces a value only if it still has the version that the
 // server has read, so an older change never replaces a newer one. A cleared change leaves an empty value with a
-// version. If the store has lost values, or has older ones after a failover, any server with newer values writes them
-// again.
+// version. If the store has lost values, or contains older ones after a failover, any server with newer values writes
+// them again.
 type shared struct {
 	values engine.Coordinator
 	most   int // maximum number of changes
@@ -55,7 +55,7 @@ type stored struct {
 }
 
 // head is the value that lists the recent changes. Losses is the number of times that a server found fewer changes in
-// the store than it had itself.
+// the store than it knew itself.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`
@@ -125,7 +125,7 @@ func (s *shared) Delete(ctx context.Context, c Change) error {
 	return errors.Join(err, s.list(ctx, hash, false))
 }
 
-// live returns the change, or an empty change if it was cleared.
+// live returns the change. It returns an empty change if the change was cleared.
 func (v stored) live() Change {
 	if v.cleared {
 		return Change{}
@@ -159,8 +159,8 @@ func (s *shared) write(ctx context.Context, hash string, c *Change, version int6
 	return now, nil
 }
 
-// errUnannounced is the error for a change that is stored but not announced. Other servers find it only when they
-// read all changes again.
+// errUnannounced is returned for a change that is stored but not announced. Other servers find it only when they read
+// all changes again.
 var errUnannounced = errors.New("policies: other servers learn of the change within a minute")
 
 // valueOf decodes a value. ok is false for a value that this build cannot read because a later build wrote it.

@@ -58,8 +58,8 @@ func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err err
 	return next, same, nil
 }
 
-// since returns the names of the changes after the first ones, whose number is made. It returns nil if the head no
-// longer lists all of them.
+// since returns the names of the changes that follow the first made changes. It returns nil if the head no longer lists
+// all of them.
 func (h *head) since(made int64) []string {
 	n := h.Made - made
 	if made == 0 || n < 0 || n > int64(len(h.Recent)) {
@@ -81,7 +81,7 @@ func (s *shared) loadAll(ctx context.Context) error {
 		case !v.cleared:
 			listed[hash] = true
 		case len(s.changes) > 2*s.most:
-			delete(s.changes, hash) // otherwise it would be trusted if the store came back with it
+			delete(s.changes, hash) // so that it is not trusted if the store comes back with it
 		}
 	}
 	return s.read(ctx, slices.Collect(maps.Keys(listed)))

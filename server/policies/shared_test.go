@@ -129,7 +129,7 @@ func TestServersAgree(t *testing.T) {
 	}
 }
 
-// agree checks that all servers have the same changes within a minute.
+// agree checks that all servers know the same changes within a minute.
 func agree(t *testing.T, seed uint64, store engine.Coordinator, servers []policies.Store, last map[string]int64) {
 	t.Helper()
 	ctx := context.Background()

@@ -11,20 +11,20 @@ import (
 // Store keeps changes. A local store is used by a single [Manager], and a shared store by the managers of all
 // servers.
 type Store interface {
-	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call;
-	// changes may then be nil.
+	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call, in
+	// which case changes may be nil.
 	Load(ctx context.Context) (changes []Change, same bool, err error)
-	// Put stores a change that replaces the given version (0 for none), and returns its version. It returns
-	// [ErrConflict] if the stored version differs.
+	// Put stores a change that replaces the given version, where 0 means that there is no change yet, and returns the
+	// new version. It returns [ErrConflict] if the stored version differs.
 	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
 	// Delete removes a change. It returns [ErrConflict] if the stored version differs from the change's.
 	Delete(ctx context.Context, c Change) error
-	// Poll returns the interval for checking for other servers' changes, or 0 if there are no other servers.
+	// Poll returns the interval for checking for other servers' changes. It returns 0 if there are no other servers.
 	Poll() time.Duration
 }
 
-// memory keeps changes as long as the process lives. keep, if set, is called with all changes before a new one takes
-// effect, and can reject it.
+// memory keeps changes as long as the process lives. The function keep, if set, is called with all changes before a new
+// one takes effect, and can reject it.
 type memory struct {
 	mu      sync.Mutex
 	changes map[name]Change

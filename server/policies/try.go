@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Try returns the active configuration, and the configuration that a change would result in, without making the
+// Try returns the active configuration, and the configuration that would result from a change, without making the
 // change. It returns the same errors as [Manager.Change].
 func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Config, err error) {
 	now := m.config.Now()

@@ -22,7 +22,7 @@ const (
 	maxRejecting  = 64
 )
 
-// Serve accepts connections from l and serves them until Shutdown, and then returns nil. It returns an error if the
+// Serve accepts connections from l and serves them until Shutdown, when it returns nil. It returns an error if the
 // caller closes l. It logs other accept errors and retries. Serve closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
@@ -103,7 +103,7 @@ func (s *Server) reject(nc net.Conn) {
 		nc.Close()
 		return
 	}
-	s.running.Go(func() { // Serve is running, so Shutdown waits for this too
+	s.running.Go(func() { // Serve is running, so Shutdown waits for this goroutine too
 		defer func() { <-s.rejecting }()
 		defer nc.Close()
 		_ = nc.SetDeadline(time.Now().Add(rejectTimeout))

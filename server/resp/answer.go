@@ -45,14 +45,14 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	}
 }
 
-// allowed reports whether the client may send the command. Without a user the client may only authenticate or end the
-// connection.
+// allowed reports whether the client may send the command. Until it has authenticated as a user, it may only
+// authenticate or end the connection.
 func (c *conn) allowed(cmd *command) bool {
 	return cmd.open || !c.anonymous()
 }
 
 // execute executes one command with a valid number of words. A decision command is only added to the pending ones.
-// Any other command is executed after the pending ones have got their replies.
+// Any other command is executed after the pending commands have got their replies.
 func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 	if cmd.do == nil {
 		if c.pending == nil {
@@ -85,10 +85,10 @@ type pendingDecisions struct {
 	answers  []decide.Response
 }
 
-// decisionPool reuses the memory, so that idle connections use none.
+// decisionPool reuses the buffers, so that idle connections need none.
 var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 
-// call is one of the commands. Its requests are requests[from:to]. If err is set, it is the reply.
+// call is one of the commands in pendingDecisions. Its requests are requests[from:to]. If err is set, it is the reply.
 type call struct {
 	decision *DecisionCommand
 	from, to int
@@ -122,7 +122,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
 	}
-	clear(p.calls) // the pool must not keep the memory to which these refer
+	clear(p.calls) // the pool must not retain the memory to which these refer
 	clear(p.requests)
 	clear(answers)
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
@@ -157,7 +157,7 @@ func isHTTP(name []byte) bool {
 // maxShown is the maximum number of bytes of a client's words that an error reply repeats.
 const maxShown = 128
 
-// find returns the command for the words, or nil and the error reply.
+// find returns the command for the words. If there is none, it returns nil and the error reply.
 func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
@@ -203,12 +203,12 @@ func printable(word []byte, max int) string {
 	return string(shown)
 }
 
-// takes reports whether the command may have the given number of words.
+// takes reports whether the command accepts the given number of words.
 func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command with the given name in any case, or nil.
+// lookup returns the command with the given name, in any case. It returns nil if there is none.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]

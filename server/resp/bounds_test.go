@@ -116,8 +116,8 @@ func TestNoDecisionAfterDisconnect(t *testing.T) {
 	}
 }
 
-// TestReadTimeout checks that a command may take ReadTimeout from its first byte, however many reads it takes, and
-// that the next command gets the same time again.
+// TestReadTimeout checks that a command may take up to ReadTimeout from its first byte, however many reads it needs,
+// and that the next command gets the same time again.
 func TestReadTimeout(t *testing.T) {
 	const timeout = 7 * time.Second
 	inBubble(t, resp.Config{ReadTimeout: timeout}, func(t *testing.T, _ *resp.Server, l *listener) {
@@ -186,8 +186,8 @@ func openUsers(t *testing.T, list string) *users.File {
 }
 
 // TestBoundsBeforeAuthentication (regression: bug 69): a client that has not authenticated may send commands of up to 10
-// words and 16 KiB. For a longer one the server sends Redis's error and closes the connection. The usual bounds apply
-// to authenticated clients and, if the file has the user default, to all clients.
+// words and 16 KiB. For a longer command the server sends Redis's error and closes the connection. The usual bounds
+// apply to authenticated clients and, if the file lists the user default, to all clients.
 func TestBoundsBeforeAuthentication(t *testing.T) {
 	shop := fmt.Sprintf("shop: {sha256: [%x], may: [decide]}", sha256.Sum256([]byte("secret")))
 	long := "*2\r\n$4\r\nECHO\r\n$20000\r\n" + strings.Repeat("x", 20_000) + "\r\n"
@@ -269,7 +269,7 @@ func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
 	}
 	told := false
 	for end := time.Now().Add(20 * time.Second); !told && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if c, err := dial(); err == nil { // on error, the server has closed it at once
+		if c, err := dial(); err == nil { // on error, the server has closed the connection at once
 			_ = c.SetDeadline(end)
 			text, _ := io.ReadAll(c)
 			told = strings.Contains(string(text), "max number of clients reached")

@@ -24,7 +24,7 @@ type fakeDecider struct {
 	calls [][]string
 }
 
-// decisions returns the command ask, which makes a request for each word and replies with all answers. The word "bad"
+// decisions returns the command "ask", which makes a request for each word and replies with all answers. The word "bad"
 // causes an error.
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
@@ -123,7 +123,7 @@ func (l *listener) dial() net.Conn {
 	return client
 }
 
-// dialFrom is like dial, with the client's address.
+// dialFrom is like dial, but sets the client's address.
 func (l *listener) dialFrom(address string) net.Conn {
 	client, server := net.Pipe()
 	l.conns <- addressed{server, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}

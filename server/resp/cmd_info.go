@@ -50,7 +50,7 @@ var infoSections = []struct {
 	{"Cluster", func(b []byte, _ *conn) []byte { return appendCount(b, "cluster_enabled", 0) }},
 }
 
-// infoBuild has the constant fields of the section Server.
+// infoBuild contains the constant fields of the section Server.
 var infoBuild = fmt.Sprintf("redis_version:%s\r\nredis_mode:standalone\r\nos:%s %s\r\narch_bits:%d\r\ngo_version:%s\r\n",
 	redisVersion, runtime.GOOS, runtime.GOARCH, 32<<(^uint(0)>>63), runtime.Version())
 
@@ -64,8 +64,8 @@ func appendCount(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), "\r\n"...)
 }
 
-// infoPool provides memory for answers. INFO is a command of 6 bytes, and processing a byte of a command must be
-// cheap (regression: bug 69).
+// infoPool provides buffers for answers. INFO is a command of 6 bytes, and processing a byte of a command must be cheap
+// (regression: bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
 // info returns the named sections, or all of them.
@@ -93,7 +93,7 @@ func info(_ context.Context, c *conn, words [][]byte) {
 	*pooled = text
 }
 
-// localPort returns the port to which the client connected, or 0 on a Unix socket.
+// localPort returns the port to which the client connected. It returns 0 for a Unix socket.
 func localPort(nc net.Conn) int64 {
 	if tcp, ok := nc.LocalAddr().(*net.TCPAddr); ok {
 		return int64(tcp.Port)

@@ -17,14 +17,14 @@ type Config struct {
 	// Decisions lists the commands that make decisions. It can be nil.
 	Decisions []DecisionCommand
 
-	// Decide decides the requests in order and sets answers[i] to the answer to requests[i]. Both slices have the
-	// same length of at least 1, and answers has zero values. Consecutive commands that arrived together are decided
-	// in one call. Connections call Decide concurrently. It must return soon after ctx ends, which happens only if
-	// Shutdown times out. Headgate's server uses [service.Service.Do].
+	// Decide decides the requests in order and sets answers[i] to the answer to requests[i]. Both slices have the same
+	// length of at least 1, and all answers are zero. Consecutive commands that arrived together are decided in one
+	// call. Connections call Decide concurrently. It must return soon after ctx ends, which happens only if Shutdown
+	// times out. Headgate's server uses [service.Service.Do].
 	Decide func(ctx context.Context, requests []decide.Request, answers []decide.Response)
 
 	// Users lists the clients that may send commands. A client authenticates with AUTH or HELLO, and the context of
-	// Decide carries its user. If nil, all clients may.
+	// Decide carries its user. If Users is nil, all clients may send commands.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
@@ -40,8 +40,8 @@ type Config struct {
 	// Peers limits one peer's share of MaxConns. The zero value sets no limit.
 	Peers peers.Rule
 
-	// IdleTimeout is how long a connection may be idle before it is closed. 0 means forever, as in Redis; clients
-	// that are gone are then detected by TCP keep-alive.
+	// IdleTimeout is how long a connection may be idle before it is closed. 0 means forever, as in Redis. In that case
+	// TCP keep-alive detects clients that are gone.
 	IdleTimeout time.Duration
 
 	// ReadTimeout is how long a command may take to arrive after its first byte, so that an unfinished command does
@@ -53,11 +53,11 @@ type Config struct {
 	// means 10 s.
 	WriteTimeout time.Duration
 
-	// Version is the value of headgate_version in INFO. Empty means "devel".
+	// Version is the value of headgate_version in INFO. The default is "devel".
 	Version string
 
-	// Logger logs failed accepts at level Warn, and the reasons why connections ended at level Debug. nil means no
-	// logs.
+	// Logger logs failed accepts at level Warn, and the reasons why connections ended at level Debug. If it is nil,
+	// nothing is logged.
 	Logger *slog.Logger
 }
 

@@ -25,8 +25,8 @@ type conn struct {
 	began time.Time
 
 	in        *wire.Reader // reads through conn.Read
-	readBy    time.Time    // the read deadline of nc, or zero
-	commandBy time.Time    // deadline of the unfinished command, or zero
+	readBy    time.Time    // the read deadline of nc; zero if there is none
+	commandBy time.Time    // deadline of the unfinished command; zero if there is none
 	out       []byte       // buffered replies
 	closing   bool         // the connection ends after the current command
 	known     bool         // the handshake is done, and the client has authenticated if that is required
@@ -37,10 +37,10 @@ type conn struct {
 	libName    string // set by CLIENT SETINFO
 	libVersion string
 
-	// user is the authenticated user, or nil for a client without a secret. It is set only on servers with users.
+	// user is the authenticated user. It is nil for a client that has sent no secret, and on servers without users.
 	user *users.User
 
-	pending *pendingDecisions // decision commands that have no reply yet, or nil
+	pending *pendingDecisions // decision commands without a reply; nil if there are none
 	tx      transaction
 }
 
@@ -88,8 +88,9 @@ func (c *conn) shakeHands(ctx context.Context) (err error) {
 	return err
 }
 
-// Read reads from the client. wire.Reader calls it when it has no complete command. All commands have been answered
-// by then, so Read first writes the replies. Therefore a pipeline gets one write, and no reply waits for input.
+// Read reads from the client. wire.Reader calls it when it has no complete command. At that time all commands have been
+// answered, so Read first writes the replies. Therefore a pipeline is answered in one write, and no reply waits for
+// input.
 func (c *conn) Read(p []byte) (int, error) {
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -114,10 +115,10 @@ func (c *conn) flush() error {
 	return c.writeErr
 }
 
-// setReadDeadline sets IdleTimeout for an idle client. A command that has begun has ReadTimeout in total, regardless
-// of the number of reads. A new client has the same time for its TLS handshake and its secret, so that clients that
-// send neither do not keep others out. If no secret is required, a pool may open connections that it does not use for
-// a long time.
+// setReadDeadline sets IdleTimeout for an idle client. A command that has begun may take ReadTimeout in total,
+// regardless of the number of reads. A new client has the same time for its TLS handshake and its secret, so that
+// clients that send neither do not keep others out. If no secret is required, a pool may open connections that it does
+// not use for a long time.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {

@@ -9,7 +9,7 @@ import (
 type DecisionCommand struct {
 	Spec
 
-	// Was is the command's former name, which clients may still use, or "".
+	// Was is the command's former name, which clients may still use. It is "" if there is none.
 	Was string
 
 	// Parse appends the command's requests to dst: usually one, or one for each key of a command like DEL. words[0]
@@ -18,7 +18,7 @@ type DecisionCommand struct {
 	// dropped.
 	Parse func(dst []decide.Request, words [][]byte) ([]decide.Request, error)
 
-	// Reply appends exactly one reply to dst. answers has the answers to the requests that Parse appended, in order.
-	// Reply must not keep them.
+	// Reply appends exactly one reply to dst. The slice answers contains the answers to the requests that Parse
+	// appended, in order. Reply must not retain them.
 	Reply func(dst []byte, p wire.Proto, answers []decide.Response) []byte
 }

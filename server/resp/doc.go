@@ -10,8 +10,8 @@
 //	                  consecutive decision commands: one call of Decide
 //
 // The complete commands that have arrived are one batch. Consecutive decision commands in a batch are decided in one
-// call. Replies are written before the connection waits for more input, so a pipeline that arrived together gets one
-// write.
+// call. Replies are written before the connection waits for more input, so a pipeline that arrived together is answered
+// in one write.
 //
 // The memory that clients can occupy is bounded: input by package wire, unread output by a write deadline, a
 // transaction by maxQueued and maxQueuedBytes, and the number of clients by Config.MaxConns, with a share for each

@@ -78,7 +78,7 @@ func tool(t *testing.T, program string) string {
 	return ""
 }
 
-// TestMissingTool checks that without redis-cli its tests are skipped, or fail if HEADGATE_NEED_SERVERS is set.
+// TestMissingTool checks that if redis-cli is missing, its tests are skipped, or fail if HEADGATE_NEED_SERVERS is set.
 func TestMissingTool(t *testing.T) {
 	for need, want := range map[string]string{"": "--- SKIP: TestRedisCLI", "1": "--- FAIL: TestRedisCLI"} {
 		again := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^TestRedisCLI$", "-test.v")

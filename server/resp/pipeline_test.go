@@ -61,7 +61,7 @@ func TestRepliesDoNotWaitForHalfACommand(t *testing.T) {
 	}
 }
 
-// TestLongPipelineIsSplit checks that a call has at most the 1024 commands of one batch. The replies to several
+// TestLongPipelineIsSplit checks that a call contains at most the 1024 commands of one batch. The replies to several
 // batches are still sent in one write.
 func TestLongPipelineIsSplit(t *testing.T) {
 	a := &fakeDecider{}

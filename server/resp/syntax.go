@@ -7,7 +7,7 @@ import (
 )
 
 // appendArguments appends the words of a Spec.Syntax in the form used by COMMAND DOCS: a map for each argument, which
-// redis-cli shows as a hint. Nested brackets are flattened: every word inside is optional.
+// redis-cli shows as a hint. Nested brackets are flattened, so every word inside them is optional.
 func appendArguments(b []byte, p wire.Proto, words []string) []byte {
 	b = wire.AppendArray(b, len(words))
 	depth := 0

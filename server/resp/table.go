@@ -27,10 +27,10 @@ type Spec struct {
 	Flags []string
 
 	// FirstKey and LastKey are the positions of the first and the last key among the words, and KeyStep is the
-	// distance between keys. A negative LastKey counts from the end. All are 0 if the command has no keys.
+	// distance between keys. A negative LastKey counts from the end. All three are 0 if the command has no keys.
 	FirstKey, LastKey, KeyStep int
 
-	// Syntax lists the arguments as clients show them, with optional ones in brackets: "key max_burst count period
+	// Syntax lists the arguments as clients show them, with optional arguments in brackets: "key max_burst count period
 	// [quantity]".
 	Syntax string
 
@@ -48,7 +48,7 @@ type Spec struct {
 type command struct {
 	Spec
 
-	// do executes the command and appends one reply to c.out. words[0] is the name. do is nil for a decision command,
+	// do executes the command and appends one reply to c.out. words[0] is the name. It is nil for a decision command,
 	// and for a command that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
 	decision *DecisionCommand // nil for other commands

@@ -56,8 +56,8 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestSeveralInlineLimits checks that several inline limits are charged all or nothing, and that the response has an
-// answer for each.
+// TestSeveralInlineLimits checks that several inline limits are charged all or nothing, and that the response contains
+// an answer for each.
 func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
 	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []engine.Limit{one, two}}
@@ -70,8 +70,8 @@ func TestSeveralInlineLimits(t *testing.T) {
 	}
 }
 
-// TestFailureModes checks that for an unknown decision the mode deny returns an error, and the mode allow returns a
-// decision in mode fallback. An invalid request gets an error in both modes.
+// TestFailureModes checks that if the decision is unknown, the failure mode deny returns an error, and the failure mode
+// allow returns a decision in mode fallback. An invalid request gets an error in both modes.
 func TestFailureModes(t *testing.T) {
 	for _, failure := range []policy.Failure{policy.Deny, policy.Allow} {
 		s, limiter := open(t, 1, failure)

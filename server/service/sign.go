@@ -46,11 +46,11 @@ func (g *signer) Sign(text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac(secret, text)) + "." + text
 }
 
-// errReservation is the cause of Invalid for a reservation that was modified, or that no server on this store has
-// signed.
+// errReservation is the cause of an error with the code Invalid, for a reservation that was modified, or that no server
+// on this store has signed.
 var errReservation = errors.New("reservation is not one of this service; accepted: the reservation from the answer to reserve")
 
-// Open returns the reservation from a signed text.
+// Open verifies a signed text and returns its reservation.
 func (g *signer) Open(text string) (*engine.Reservation, error) {
 	signature, text, _ := strings.Cut(text, ".")
 	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)

@@ -23,10 +23,10 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// adminVariable is the environment variable with the admin listener's address.
+// adminVariable is the environment variable that contains the admin listener's address.
 const adminVariable = "HEADGATE_ADMIN"
 
-// tokenVariable is the environment variable with the token for the admin listener.
+// tokenVariable is the environment variable that contains the token for the admin listener.
 const tokenVariable = "HEADGATE_ADMIN_TOKEN"
 
 // maxTokenFile is the maximum size of a token file.
@@ -168,7 +168,7 @@ func printable(text string) string {
 	return text
 }
 
-// by holds the flags for the author and the reason of a change.
+// by holds the flags for the author of a change and the reason for it.
 type by struct{ author, reason string }
 
 func (b *by) addTo(c *cobra.Command) {

@@ -75,7 +75,7 @@ func verdict(e *adminapi.Explanation) string {
 // withoutOverrides is appended if only a key's hash is known.
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
-// hash describes in words the hash under which the key is counted.
+// hash describes in words under which hash the key is counted.
 func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {
@@ -108,7 +108,7 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 	}
 }
 
-// writeOpen prints an open reservation's charges and when it ends.
+// writeOpen prints an open reservation's charges and when the reservation ends.
 func writeOpen(w io.Writer, o *adminapi.Open) {
 	fmt.Fprintf(w, "open reservation %s until %s, then %s\n", o.ID, o.EndsAt.Format("2006-01-02T15:04:05.999Z07:00"), o.Unsettled)
 	for i := range o.Charges {
@@ -168,7 +168,7 @@ func standingText(s *adminapi.Standing) string {
 
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
-// unitsOf returns the body of a give or reset.
+// unitsOf returns the body of a give or reset request.
 func (b *by) unitsOf(policy, key string) *adminapi.Units {
 	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
 }

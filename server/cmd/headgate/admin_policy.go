@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// fieldsOf returns the fields of a change as JSON. An object stays unchanged; any other text is a limit. For a key,
+// fieldsOf returns the fields of a change as JSON. A JSON object stays unchanged; any other text is a limit. For a key,
 // the words deny and unlimited are accepted too.
 func fieldsOf(text string, ofKey bool) json.RawMessage {
 	switch {
@@ -29,8 +29,8 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It
-// marks the limits whose indexes are in shadows. s can be nil.
+// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It marks
+// the limits whose indexes are in shadows. The summary can be nil.
 func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
@@ -141,8 +141,8 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// change parses the arguments listed by names. A change without a key applies to the whole policy. Therefore an empty
-// key, for example from an unset variable, is an error.
+// change parses the arguments listed by names. A change without a key applies to the whole policy, so an empty key, for
+// example from an unset variable, causes an error.
 func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]

@@ -118,7 +118,7 @@ func cutLines(text string, width int) string {
 	return lines.String()
 }
 
-// print prints the report in at most height lines. 0 means no bound.
+// print prints the report in at most height lines. If height is 0, there is no bound.
 func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
 	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
@@ -150,7 +150,7 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	return table.Flush()
 }
 
-// onServer names the server that counted, or returns "" for an older server that does not report its name.
+// onServer names the server that counted. It returns "" for an older server, which does not report its name.
 func onServer(s *adminapi.Server) string {
 	if s == nil {
 		return ""

@@ -20,7 +20,7 @@ type benchReport struct {
 	Error     string           `json:"error,omitempty"` // one of the errors that occurred
 	Latency   []benchQuantile  `json:"latency_ms"`
 	Histogram []benchBucket    `json:"histogram"`
-	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted if there was no limit for the comparison
+	Accuracy  *benchAccuracy   `json:"accuracy,omitempty"` // omitted if there was no limit to compare with
 	Missed    []benchThreshold `json:"missed"`
 }
 
@@ -29,7 +29,7 @@ type benchQuantile struct {
 	Most    float64 `json:"most"`
 }
 
-// benchBucket counts the requests with a latency above the previous bucket's bound and up to its own.
+// benchBucket counts the requests whose latency was above the previous bucket's bound and at most its own.
 type benchBucket struct {
 	UpTo     float64 `json:"up_to_ms"`
 	Requests int64   `json:"requests"`
@@ -87,8 +87,8 @@ type bucket struct {
 	count int64
 }
 
-// buckets counts latencies in buckets up to 1, 2 and 5 times each power of ten. It returns the first to the last
-// non-empty bucket.
+// buckets counts latencies in buckets up to 1, 2 and 5 times each power of ten. It returns the buckets from the first
+// to the last non-empty one.
 func buckets(r *load.Report) (all []bucket) {
 	to, step := time.Microsecond, 0
 	last := 0

@@ -51,8 +51,8 @@ Exit status: 0 valid, 2 invalid.`,
 	return c
 }
 
-// printPolicy prints a line for each limit and each override of a policy. The settings that differ from the defaults
-// follow in parentheses.
+// printPolicy prints a line for each limit and each override of a policy. Settings that differ from the defaults follow
+// in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
 	if settings := policy.NonDefaults(&p); len(settings) > 0 {

@@ -58,7 +58,7 @@ func orUnlimited(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// unlessUnlimited returns a pointer to a number, or nil if the number is negative.
+// unlessUnlimited returns a pointer to a number. It returns nil if the number is negative.
 func unlessUnlimited(n int64) *int64 {
 	if n < 0 {
 		return nil

@@ -18,7 +18,7 @@ import (
 // completionTimeout bounds a completion, because the shell waits for it.
 const completionTimeout = time.Second
 
-// flagWords has the accepted words of flags that accept only certain words.
+// flagWords lists, for each flag that accepts only certain words, the accepted words.
 var flagWords = map[string][]string{
 	"by": topkeys.Words[:], "window": {"1m", "1h"}, "envoy-semantics": {"envoy", "improved"},
 	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
@@ -32,7 +32,7 @@ func unknownWord(flag, value string) error {
 	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
 }
 
-// completesFlags adds completion of flag values to a command: flagWords, and the policies of a running server.
+// completesFlags adds flag value completion to a command: from flagWords, and with the policies of a running server.
 func completesFlags(c *cobra.Command) {
 	complete := func(flag string, words cobra.CompletionFunc) {
 		if c.Flags().Lookup(flag) != nil {
@@ -47,8 +47,8 @@ func completesFlags(c *cobra.Command) {
 	})
 }
 
-// completes adds completion of arguments to a command: POLICY and KEY in its usage are completed with the policies
-// and keys of a running server, and other arguments as files.
+// completes adds argument completion to a command: arguments named POLICY and KEY in its usage are completed with the
+// policies and keys of a running server, and other arguments as files.
 func completes(c *cobra.Command) {
 	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
 	for _, word := range words {
@@ -66,7 +66,7 @@ func completes(c *cobra.Command) {
 }
 
 // serverNames queries the admin listener for the policies, or for the keys with the most requests in the last hour.
-// It returns none if the server does not answer.
+// It returns nothing if the server does not answer.
 func serverNames(c *cobra.Command, word string, args []string, start string) (names []string) {
 	var a adminClient
 	a.addTo(&cobra.Command{})

@@ -26,7 +26,7 @@ type example struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// topics returns the examples without their texts, and their names.
+// topics returns the examples without their texts, and the names of their topics.
 func topics() (all []example, names []string) {
 	files, err := exampleFiles.ReadDir("examples")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// gatewayFlags holds the flags of gateway, which has neither RESP nor gRPC.
+// gatewayFlags holds the flags of the command gateway, which serves neither RESP nor gRPC.
 type gatewayFlags struct {
 	serveFlags
 
@@ -73,7 +73,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	return serve(c, config)
 }
 
-// gateway checks the flags that serve does not have, and returns the gateway's configuration.
+// gateway checks the flags that the command serve lacks, and returns the gateway's configuration.
 func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,

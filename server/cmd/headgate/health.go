@@ -48,8 +48,8 @@ func newHealth() *cobra.Command {
 	return c
 }
 
-// report prints nothing if the server is healthy, and otherwise the reason why it is not. With --output json it
-// always prints a value.
+// report prints why the server is unhealthy. If it is healthy, report prints nothing. With --output json it always
+// prints a value.
 func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 	var answer struct {
 		Healthy bool   `json:"healthy"`

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Bounds of the width of help text. Without a terminal, the width is maxWidth.
+// Bounds of the width of help text. If there is no terminal, the width is maxWidth.
 const (
 	minWidth = 40
 	maxWidth = 100
@@ -111,7 +111,7 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 // wrap wraps paragraphs at a width. Indented lines are kept.
 func wrap(text string, width int) string {
 	var out []string
-	column := 0 // column in the last line; 0 starts a new one
+	column := 0 // column in the last line; 0 starts a new line
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			out, column = append(out, line), 0

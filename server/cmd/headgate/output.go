@@ -31,8 +31,8 @@ func (o *output) Write(p []byte) (int, error) {
 // WriteString implements [io.StringWriter], hiding the file's method.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns a command's error, or the error of its output if that is incomplete. A closed pipe, for example with
-// head, is not an error.
+// result returns a command's error. If there is none, it returns the error that made the output incomplete. A closed
+// pipe, for example with head, is not an error.
 func (o *output) result(err error) error {
 	switch {
 	case o.err == nil:
@@ -47,7 +47,7 @@ func (o *output) result(err error) error {
 	}
 }
 
-// terminalOf returns the terminal to which a writer writes, or nil.
+// terminalOf returns the terminal to which a writer writes. It returns nil if the writer is not a terminal.
 func terminalOf(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if o, is := w.(*output); is {

@@ -18,7 +18,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// replayFlags holds the flags of replay.
+// replayFlags holds the flags of the command replay.
 type replayFlags struct {
 	config, compare   string
 	from, until, zone string

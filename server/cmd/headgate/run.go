@@ -34,7 +34,7 @@ type runner struct {
 	policy, key string
 	class       classFlag
 	wait        time.Duration
-	until       time.Time // the end of --wait
+	until       time.Time // when --wait ends
 	stderr      io.Writer
 }
 
@@ -96,9 +96,9 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	admitted, err := held.acquire(signals)
 	switch {
 	case err != nil && strings.HasPrefix(err.Error(), respapi.WrongVerb+" "):
-		return nil, r.reserve(signals) // this policy's units are spent, not held
+		return nil, r.reserve(signals) // the policy's units are spent, not held
 	case err != nil:
-		if r.n >= 0 { // this holder may have units although the answer is an error
+		if r.n >= 0 { // the holder may have units although the answer is an error
 			held.release()
 		}
 		return nil, err
@@ -114,7 +114,7 @@ func (r *runner) words(verb string, more ...string) []string {
 	return append([]string{"HEADGATE." + verb, r.policy, r.key}, more...)
 }
 
-// units returns the number of units as a word, or no word for the policy's own cost.
+// units returns the number of units as a word. It returns no word if the policy's own cost applies.
 func (r *runner) units() []string {
 	if r.n < 0 {
 		return nil

@@ -18,13 +18,13 @@ type heldPermit struct {
 	id     string
 
 	lease   time.Duration
-	expires time.Time // by this process's clock, counted from before the request
+	expires time.Time // on this process's clock, counted from before the request
 }
 
 // longestAsk is the longest pause between two attempts to acquire a permit.
 const longestAsk = time.Second
 
-// acquire waits until the units are held. admitted is false if --wait has passed, or if the units can never be held.
+// acquire waits until the units are held. It returns false if --wait has passed, or if the units can never be held.
 func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error) {
 	r := h.runner
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longestAsk) {
@@ -137,7 +137,7 @@ func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan o
 	}
 }
 
-// statusOf returns a command's exit status as an error, or nil for 0.
+// statusOf returns a command's exit status as an error. It returns nil if the status is 0.
 func statusOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startGateway runs `headgate gateway` with the arguments, like start does for serve, and sets HTTP to its address.
+// startGateway runs `headgate gateway` with the arguments, as start does with serve, and sets HTTP to its address.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("gateway cannot be negated")
@@ -75,7 +75,7 @@ func exampleFile(ts *testscript.TestScript, neg bool, args []string) {
 var examples = func() string {
 	path, err := filepath.Abs("../../../examples")
 	if err != nil {
-		panic(err) // without a working directory no test can run
+		panic(err) // no test can run if there is no working directory
 	}
 	return path
 }()

@@ -68,8 +68,8 @@ func has(answer, line string) bool {
 	return true
 }
 
-// sendRequests sends a page's requests to the server in order, and runs its commands: requests PAGE. Each line that
-// the page shows below a request or command must be in the answer.
+// sendRequests sends a page's requests to the server in order, and runs its commands: requests PAGE. Each line that the
+// page shows below a request or command must appear in the answer.
 func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	sent := 0
 	for _, block := range blocksOf(pageOf(ts, args), "console") {

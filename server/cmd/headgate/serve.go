@@ -24,7 +24,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// serveFlags holds the flags of serve.
+// serveFlags holds the flags of the command serve.
 type serveFlags struct {
 	config, stateFile                  string
 	snapshot                           string
@@ -79,7 +79,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	return c
 }
 
-// add adds the flags that serve shares with gateway.
+// add adds the flags that the commands serve and gateway share.
 func (f *serveFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "`file` with policies")
@@ -176,7 +176,7 @@ func (f *serveFlags) check() error {
 }
 
 // daemonConfig checks the flags and reads the policies file. Flags take precedence over the file. The returned error
-// contains all errors in the flags and the file.
+// lists all errors in the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	if err := refuseEmpty(c); err != nil {
 		return config, err

@@ -61,7 +61,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
 	if g.Directory == "" && !c.Flags().Changed("grpc") {
-		g.Address = daemon.Off // unless the policies file has an address
+		g.Address = daemon.Off // unless the policies file sets an address
 	}
 	if c.Flags().Changed("failure") {
 		failure, err := policy.ParseFailure(serve.failure)
@@ -114,7 +114,7 @@ func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	}
 	f, err := files.Open(path)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // the caller opens the file again and reports why it cannot
+		return nil, false, nil //nolint:nilerr // the caller opens the file again and reports why this fails
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxBytes+1))

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// tlsFlags holds the flags of serve for the TLS files of listeners that have none in the policies file.
+// tlsFlags holds the flags of serve for the TLS files of listeners for which the policies file names none.
 type tlsFlags struct{ files policy.TLSFiles }
 
 func (f *tlsFlags) add(c *cobra.Command) {
@@ -20,8 +20,8 @@ func (f *tlsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
-// apply returns the TLS files of each listener. gRPC can have its own files from the environment. A Unix socket has
-// no TLS.
+// apply returns the TLS files of each listener. gRPC can use its own files, named in the environment. A Unix socket
+// uses no TLS.
 func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	switch {
 	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":

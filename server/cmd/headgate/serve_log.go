@@ -45,8 +45,8 @@ func captureLibraries(logger *slog.Logger) {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// logged returns the error of a server that does not start, or that ends. If the log format is JSON, it logs the
-// error instead.
+// logged returns the error with which a server failed to start, or ended. If the log format is JSON, it logs the error
+// instead.
 func (f *serveFlags) logged(w io.Writer, err error) error {
 	if f.format != "json" || err == nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// refuseEmpty rejects files and addresses that are set but empty, for example from an unset shell variable. Otherwise
-// the server would start as if the flag were missing, without users or TLS.
+// refuseEmpty rejects files and addresses that are set but empty, for example from an unset shell variable. If it did
+// not, the server would start as if the flag were missing, without users or TLS.
 func refuseEmpty(c *cobra.Command) error {
 	var errs []error
 	c.Flags().Visit(func(f *pflag.Flag) {

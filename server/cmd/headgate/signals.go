@@ -35,7 +35,7 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	}
 }
 
-// secondSignal returns a context that ends at the second SIGTERM or SIGINT. ctx must end at the first.
+// secondSignal returns a context that ends at the second SIGTERM or SIGINT. The argument ctx must end at the first.
 func secondSignal(ctx context.Context) (stopNow context.Context, release func()) {
 	stopNow, release = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {

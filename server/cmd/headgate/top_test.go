@@ -43,7 +43,7 @@ func serveForTest(t *testing.T, args ...string) (addresses []string) {
 	return addresses
 }
 
-// takes sends one take for each key, and reads the replies.
+// takes sends one allow for each key, and reads the replies.
 func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

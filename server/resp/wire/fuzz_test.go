@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// commandSeeds has inputs of each form that the readers distinguish.
+// commandSeeds contains inputs of each form that the readers distinguish.
 var commandSeeds = []string{
 	"PING\r\n", "ECHO \"a\\x41\" 'b c' d\"e\"\n", "\r\n \r\nPING\n", "PING\rPING\n", "ECHO 'a\r\n",
 	"*1\r\n$4\r\nPING\r\n", "*2\r\n$4\r\nECHO\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\nPING\r\n",

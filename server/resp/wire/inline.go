@@ -68,8 +68,8 @@ func decodeWord(b []byte) (word []byte, n int, err error) {
 	return b[:out:out], n, nil
 }
 
-// decodeQuoted decodes a quoted string at the front of src, whose first byte is the quote, into dst. It returns the
-// numbers of bytes written and consumed, including both quotes. used is 0 if the string does not end.
+// decodeQuoted decodes a quoted string at the front of src, whose first byte is the quote, into dst. It returns how
+// many bytes it has written and consumed, including both quotes. The second number is 0 if the string does not end.
 func decodeQuoted(dst, src []byte) (size, used int) {
 	quote := src[0]
 	for i := 1; i < len(src); {
@@ -111,8 +111,8 @@ func decodeEscape(b []byte, quote byte) (c byte, n int) {
 	}
 }
 
-// isBlank reports whether c separates words. In Redis a CR separates words too. But a CR inside a line is more likely
-// half of a broken line end, so it is rejected here.
+// isBlank reports whether c separates words. In Redis a CR separates words too. However, a CR inside a line is more
+// likely half of a broken line end, so it is rejected here.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' }
 
 func isHex(c byte) bool {

@@ -28,9 +28,9 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, buf: make([]byte, minBuffer)}
 }
 
-// SetAnonymous sets whether the client must still authenticate. While it must, a command has at most MaxAnonymousArgs
-// words and MaxAnonymousCommand bytes. A batch then has only one command, so that the next command is read with the
-// bounds that apply by then.
+// SetAnonymous sets whether the client must still authenticate. Until then, a command may contain at most
+// MaxAnonymousArgs words and MaxAnonymousCommand bytes, and a batch contains only one command, so that the next command
+// is read with the bounds that apply at that time.
 func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
 // ReadBatch returns the complete buffered commands, at most MaxBatch. If there are none, it reads from the source
@@ -56,8 +56,8 @@ func (r *Reader) ReadBatch() ([]Command, error) {
 	}
 }
 
-// Buffered returns the number of bytes that have been read from the source and not yet returned. During a read from
-// the source they are the beginning of one command; zero then means that no command has begun.
+// Buffered returns the number of bytes that have been read from the source and not yet returned. During a read from the
+// source, these bytes are the beginning of one command, and zero means that no command has begun.
 func (r *Reader) Buffered() int { return r.end - r.pos }
 
 // parse collects the complete commands at the front of the buffer. A partial command is parsed again from its start
@@ -90,7 +90,7 @@ func (r *Reader) parse() {
 	}
 }
 
-// fill makes room in the buffer and performs a single read. It is called when the buffer has no complete command.
+// fill makes room in the buffer and performs a single read. It is called when the buffer contains no complete command.
 func (r *Reader) fill() {
 	r.makeRoom()
 	if r.err != nil {
@@ -200,8 +200,9 @@ func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	return b[from:to:to], to + 2, nil
 }
 
-// parseLength parses a decimal number from -1 to limit and its CRLF, and returns the number of bytes consumed, or 0
-// while they are incomplete. wrong and endless are the errors for a bad number and for a line without an end.
+// parseLength parses a decimal number from -1 to limit and its CRLF. It returns the number of bytes consumed, which is
+// 0 while they are incomplete. It returns the error wrong for a bad number, and the error endless for a line without an
+// end.
 func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n int, err error) {
 	i := 0
 	for i < len(b) && i <= maxHeader && b[i] != '\r' {
@@ -222,7 +223,7 @@ func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n i
 	return value, i + 2, nil
 }
 
-// parseDecimal accepts -1, and 0 to limit, in their shortest form: no plus sign, no leading zero, no blank.
+// parseDecimal accepts -1, and 0 to limit, in their shortest form, without a plus sign, leading zeros or blanks.
 func parseDecimal(b []byte, limit int) (value int, ok bool) {
 	if string(b) == "-1" {
 		return -1, true

@@ -126,8 +126,8 @@ func TestLengthsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAnonymousBatches (regression: bug 69): until a client has authenticated, a batch has a single command, so that the
-// next command is read with the bounds that apply by then, and the buffer does not grow.
+// TestAnonymousBatches (regression: bug 69): until a client has authenticated, a batch contains a single command, so
+// that the next command is read with the bounds that apply at that time, and the buffer does not grow.
 func TestAnonymousBatches(t *testing.T) {
 	word := strings.Repeat("x", MaxAnonymousCommand-len("*1\r\n$16370\r\n\r\n"))
 	exact := "*1\r\n$" + strconv.Itoa(len(word)) + "\r\n" + word + "\r\n"

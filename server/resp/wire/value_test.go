@@ -14,7 +14,7 @@ func TestReadValue(t *testing.T) {
 	tests := []struct {
 		in   string
 		want Value
-		out  string // output of v.Append, or empty if it equals in
+		out  string // output of v.Append; empty if it equals in
 	}{
 		{"+OK\r\n", Value{Kind: Simple, Text: "OK"}, ""},
 		{"+\r\n", Value{Kind: Simple}, ""},

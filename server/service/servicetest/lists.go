@@ -13,7 +13,7 @@ import (
 // Charge is one of several charges of a request.
 type Charge struct {
 	Policy, Key string
-	Cost        int64 // −1 if the request has none
+	Cost        int64 // −1 if the request states none
 }
 
 // LimitText formats the answer for one limit of several charges: its policy, the index of its first charge and the
@@ -51,7 +51,7 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
-// report returns a request that reports the units of a reservation used so far.
+// report returns a request that reports how many units of a reservation have been used so far.
 func report(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
 }
@@ -61,7 +61,7 @@ func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
 }
 
-// call returns a reserve for one call: the estimated tokens, and a permit for one of two concurrent calls.
+// call returns a reserve request for one call: the estimated tokens, and a permit for one of two concurrent calls.
 func call(tokens int64) Request {
 	return list(engine.OpReserve, Charge{"day", "ann", 1}, Charge{"jobs", "org", 1}, Charge{"bucket", "ann", tokens})
 }

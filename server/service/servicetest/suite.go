@@ -60,19 +60,20 @@ type Request struct {
 	Throttle [3]int64
 	Key      string
 	Cost     int64 // −1 if the request has none
-	// Charges are several charges, which replace Policy, Key and Cost.
+	// Charges contains several charges, which replace Policy, Key and Cost.
 	Charges []Charge
-	// MaxDelay is the longest delay in ms that a reserve accepts, or −1 if the request has none.
+	// MaxDelay is the longest delay that a reserve accepts, in ms. It is −1 if the request states none.
 	MaxDelay int64
-	// Of is the number, from 1, of the step whose answer has the reservation or the id for the request. The suite
-	// sets Handle to it. Commits distinguishes a commit (of Cost units, or of Used for each charge) from a cancel.
+	// Of is the number, from 1, of the step whose answer contains the reservation or the id for the request. The suite
+	// sets Handle to this value. Commits distinguishes a commit (of Cost units, or of Used for each charge) from a
+	// cancel.
 	Of      int
 	Handle  string
 	Commits bool
 	Used    []int64
 	// Reports distinguishes a report of the units in Used from a commit.
 	Reports bool
-	// Class is the class of a take, peek, give, reserve or acquire, or "".
+	// Class is the class of a take, peek, give, reserve or acquire. It is "" if there is none.
 	Class string
 }
 
@@ -105,13 +106,13 @@ type Answer struct {
 	Limit, Remaining                 int64
 	RetrySeconds, ResetSeconds       int64
 	DelayMillis                      int64
-	// Failed is true if there was no decision. Code is then the class of the error.
+	// Failed is true if there was no decision. In that case Code is the class of the error.
 	Failed bool
 	Code   service.Code
 	// Handle is the reservation from a reserve, or the id from an acquire. LeaseMillis is how long the permit lasts.
 	Handle      string
 	LeaseMillis int64
-	// Limits has the answer for each limit of several charges: see LimitsText.
+	// Limits contains the answer for each limit of several charges: see LimitsText.
 	Limits string
 	// Paid is the charged limit of a policy with "first".
 	Paid string
