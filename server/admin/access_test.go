@@ -81,7 +81,7 @@ func TestAccess(t *testing.T) {
 }
 
 // TestPageNeedsNoToken checks that requests with the server's own host name get the page's files without a token, even
-// from a link on another site, and that API calls need one.
+// from a link on another site, and that API calls need a token.
 func TestPageNeedsNoToken(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("token-that-administers"), 0o600); err != nil {

@@ -41,7 +41,7 @@ const maxLines = 10
 
 // Config configures the handler.
 type Config struct {
-	// Users lists the users. Those with the right to read are operators. If nil, every caller may administer.
+	// Users lists the users. Users with the right to read are operators. If it is nil, every caller may administer.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
@@ -64,7 +64,7 @@ type Config struct {
 	Version string
 	// Shadows returns the changes that the policies' shadows would make.
 	Shadows func() []adminapi.Shadow
-	// HashKeys are the secrets for hashing keys, or nil if keys are not hashed.
+	// HashKeys holds the secrets for hashing keys. It is nil if keys are not hashed.
 	HashKeys *keyhash.File
 	// ShowKey returns a key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string

@@ -139,7 +139,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	return w
 }
 
-// call sends a request like a client on loopback. headers are pairs of names and values.
+// call sends a request as a client on loopback does. The headers are pairs of names and values.
 func (w *world) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:6070"
@@ -162,8 +162,8 @@ func (w *world) take(name, key string, times int) {
 	}
 }
 
-// TestAnswersAreDescribed checks that the file and the handler have the same calls, and that the handler answers each
-// example as described in the file.
+// TestAnswersAreDescribed checks that the file and the handler contain the same calls, and that the handler answers
+// each example as described in the file.
 func TestAnswersAreDescribed(t *testing.T) {
 	s := loadSpec(t)
 	described := map[string]bool{}

@@ -46,7 +46,7 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	return answer, nil
 }
 
-// explainAll explains a key under the policies that have state or overrides for it.
+// explainAll explains a key under the policies for which the key has state or overrides.
 func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
@@ -97,7 +97,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	for i := range charges {
 		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
 	}
-	whole := make([]engine.Limit, len(charges)) // the full limits, including the units that a class leaves
+	whole := make([]engine.Limit, len(charges)) // the whole limits, including the units that a class leaves
 	for i := range charges {
 		whole[i] = charges[i].Limit
 	}
@@ -168,7 +168,7 @@ func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
 	d := &r.Decision
 	if r.Err != nil {
 		e.Allowed = false
-		return // each limit has its error
+		return // each limit contains its error
 	}
 	limit := &e.Limits[deciding[d.Binding.Index]]
 	limit.Decides = true
@@ -191,8 +191,8 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 	l.State = expiry.Err == nil && expiry.Found
 }
 
-// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns
-// the remaining results. whole is the full limit, including the units that a class leaves.
+// more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
+// remaining results. The argument whole is the whole limit, including the units that a class leaves.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := whole.Newcomer(); ok {
@@ -225,7 +225,7 @@ func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
 }
 
 // open returns the open reservations that charged a key under a policy, or under any policy if policy is "". It returns
-// none while the store is away.
+// nil while the store is away.
 func (a *api) open(ctx context.Context, f *inForce, key *countedKey, policy string) (open []adminapi.Open) {
 	if a.OpenOf == nil {
 		return nil

@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainClasses checks the remaining units for each class that a request of the key can have.
+// TestExplainClasses checks the remaining units for each class in which the key can send requests.
 func TestExplainClasses(t *testing.T) {
 	w := newWorld(t, "")
 	for _, key := range []string{"joe", "nightly"} {

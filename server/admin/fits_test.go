@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// TestFitsNamesTheWayWithoutAStore checks that the error of a change during an outage says how to limit a key in the
+// TestFitsNamesTheWayWithoutAStore checks that the error for a change during an outage says how to limit a key in the
 // meantime.
 func TestFitsNamesTheWayWithoutAStore(t *testing.T) {
 	p := problemOf(fits(fmt.Errorf("%w: no connection", headgate.ErrStoreUnavailable)))

@@ -99,7 +99,7 @@ func isPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/"))
 }
 
-// check returns the user of a call, or the status and the reason of a refusal.
+// check returns the user of a call. If it refuses the call, it returns the status and the reason.
 func (g *guard) check(r *http.Request) (u *users.User, status int, reason string) {
 	switch {
 	case !g.knownHost(r):

@@ -12,7 +12,7 @@ import (
 // maxActions is the maximum number of actions kept. Each further action replaces the oldest.
 const maxActions = 500
 
-// history keeps the latest actions. The log has all actions, as audit lines.
+// history keeps the latest actions. The log contains all actions, as audit lines.
 type history struct {
 	mu      sync.Mutex
 	actions []adminapi.Action

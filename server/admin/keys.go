@@ -41,8 +41,8 @@ func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, e
 	return answer, nil
 }
 
-// counts returns the keys with the highest counts. An inactive policy is an error, unless it has counts from before
-// its removal.
+// counts returns the keys with the highest counts. An inactive policy causes an error, unless there are counts from
+// before its removal.
 func (a *api) counts(q topkeys.Query) (topkeys.Report, error) {
 	now := time.Now()
 	report := a.Top.Top(q, now)

@@ -40,7 +40,7 @@ func (a *api) inForce() inForce {
 	return f
 }
 
-// active returns the active change to a target, or nil.
+// active returns the active change to a target. It returns nil if there is none.
 func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	c := f.changes[changeName{policy, key}]
 	if c == nil {
@@ -49,7 +49,7 @@ func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	return &adminapi.ActiveChange{Change: *c, Before: policies.Describe(f.file, policy, key), After: policies.Describe(f.current, policy, key)}
 }
 
-// view returns one policy, or false if there is none with this name.
+// view returns one policy. It returns false if there is no policy with this name.
 func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bool) {
 	p, ok := f.current.Policies.Get(name)
 	if !ok {
@@ -153,8 +153,8 @@ func (a *api) newChange(c *adminapi.NewChange) (change policies.Change, err erro
 	return change, nil
 }
 
-// changedKey returns the key that a change is for, or "" for the policy itself. An explicit empty key is an error,
-// because the caller meant some key, and not the policy itself.
+// changedKey returns the key that a change is for. It returns "" for a change to the policy itself. An explicit empty
+// key causes an error, because the caller meant some key, and not the policy itself.
 func changedKey(key *string) (string, error) {
 	switch {
 	case key == nil:
@@ -181,8 +181,8 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	return made.Change, fits(err)
 }
 
-// fits sets the status for the error of a conflicting change. Errors from the store or the state file keep their own
-// status. A store error also says how to limit a key in the meantime.
+// fits sets the status for the error that a conflicting change causes. Errors from the store or the state file keep
+// their own status. A store error also says how to limit a key in the meantime.
 func fits(err error) error {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		return fmt.Errorf("%w; servers share changes through the store: until it answers, edit the policies file of each server, and run headgate reload", err)

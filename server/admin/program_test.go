@@ -39,7 +39,7 @@ func TestProgramIsDescribed(t *testing.T) {
 			answer := httptest.NewRecorder()
 			page.ServeHTTP(answer, r)
 			if answer.Code == http.StatusNotFound || answer.Code == http.StatusMethodNotAllowed {
-				continue // a program does not have this call
+				continue // a program does not offer this call
 			}
 			answered++
 			s.check(t, method, path, path, answer)

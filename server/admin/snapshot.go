@@ -36,7 +36,7 @@ type counted struct {
 type FeedConfig struct {
 	Metrics *metrics.Metrics
 	Top     *topkeys.Tracker
-	// Store is the store with its layers, and Address its URL without user and password.
+	// Store is the store with its layers, and Address is its URL without user and password.
 	Store   engine.Store
 	Address string
 	// Server describes this server.

@@ -3,8 +3,8 @@
 //
 // The auditor keeps its own counter for each limit of a sampled key, and charges the admitted units to it at the time
 // of each decision. Units that do not fit are over-admission. The counter includes only this server's requests. On a
-// shared store other servers spend too, so the measurement is a lower bound. Units that other servers give back or
-// reset are not counted, and then look like over-admission.
+// shared store other servers spend too, so the measurement is a lower bound. The auditor does not see units that other
+// servers give back or reset, so they look like over-admission.
 package audit
 
 import (
@@ -36,9 +36,9 @@ const (
 // Figures holds the measurements for a policy's sampled keys.
 type Figures struct {
 	Policy string
-	// Units is the number of admitted units, and Over the number beyond the limits.
+	// Units is the number of admitted units, and Over is the number of admitted units beyond the limits.
 	Units, Over int64
-	// Bound is the largest overshoot stated in an answer, or [engine.Unbounded] if an answer stated no bound.
+	// Bound is the largest overshoot stated in an answer. It is [engine.Unbounded] if an answer stated no bound.
 	Bound int64
 }
 
@@ -51,15 +51,15 @@ type Auditor struct {
 	now     time.Time // time of the decision being charged
 	store   *memstore.Store
 	figures map[string]*Figures
-	// epochs are part of the counters' names, so that a key can start with new counters. epoch is for keys that have
-	// none of their own.
+	// epochs are part of the counters' names, so that a key can start with new counters. epoch is for keys without an
+	// epoch of their own.
 	epochs      map[string]int64
 	epoch, next int64
 	// divided is the epoch for all keys of limits that divide their units among keys.
 	divided int64
 }
 
-// New returns an auditor for one key in sample. sample is 1 to [MaxSample].
+// New returns an auditor that audits one key in sample, which is 1 to [MaxSample].
 func New(sample int) (*Auditor, error) {
 	a := &Auditor{sample: uint64(sample), seed: maphash.MakeSeed(), figures: map[string]*Figures{}, epochs: map[string]int64{}}
 	var err error
@@ -139,7 +139,7 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 	}
 }
 
-// forget replaces a key's counters with new ones, because units have come back or may come back later.
+// forget replaces a key's counters with new ones, because units were given back or may be given back later.
 func (a *Auditor) forget(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -172,7 +172,7 @@ func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engin
 	return results[0]
 }
 
-// of returns a policy's figures, or nil if there is no room for another policy.
+// of returns a policy's figures. It returns nil if there is no room for another policy.
 func (a *Auditor) of(name string) *Figures {
 	f := a.figures[name]
 	if f == nil && len(a.figures) < maxPolicies {

@@ -35,7 +35,7 @@ type Cost struct {
 	Memory float64 // bytes allocated
 }
 
-// Most is the largest allowed ratio between the cost of one byte of an input and that of one byte of a plain request.
+// Most is the largest allowed ratio of the cost of one byte of an input to the cost of one byte of a plain request.
 // docs/reference/bounds.md documents it.
 const Most = 10
 
@@ -99,7 +99,8 @@ func Compare(t *testing.T, plain Input, inputs ...Input) {
 }
 
 // Raw returns a constructor for inputs that a client writes as bytes to a connection. Connections are reused for as
-// many inputs as the server allows. read reads an answer, and reports whether it is the last on its connection.
+// many inputs as the server allows. The function read reads an answer, and reports whether it is the last on its
+// connection.
 func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)) func(name, send string) Input {
 	t.Helper()
 	var conn net.Conn

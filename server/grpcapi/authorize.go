@@ -32,7 +32,7 @@ type authorizer struct {
 	deadline time.Duration
 }
 
-// Check decides one request. If it cannot reach a decision it returns a gRPC error, and Envoy's failure_mode_allow
+// Check decides one request. If the decision is not known, it returns a gRPC error, and Envoy's failure_mode_allow
 // applies.
 func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
 	if !a.trusts(ctx) {
@@ -78,7 +78,7 @@ func (a *authorizer) trusts(ctx context.Context) bool {
 	return peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(peers.Peer(p.Addr))
 }
 
-// requestOf returns the request described by Envoy; ok is false if there is none.
+// requestOf returns the request that Envoy describes. ok is false if there is none.
 func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 	attributes := check.GetAttributes()
 	sent := attributes.GetRequest().GetHttp()

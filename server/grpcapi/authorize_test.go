@@ -24,7 +24,7 @@ routes:
   - {match: {path: /plan}, key: [{header: X-Plan}], policies: [user]}
 `
 
-// authorizing starts a server with the routes. trusted is the policies file's trusted_proxies field.
+// authorizing starts a server with the routes. The argument trusted is the policies file's trusted_proxies field.
 func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headgate.Limiter) {
 	return authorizingBy(t, routes+trusted)
 }

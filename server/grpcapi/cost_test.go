@@ -107,8 +107,8 @@ func nested(depth int) (value string) {
 	return value
 }
 
-// TestCostOfJSON (regression: bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte of a
-// plain one.
+// TestCostOfJSON (regression: bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte
+// of a plain body.
 func TestCostOfJSON(t *testing.T) {
 	server := httptest.NewServer(Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler()))
 	defer server.Close()

@@ -23,8 +23,8 @@ const (
 	// maxCall bounds the duration of a unary call, including the time until its message arrives.
 	maxCall = 10 * time.Second
 	// maxOpen is the maximum number of concurrent calls without a secret on a listener with users. maxOpenMessage is
-	// the maximum length of their messages. On a listener without users no call has a secret, and maxStreams applies
-	// instead.
+	// the maximum length of their messages. On a listener without users no call contains a secret, and maxStreams
+	// applies instead.
 	maxOpen        = 1000
 	maxOpenMessage = 64 << 10
 )
@@ -47,7 +47,7 @@ func newGate(c *Config) *gate {
 
 // call is a call that has passed a gate.
 type call struct {
-	context.Context //nolint:containedctx // it has the user
+	context.Context //nolint:containedctx // it carries the user
 
 	conn  *peers.Conn
 	place peers.Place // zero for a client with a secret
@@ -88,7 +88,7 @@ func (c *call) leave() {
 	c.place.Free()
 }
 
-// user returns a context that carries the call's user. open is true if the call has no secret.
+// user returns a context that carries the call's user. open is true if the call contains no secret.
 func (g *gate) user(ctx context.Context, method string) (_ context.Context, open bool, err error) {
 	if method == healthpb.Health_Check_FullMethodName { // load balancers' probes
 		return ctx, true, nil

@@ -146,7 +146,7 @@ func TestCallsWithoutASecretAreBounded(t *testing.T) {
 		if check() == codes.ResourceExhausted {
 			return true
 		}
-		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // in case a check took the slot of one
+		calls = append(calls, open(ctx, t, c, healthpb.Health_Check_FullMethodName)) // in case one of the checks above took a slot
 		return false
 	})
 	if _, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(as(t.Context(), "shop"), request("x")); err != nil {
@@ -171,7 +171,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestMessagesWithoutASecret (regression: bug 69): without a secret, messages above 64 KiB are not decoded.
+// TestMessagesWithoutASecret (regression: bug 69): messages above 64 KiB from clients without a secret are not decoded.
 func TestMessagesWithoutASecret(t *testing.T) {
 	c := guarded(t, Config{}, map[string]string{"default": "may: [decide]", "shop": "may: [decide]"})
 	client := pb.NewRateLimitServiceClient(c)

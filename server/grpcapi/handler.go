@@ -22,8 +22,8 @@ type handler struct {
 	noInline bool // inline limits are refused
 }
 
-// ShouldRateLimit decides one request. The response headers contain the request's id if the client sent one, or if
-// the request is denied or fails, because it may then be logged.
+// ShouldRateLimit decides one request. The response headers contain the request's id if the client sent one, or if the
+// request is denied or fails, because such a request may be logged.
 func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
 	sent := ""
 	if values := metadata.ValueFromIncomingContext(ctx, requestid.Metadata); len(values) > 0 {

@@ -19,8 +19,8 @@ import (
 // Paths adds envoyproxy/ratelimit's HTTP paths to a handler: /json answers a ShouldRateLimit request in JSON, and
 // /healthcheck answers OK while ready returns nil. Status codes and bodies match envoyproxy/ratelimit.
 //
-// Without writes, requests that give hits back get a 403, because a client could otherwise reset its own counter.
-// gRPC allows them, because only Envoy uses it. With noInline, requests with inline limits get a 403 too. On a
+// If writes is false, requests that give hits back get a 403, because a client could otherwise reset its own counter.
+// gRPC allows them, because only Envoy uses it. If noInline is set, requests with inline limits get a 403 too. On a
 // listener with users, the user's rights decide.
 func Paths(service *envoy.Service, ready func(context.Context) error, noInline, writes bool, others http.Handler) http.Handler {
 	json := requestid.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, noInline, writes, w, r) }))
@@ -40,7 +40,7 @@ func Paths(service *envoy.Service, ready func(context.Context) error, noInline, 
 	})
 }
 
-// answerJSON writes the response with status 200 or 429, or an error with status 400, like envoyproxy/ratelimit. If
+// answerJSON writes the response with status 200 or 429, or an error with status 400, as envoyproxy/ratelimit does. If
 // --failure is set, an unknown decision gets a 503.
 func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWriter, r *http.Request) {
 	limits := permitLimits(r.Context(), noInline)

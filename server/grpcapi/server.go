@@ -31,8 +31,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// Bounds of a connection. A message or header beyond its bound is a gRPC error; a call beyond maxStreams waits in the
-// client.
+// Bounds of a connection. A message or header beyond its bound causes a gRPC error. A call beyond maxStreams waits in
+// the client.
 const (
 	maxStreams     = 10_000
 	maxMessage     = 1 << 20
@@ -62,7 +62,7 @@ type Config struct {
 	MaxAge, MaxAgeGrace time.Duration
 	// MaxIdle is how long a connection stays open without a call; 0 means 15 minutes.
 	MaxIdle time.Duration
-	// Users lists the clients that may make calls. If nil, every client may. Health checks need no user.
+	// Users lists the clients that may make calls. If it is nil, every client may. Health checks need no user.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
@@ -79,7 +79,7 @@ type Server struct {
 	health *health.Server
 }
 
-// names are the services whose health is reported: the whole server, the name used by envoyproxy/ratelimit, and the
+// names lists the services whose health is reported: the whole server, the name used by envoyproxy/ratelimit, and the
 // services' own names.
 var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceName, auth.Authorization_ServiceDesc.ServiceName}
 
@@ -106,7 +106,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Serve accepts connections until Shutdown, and then returns nil.
+// Serve accepts connections until Shutdown, when it returns nil.
 func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
 
 // SetServing sets the health. After Drain it has no effect.

@@ -109,7 +109,7 @@ func TestShouldRateLimit(t *testing.T) {
 	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
 	s.SetServing(true)
 	s.Drain()
-	s.SetServing(true) // like a reload during the drain
+	s.SetServing(true) // as a reload during the drain does
 	wantHealth(t, c, healthpb.HealthCheckResponse_NOT_SERVING)
 	if r, err := client.ShouldRateLimit(t.Context(), request("y")); err != nil || r.OverallCode != pb.RateLimitResponse_OK {
 		t.Errorf("in the drain: %v, %v", r, err)
@@ -146,8 +146,8 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestRequestIDs checks that an answer, and the context of the decision, have the id that the client sent. If that is
-// missing or invalid, a denied request and an error get a new id.
+// TestRequestIDs checks that an answer, and the context of the decision, contain the id that the client sent. If the id
+// is missing or invalid, a denied request and an error get a new id.
 func TestRequestIDs(t *testing.T) {
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
@@ -268,7 +268,7 @@ func TestShutdownAnswersRunningCalls(t *testing.T) {
 	}
 }
 
-// TestMessageBound checks that a request over 1 MiB is a gRPC error.
+// TestMessageBound checks that a request over 1 MiB gets a gRPC error.
 func TestMessageBound(t *testing.T) {
 	_, c := served(t, envoy.Options{}, nil)
 	_, err := pb.NewRateLimitServiceClient(c).ShouldRateLimit(t.Context(), request(strings.Repeat("x", 2<<20)))

@@ -73,7 +73,7 @@ func deniedStatus(query url.Values) (int, error) {
 }
 
 // describe reads the method, the host, the path and the query of another request from the headers of nginx, Traefik,
-// Caddy and HAProxy. Two conflicting headers are an error, because proxies forward clients' headers, so one of the
+// Caddy and HAProxy. Two conflicting headers cause an error, because proxies forward clients' headers, so one of the
 // two may come from the client.
 func describe(r *route.Request, h http.Header) error {
 	method, err := one(h, "X-Forwarded-Method", "X-Original-Method")
@@ -121,7 +121,8 @@ func describe(r *route.Request, h http.Header) error {
 	return nil
 }
 
-// one returns the value of the first header that is present, or "". Conflicting headers are an error.
+// one returns the value of the first header that is present. It returns "" if none is. Conflicting headers cause an
+// error.
 func one(h http.Header, names ...string) (value string, err error) {
 	for _, name := range names {
 		for _, other := range h[name] {

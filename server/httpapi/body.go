@@ -15,7 +15,7 @@ import (
 const (
 	// maxBody is the maximum size of a body in bytes.
 	maxBody = 1 << 20
-	// smallBody is the maximum size in bytes of a body whose memory is allocated before it arrives.
+	// smallBody is the maximum size in bytes of a body whose buffer is allocated before the body arrives.
 	smallBody = 4 << 10
 )
 
@@ -41,8 +41,8 @@ func newScanner(limits error) *jsontext.Scanner {
 	return jsontext.NewScanner(&bounds)
 }
 
-// depthOfCharge is the depth of the fields of a charge in a batch. The fields of a request have depth 1, and those of
-// a charge in a single request depth 3. A limit has its own fields at even depths.
+// depthOfCharge is the depth of the fields of a charge in a batch. The fields of a request are at depth 1, and the
+// fields of a charge in a single request at depth 3. The fields of a limit are at even depths.
 const depthOfCharge = 5
 
 // readBody reads the body. If its length is known and small, it reads the body at once. Otherwise it scans the body

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// pieces is a body that arrives in pieces. Reading beyond the last one fails the test.
+// pieces is a body that arrives in pieces. Reading beyond the last piece fails the test.
 type pieces struct {
 	t    *testing.T
 	left []string

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestCeilings checks that the answer to a reserve with a ceiling has the number of units that open reservations can
-// still charge, and that a commit above the ceiling is an error that changes nothing.
+// TestCeilings checks that the answer to a reserve with a ceiling states how many units open reservations can still
+// charge, and that a commit above the ceiling returns an error and changes nothing.
 func TestCeilings(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

@@ -124,7 +124,7 @@ func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	return fields.item()
 }
 
-// chargesOf returns the indexes of the binding limit's charges, or nil for a request without charges.
+// chargesOf returns the indexes of the binding limit's charges. It returns nil for a request without charges.
 func chargesOf(r *decide.Response) []int {
 	if len(r.Limits) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// body is the body of a call. It has either the fields of one request, or a batch in requests.
+// body is the body of a call. It contains either the fields of one request, or a batch in the requests field.
 type body struct {
 	requestFields
 
@@ -39,15 +39,15 @@ type requestFields struct {
 	Outcomes    *outcomes          `json:"outcomes"`
 }
 
-// call is a decoded body. In a batch, errs has an entry for each request. It is an error for an unreadable request,
-// and nil for the others, which are in requests.
+// call is a decoded body. In a batch, errs contains an entry for each request: an error for an unreadable request, and
+// nil for the other requests, which the requests field contains.
 type call struct {
 	requests []decide.Request
 	errs     []error
 	batch    bool
 }
 
-// decode parses a body. limits is the error for a body with inline limits. If it is nil, they are allowed.
+// decode parses a body. The argument limits is the error for a body with inline limits. If it is nil, they are allowed.
 func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call, error) {
 	data, scanned, err := readBody(w, r, limits)
 	if err != nil {

@@ -102,7 +102,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 		return
 	}
 	responses := make([]decide.Response, len(call.requests))
-	if len(responses) > 0 { // not if the batch has only errors
+	if len(responses) > 0 { // not if the batch contains only errors
 		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
 	}
 	if call.batch {

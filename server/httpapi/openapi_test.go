@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestOpenAPIListsEveryRoute checks that the file and the mux have the same paths and methods. The file excludes
-// former names.
+// TestOpenAPIListsEveryRoute checks that the file and the mux contain the same paths and methods. The file omits former
+// names.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	s := loadSpec(t)
 	undocumented := map[string]bool{}
@@ -129,7 +129,7 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 
 // handlers holds the handlers for the tests' requests.
 type handlers struct {
-	open     http.Handler // with --allow-writes
+	open     http.Handler // a server with --allow-writes
 	readOnly http.Handler
 	stopped  http.Handler // its store is closed, and it is draining
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestOutcomes checks that outcomes sent with a request change the rate, stop all requests for the time of a
-// Retry-After, and are validated.
+// TestOutcomes checks that outcomes sent with a request are validated, change the rate, and stop all requests for the
+// time of a Retry-After.
 func TestOutcomes(t *testing.T) {
 	config, err := policy.Parse("test.yaml", []byte("policies: {vendor: {algorithm: adaptive-rate, rate: 80/s, min: 20, max: 200, burst: 10}, plain: {algorithm: token-bucket, rate: 80/s}}"))
 	if err != nil {

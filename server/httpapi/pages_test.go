@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and spend nothing. Otherwise
-// any page that a user of the network has opened could spend the units of other callers.
+// TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and spend nothing. If they did
+// not, any page that a user of the network has opened could spend the units of other callers.
 func TestPagesAreRefused(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -8,10 +8,10 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Most bodies have a policy, a key and perhaps a cost, and most answers have one limit. These are read and written
-// here, because it is faster: in BenchmarkPlain, reading takes 0.3 µs instead of 4.6 µs with jsontext.Decode, and
-// writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all other bodies and answers, and all
-// errors.
+// Most bodies contain a policy, a key and perhaps a cost, and most answers describe one limit. The functions in this
+// file read and write these bodies and answers, because it is faster: in BenchmarkPlain, reading takes 0.3 µs instead
+// of 4.6 µs with jsontext.Decode, and writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all
+// other bodies and answers, and all errors.
 
 // plainFields parses a plain body: an object with policy, key and cost, each at most once, whose strings are
 // printable ASCII without escapes. ok is false for any other body.

@@ -24,7 +24,7 @@ type verb struct {
 	answer func(*decide.Response) (value any, status int)
 	// decision is true if the answer is only a decision.
 	decision bool
-	// headers is true if the answer has rate-limit headers.
+	// headers is true if the answer contains rate-limit headers.
 	headers bool
 	// reports is true if the operation leaves the reservation open.
 	reports bool
@@ -65,7 +65,7 @@ func answerDecision(r *decide.Response) (any, int) {
 	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
 }
 
-// answerFound answers with one boolean, which tells whether there was anything to do.
+// answerFound answers with one boolean, which states whether there was anything to do.
 func answerFound(name string) func(*decide.Response) (any, int) {
 	return func(r *decide.Response) (any, int) { return map[string]bool{name: r.Found}, http.StatusOK }
 }
@@ -84,7 +84,7 @@ func answerReserve(r *decide.Response) (any, int) {
 	return reserved{decisionOf(r), r.Reservation, r.SettleWithin.Milliseconds(), r.Pending}, status
 }
 
-// reported tells whether the reservation is still open, and how many used units could not be charged.
+// reported states whether the reservation is still open, and how many used units could not be charged.
 type reported struct {
 	Open    bool  `json:"open"`
 	Dropped int64 `json:"dropped,omitempty"`
@@ -94,7 +94,7 @@ func answerReported(r *decide.Response) (any, int) {
 	return reported{r.Found, r.Dropped}, statusOf(r.Found, http.StatusGone)
 }
 
-// settled tells whether this call settled the reservation, and how many used units could not be charged.
+// settled states whether this call settled the reservation, and how many used units could not be charged.
 type settled struct {
 	Settled bool  `json:"settled"`
 	Dropped int64 `json:"dropped,omitempty"`
@@ -117,7 +117,7 @@ func answerAcquire(r *decide.Response) (any, int) {
 	return acquired{decisionOf(r), r.ID, int64(r.Lease / time.Millisecond)}, status
 }
 
-// renewed tells whether the permit is still held, and for how much longer.
+// renewed states whether the permit is still held, and for how much longer.
 type renewed struct {
 	Held  bool  `json:"held"`
 	Lease int64 `json:"lease_ms,omitempty"`
@@ -185,7 +185,7 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 // actual is the number of used units of a reservation: one number for all charges, or a list with a number for each
 // charge.
 type actual struct {
-	units []int64 // has at least 1 element
+	units []int64 // at least 1 element
 	list  bool
 }
 

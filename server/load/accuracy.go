@@ -17,15 +17,15 @@ type entry struct {
 
 // Accuracy compares the decisions with the exact steps for the same requests, key by key.
 type Accuracy struct {
-	// Known is false if there was no limit for the comparison.
+	// Known is false if there was no limit to compare with.
 	Known bool
-	// Exact is the number of units allowed by the steps, and Allowed the number allowed by the target.
+	// Exact is the number of units that the steps allowed, and Allowed the number that the target allowed.
 	Exact, Allowed int64
 	// Over is the number of units allowed beyond Exact, and Under the number of units missing, each summed over all
 	// keys.
 	Over, Under int64
-	// StoreTime is true if the steps used the store's time of each decision. Otherwise they used the midpoint between
-	// sending and receiving, by this machine's clock, which makes units allowed within a round trip uncertain.
+	// StoreTime is true if the steps used the store's time of each decision. If it is false, they used the midpoint
+	// between sending and receiving, on this machine's clock, which makes units allowed within a round trip uncertain.
 	StoreTime bool
 	// Skipped is the number of decisions that were neither recorded nor compared, because there were too many.
 	Skipped int64

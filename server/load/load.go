@@ -28,13 +28,13 @@ type Config struct {
 	Policy string
 	// Keys is the number of keys: 1 to 10 million.
 	Keys int
-	// Zipf sends most requests to few keys: with 10 000 keys, at least a tenth to the first. Otherwise all keys are
-	// equally likely.
+	// Zipf sends most requests to few keys: with 10 000 keys, at least a tenth to the first. If it is false, all keys
+	// are equally likely.
 	Zipf bool
 	// Callers is the number of concurrent callers: 1 to 10 000.
 	Callers int
-	// PerSecond is the rate of requests, regardless of how long answers take. Latency then counts from the time when
-	// a request was due. If 0, each caller sends its next request after the previous answer.
+	// PerSecond is the rate of requests, regardless of how long answers take. In this case latency counts from the time
+	// when a request was due. If PerSecond is 0, each caller sends its next request after the previous answer.
 	PerSecond float64
 	// Duration is the length of the run: at most an hour.
 	Duration time.Duration
@@ -78,7 +78,7 @@ type Report struct {
 	Allowed, Denied, Failed int64
 	// Latency is the histogram of latencies in µs.
 	Latency *hdrhistogram.Histogram
-	// Error is one of the errors that occurred, or nil.
+	// Error is one of the errors that occurred. It is nil if there were none.
 	Error    error
 	Accuracy Accuracy
 }

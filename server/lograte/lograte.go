@@ -18,7 +18,7 @@ type Limit struct {
 	left  int64
 }
 
-// Allow reports whether a line may be written now. notLogged is the number of lines dropped since the last one.
+// Allow reports whether a line may be written now. notLogged is the number of lines dropped since the last line.
 func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,7 +65,7 @@ func (t *table) row(p *policy.Policy) *row {
 	return t.other
 }
 
-// tally combines consecutive increments of one counter, because most requests of a call have the same counter.
+// tally combines consecutive increments of one counter, because most requests of a call increment the same counter.
 type tally struct {
 	counter *atomic.Uint64
 	n       uint64
@@ -136,7 +136,7 @@ func (decisions) Describe(to chan<- *prometheus.Desc) {
 	to <- verbsDesc
 }
 
-// Collect implements [prometheus.Collector]. A zero count has no series.
+// Collect implements [prometheus.Collector]. It omits zero counts.
 func (d decisions) Collect(to chan<- prometheus.Metric) {
 	t := d.m.table.Load()
 	for _, r := range append([]*row{t.inline, t.other}, t.rows...) {

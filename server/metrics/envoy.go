@@ -15,7 +15,7 @@ type Envoy struct {
 	Stats func() envoy.Stats
 }
 
-// seriesLabels lists the labels of a rule. A series has key2 if its rule is nested in another rule.
+// seriesLabels lists the labels of a rule. The label key2 is set if the rule is nested in another rule.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
 func envoyDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -75,9 +75,10 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 // labels holds the values of seriesLabels.
 type labels [3]string
 
-// labelsOf splits the name of a series, such as domain.key1_value.key2, like envoyproxy/ratelimit's mapping does. If
+// labelsOf splits the name of a series, such as domain.key1_value.key2, as envoyproxy/ratelimit's mapping does. If
 // there are four or more parts it drops the last one, so rules that differ only in that part are counted together. In
-// envoyproxy/ratelimit, a name with three parts has no labels but a longer metric name; here it has key2.
+// envoyproxy/ratelimit, a name with three parts results in a longer metric name without labels; here its third part is
+// key2.
 func labelsOf(name string) (of labels) {
 	parts := strings.Split(name, ".")
 	if n := len(parts); n > 3 {

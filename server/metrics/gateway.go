@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// Gateway collects a gateway's metrics. Upstreams have the names from the policies file.
+// Gateway collects a gateway's metrics. Upstreams are labelled with their names from the policies file.
 type Gateway struct {
 	// Stats returns the counts.
 	Stats func() gateway.Stats
@@ -31,7 +31,7 @@ var (
 // Describe implements [prometheus.Collector]. The series depend on the upstreams.
 func (*Gateway) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements [prometheus.Collector]. An upstream's zero counts have no series.
+// Collect implements [prometheus.Collector]. It omits an upstream's zero counts.
 func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 	s := g.Stats()
 	to <- gauge(gatewayInFlight, float64(s.InFlight))

@@ -84,7 +84,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// SetPolicies gives each policy its counters. Existing policies keep theirs.
+// SetPolicies gives each policy its counters. Policies that existed before keep their counters.
 func (m *Metrics) SetPolicies(set *policy.Set) {
 	for {
 		before := m.table.Load()
@@ -94,7 +94,7 @@ func (m *Metrics) SetPolicies(set *policy.Set) {
 	}
 }
 
-// Reloaded counts an activation of policies, or a failed one.
+// Reloaded counts a successful or failed activation of policies.
 func (m *Metrics) Reloaded(err error) {
 	if err != nil {
 		m.reloads[0].Add(1)
@@ -119,7 +119,7 @@ var (
 )
 
 // described holds the labels of all metrics of this package, by name. /metrics omits metrics that have not counted
-// yet, and metrics of layers that the server does not have.
+// anything yet, and metrics of layers that the server does not use.
 var described = map[string][]string{
 	namespace + "_decision_seconds":      {"frontend"},
 	namespace + "_decision_requests":     {"frontend"},

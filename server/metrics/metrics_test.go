@@ -261,7 +261,7 @@ func TestServerState(t *testing.T) {
 	}
 }
 
-// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: a rule nested in another one has
+// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: a rule nested in another rule gets
 // key2, and deeper rules are counted together with it.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")

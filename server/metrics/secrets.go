@@ -10,7 +10,7 @@ import (
 type Secrets struct {
 	// Wrong returns the number of wrong secrets on a front end.
 	Wrong func(from service.FrontEnd) uint64
-	// Serving reports whether a front end is enabled. A disabled front end has a series only if it has counted wrong
+	// Serving reports whether a front end is enabled. A disabled front end gets a series only if it has counted wrong
 	// secrets.
 	Serving func(from service.FrontEnd) bool
 }

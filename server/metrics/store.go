@@ -45,7 +45,7 @@ func (t *timed) Unwrap() engine.Store { return t.Store }
 type Outage struct {
 	// Away is true if the store has failed and has not answered since.
 	Away bool
-	// For is how long the store has been away, or 0.
+	// For is how long the store has been away. It is 0 if the store is not away.
 	For time.Duration
 	// Outages is the number of outages so far, and Total is their total duration.
 	Outages int64

@@ -29,7 +29,7 @@ type Addr struct {
 	conn *Conn
 }
 
-// Of returns the connection with an address, or nil if the address does not come from a [Conn].
+// Of returns the connection with an address. It returns nil if the address does not come from a [Conn].
 func Of(a net.Addr) *Conn {
 	if own, ok := a.(*Addr); ok {
 		return own.conn
@@ -37,7 +37,7 @@ func Of(a net.Addr) *Conn {
 	return nil
 }
 
-// Peer returns a peer's IP address, or the zero Addr if it has none, for example on a Unix socket.
+// Peer returns a peer's IP address. It returns the zero Addr if there is none, for example on a Unix socket.
 func Peer(a net.Addr) netip.Addr {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr

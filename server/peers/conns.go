@@ -111,8 +111,8 @@ func (c *Conns) CloseIdle() {
 	longest.end()
 }
 
-// takeIdle removes and returns the connection that has been idle the longest, or returns nil if none has been idle
-// for leastIdle. The caller holds mu.
+// takeIdle removes and returns the connection that has been idle the longest. It returns nil if none has been idle for
+// leastIdle. The caller holds mu.
 func (c *Conns) takeIdle() *Conn {
 	now := time.Now()
 	if c.tenth == 0 {

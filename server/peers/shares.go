@@ -22,11 +22,11 @@ const DefaultPercent = 25
 type Rule struct {
 	// Percent is one peer's share of the bound, from 1 to 100. 0 means 100: one peer may take everything.
 	Percent int
-	// Exempt reports whether a peer may exceed the share. If nil, no peer may.
+	// Exempt reports whether a peer may exceed the share. If it is nil, no peer may.
 	Exempt func(peer netip.Addr) bool
 }
 
-// of returns a peer's share of a bound, at least 1.
+// of returns a peer's share of a bound, but at least 1.
 func (r *Rule) of(most int) int {
 	if r.Percent <= 0 || r.Percent >= 100 {
 		return most
@@ -34,7 +34,7 @@ func (r *Rule) of(most int) int {
 	return max(1, most*r.Percent/100)
 }
 
-// Verdict tells whether a peer gets a place and, if not, why.
+// Verdict states whether a peer gets a place and, if not, why.
 type Verdict int
 
 // The possible verdicts.
@@ -65,7 +65,8 @@ type Place struct {
 	peer netip.Addr // the zero Addr if no share applies to the peer
 }
 
-// Take takes a place for a peer. peer is the zero Addr if the peer has no address. The caller must free the place.
+// Take takes a place for a peer. The argument peer is the zero Addr if the peer has no address. The caller must free
+// the place.
 func (s *Shares) Take(peer netip.Addr) (Place, Verdict) {
 	p := Place{of: s}
 	if peer.IsValid() && s.each < s.most && (s.exempt == nil || !s.exempt(peer)) {

@@ -20,7 +20,7 @@ const (
 	maxAfter = 100 * 365 * 24 * time.Hour
 )
 
-// Accepted values of the fields do and expect.
+// Accepted values of the do and expect fields.
 var (
 	verdicts = []string{"allowed", "denied", "error"}
 	// classless lists the verbs that ignore classes.
@@ -97,7 +97,7 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 }
 
-// only reports fields that are set without the field that they require.
+// only reports fields that are set although the field that they require is not.
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {

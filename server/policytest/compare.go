@@ -30,7 +30,7 @@ type answer struct {
 	route  int // -1 if there is no route
 	key    string
 	status int // status of a denied HTTP request
-	// denies tells for each policy with a shadow whether the shadow would have denied the request.
+	// denies states for each policy with a shadow whether the shadow would have denied the request.
 	denies map[string]bool
 }
 
@@ -85,8 +85,8 @@ func (a *answer) verdictMismatch(s *Step) *mismatch {
 	return &mismatch{"expect", expected, got}
 }
 
-// mismatches compares an answer with a step's expectations. If the verdict differs, it returns only that mismatch,
-// because then the numbers differ too.
+// mismatches compares an answer with a step's expectations. If the verdict differs, it returns only this mismatch,
+// because the numbers differ as a consequence.
 func (a *answer) mismatches(s *Step) (all []mismatch) {
 	if wrong := a.verdictMismatch(s); wrong != nil {
 		return []mismatch{*wrong}
@@ -157,7 +157,7 @@ func (a *answer) statusText() string {
 	return strconv.Itoa(a.status)
 }
 
-// units formats a number of units, or unlimited if no limit applies.
+// units formats a number of units. It returns "unlimited" if no limit applies.
 func units(d *headgate.Decision, n int64) string {
 	if d.Unlimited {
 		return unlimited

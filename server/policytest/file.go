@@ -122,7 +122,7 @@ func (c *checker) unloadable(err error, data []byte) error {
 	return c.errs.Sorted(data)
 }
 
-// line returns the line of a step's field, or of the step if it does not have the field.
+// line returns the line of a step's field. If the step does not set the field, it returns the line of the step.
 func (f *File) line(test, step int, field string) int {
 	return f.root.Find("tests", strconv.Itoa(test), "steps", strconv.Itoa(step), field).Line
 }

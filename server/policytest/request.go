@@ -14,7 +14,7 @@ import (
 type HTTPRequest struct {
 	// Text is a method and a target, such as "POST /api/x?v=2"; the method defaults to GET.
 	Text string
-	// Host is the host, or "" to use the host from the target or a Host header.
+	// Host is the host. If it is "", the host from the target or a Host header is used.
 	Host string
 	// Client is the address from which the connection comes.
 	Client string

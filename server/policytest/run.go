@@ -136,7 +136,7 @@ func kindOf(s *Step) engine.Kind {
 // kinds lists the operations that a step can make.
 var kinds = [...]engine.Kind{engine.OpAllow, engine.OpPeek, engine.OpGive, engine.OpReset, engine.OpAcquire, engine.OpRelease}
 
-// verbs returns the accepted values of do.
+// verbs returns the accepted values of the do field.
 func verbs() []string {
 	words := make([]string, len(kinds))
 	for i, kind := range kinds {

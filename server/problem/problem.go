@@ -71,7 +71,7 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 // would hide the mistake.
 const NoRoutes = "this server has no routes to decide by; accepted: --config with a policies file that has routes"
 
-// noKey returns the problem for a request that lacks a part of its route's key. It has the route's status, unless
+// noKey returns the problem for a request that lacks a part of its route's key. Its status is the route's, unless
 // denied is a status other than 429, because nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
@@ -82,8 +82,8 @@ func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 }
 
 // Unread prepares an answer that is sent before the request's body is read: the connection ends after the answer.
-// Otherwise an HTTP/1 server reads the rest of the body, up to 256 KiB, before it sends the header, and a refused
-// client that sent no body would wait for 10 s (regression: bug 70).
+// If it did not, an HTTP/1 server would read the rest of the body, up to 256 KiB, before it sends the header, and a
+// refused client that sent no body would wait for 10 s (regression: bug 70).
 func Unread(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")

@@ -1,5 +1,5 @@
-// Package requestid gives each request an id: the id sent by the client, or a new one. The id is in the answer and in
-// log lines about the request.
+// Package requestid gives each request an id: the id sent by the client, or a new one. The answer and log lines about
+// the request contain the id.
 package requestid
 
 import (
@@ -18,8 +18,8 @@ const (
 	MaxBytes = 128
 )
 
-// Of returns the id sent by a client if it consists of 1 to 128 printable ASCII characters, and otherwise a new id of
-// 26 letters and digits.
+// Of returns the id sent by a client if it consists of 1 to 128 printable ASCII characters. Otherwise it returns a new
+// id of 26 letters and digits.
 func Of(sent string) string {
 	if !Valid(sent) {
 		return rand.Text()
@@ -51,7 +51,7 @@ func With(ctx context.Context, sent string) context.Context {
 	return context.WithValue(ctx, contextKey{}, &id{text: sent})
 }
 
-// From returns a context's id, or "". RESP requests have no ids.
+// From returns a context's id. It returns "" if there is none, as for RESP requests.
 func From(ctx context.Context) string {
 	if ctx == nil {
 		return ""

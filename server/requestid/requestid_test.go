@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/server/requestid"
 )
 
-// TestHandlerKeepsValidIDs checks that the context and the answer contain the client's id if it is valid, and
-// otherwise a new id, which is different for each request.
+// TestHandlerKeepsValidIDs checks that the context and the answer contain the client's id if it is valid. If it is not,
+// they contain a new id, which is different for each request.
 func TestHandlerKeepsValidIDs(t *testing.T) {
 	made, seen := regexp.MustCompile(`^[A-Z2-7]{26}$`), map[string]bool{}
 	for _, c := range []struct {

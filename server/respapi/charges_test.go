@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// TestCharges checks that a command with several keys is charged on all of them or on none, and that the reply has
-// each limit.
+// TestCharges checks that a command with several keys is charged on all of them or on none, and that the reply
+// describes each limit.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:
@@ -58,7 +58,7 @@ func integers(values []wire.Value) string {
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
 }
 
-// TestReserveAllCeilings checks that a ceiling is accepted after the units, and that the reply has the units that
+// TestReserveAllCeilings checks that a ceiling is accepted after the units, and that the reply states how many units
 // open reservations can still charge.
 func TestReserveAllCeilings(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`

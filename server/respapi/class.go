@@ -8,7 +8,7 @@ import (
 // classSyntax is the syntax of a request's class.
 const classSyntax = " [CLASS class]"
 
-// cutClass removes CLASS and a class from the end of a command, if at least others words precede them.
+// cutClass removes CLASS and a class from the end of a command, if at least as many words as others precede them.
 func cutClass(words [][]byte, others int) (rest [][]byte, class string) {
 	last := len(words) - 2
 	if last < others || !bytes.EqualFold(words[last], []byte("class")) {

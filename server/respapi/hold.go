@@ -23,7 +23,7 @@ var (
 	errReservation = errors.New("reservation must be the one that HEADGATE.RESERVE answered")
 )
 
-// holdCommand returns a command that accepts up to most words.
+// holdCommand returns a command whose maximum number of words is most.
 func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte) error, reply func([]byte, wire.Proto, *decide.Response) []byte) command {
 	spec.Flags, spec.Group = []string{"write", "fast"}, "headgate"
 	return command{
@@ -108,7 +108,7 @@ func report() command {
 	}, withFound)
 }
 
-// settling parses a reservation and the numbers of units used. Without a number, 0 units were used.
+// settling parses a reservation and the numbers of used units. If there are no numbers, 0 units were used.
 func settling(r *decide.Request, words [][]byte) (err error) {
 	r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 	if r.Reservation == "" {
@@ -188,7 +188,7 @@ func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	return wire.AppendInt(dst, 0)
 }
 
-// appendHandle appends the id that a later command needs, or null.
+// appendHandle appends the id that a later command needs. It appends null if there is none.
 func appendHandle(dst []byte, proto wire.Proto, handle string) []byte {
 	if handle == "" {
 		return wire.AppendNull(dst, proto)

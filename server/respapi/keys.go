@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// anyBucket is the limit for commands that have only CL.THROTTLE's key. Its numbers do not matter, because they are
-// not part of the counter's name.
+// anyBucket is the limit for commands that contain only CL.THROTTLE's key. Its rate and burst do not matter, because
+// they are not part of the counter's name.
 var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 
 // eachKey returns a parser that makes a request for each of the command's keys.
@@ -65,8 +65,8 @@ func exists() command {
 	}
 }
 
-// ttl returns TTL or PTTL, which reply with the time until a key is at full capacity again, rounded up, or -2 if it
-// already is.
+// ttl returns TTL or PTTL. They reply with the time until all of a key's units are available again, rounded up, or with
+// -2 if they already are.
 func ttl(name string, unit time.Duration) command {
 	return command{
 		Spec: resp.Spec{

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// policySummaries has the commands' summaries for clients.
+// policySummaries contains the commands' summaries for clients.
 var policySummaries = map[engine.Kind]string{
 	engine.OpAllow: "Charges units of a policy, or returns when to retry.",
 	engine.OpPeek:  "Answers as HEADGATE.ALLOW would, and charges nothing.",
@@ -87,7 +87,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 	return append(dst, r), nil
 }
 
-// ofUnits renames the field cost in an error to units, which is its name in commands.
+// ofUnits renames the field "cost" in an error to "units", which is its name in commands.
 func ofUnits(err error) error {
 	var decided *service.Error
 	var input *engine.InputError

@@ -142,7 +142,7 @@ func errArity(name string) error {
 }
 
 // text returns the word as a string that shares its memory. This is safe because the word does not change during the
-// service call, and [engine.Store] forbids stores and layers to keep a key.
+// service call, and [engine.Store] forbids stores and layers to retain a key.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
 
 func parseKey(word []byte) (string, error) {

@@ -31,7 +31,7 @@ const (
 // Error is the reason why a request was not decided.
 type Error struct {
 	Code Code
-	// Field is the invalid field of the request, or "".
+	// Field is the invalid field of the request. It is "" if the error does not concern a field.
 	Field string
 	Err   error
 }
@@ -51,8 +51,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error for one charge of a request with several charges. place is the charge's index. The error
-// names the charge.
+// OfCharge returns the error for one charge of a request with several charges. It names the charge by its index.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)

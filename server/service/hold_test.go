@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// unconfirmed grants every permit, but reports that too few replicas have confirmed it. The client disconnects during
-// the call.
+// unconfirmed is a store that grants every permit, but reports that too few replicas have confirmed it. The client
+// disconnects during the call.
 type unconfirmed struct {
 	engine.Store
 

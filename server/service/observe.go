@@ -29,7 +29,7 @@ func (f FrontEnd) String() string {
 }
 
 // Observer observes each call after it has been decided. Observe must be safe for concurrent use and must return
-// quickly, because clients wait for it. It must not keep its argument, because the memory of keys is reused.
+// quickly, because clients wait for it. It must not retain its argument, because the bytes of keys are overwritten.
 type Observer interface {
 	Observe(o *Observed)
 }
@@ -41,7 +41,7 @@ type Observed struct {
 	FrontEnd  FrontEnd
 	Requests  []decide.Request
 	Responses []decide.Response
-	// Shadows has the decisions of shadow limits.
+	// Shadows contains the decisions of shadow limits.
 	Shadows []decide.Shadow
 	// Began is the start of the call, Ended is the time of its decision, and Took is the time in between.
 	Began, Ended time.Time
@@ -71,7 +71,7 @@ func (o *Observed) Policy(i int) string {
 }
 
 // Key returns the key or hash under which a request is counted. For several items it is the key of the binding limit.
-// Observers must show it instead of Request.Key. Its memory is reused.
+// Observers must show it instead of Request.Key. Its bytes are overwritten after the call.
 func (o *Observed) Key(i int) string {
 	switch {
 	case o.Requests[i].Items != nil:
@@ -83,7 +83,7 @@ func (o *Observed) Key(i int) string {
 	}
 }
 
-// One returns a copy of o with only one of its requests.
+// One returns a copy of o that contains only one of its requests.
 func (o *Observed) One(i int) Observed {
 	one := *o
 	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil

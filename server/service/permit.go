@@ -10,16 +10,16 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// The causes of Forbidden, in addition to those in package users.
+// The causes of errors with the code Forbidden, in addition to the ones in package users.
 var (
 	ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
 	ErrInlineOff = errors.New("limits that come with a request are off (--no-inline); accepted: a policy")
 )
 
-// permit returns the reason why a front end or its user may not make this request, or nil. A settlement needs only
-// its handle. A routed request needs no right, because a trusted proxy describes it. Over gRPC that proxy can be a
-// user, and then needs the right to the route's policies. Envoy's rate limit service has already checked the rights
-// to its domain.
+// permit returns the reason why a front end or its user may not make this request. It returns nil if the request is
+// permitted. A settlement needs only its handle. A routed request needs no right, because a trusted proxy describes it.
+// Over gRPC the proxy can be a user, in which case it needs the right to the route's policies. Envoy's rate limit
+// service has already checked the rights to its domain.
 func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.Request) error {
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
@@ -41,7 +41,8 @@ func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.R
 	return s.permitPolicy(u, guarded, r.Policy)
 }
 
-// permitPolicy returns the reason why the use of a policy is refused, or of inline limits if policy is "".
+// permitPolicy returns the reason why a policy may not be used. If policy is "", it returns the reason why inline
+// limits may not be used.
 func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error {
 	switch {
 	case policy == "":
@@ -53,9 +54,9 @@ func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error
 	}
 }
 
-// Permit returns the reason why a client may not make requests of a kind, and the reason why these requests cannot
-// have inline limits. Each can be nil. A front end can use it to refuse a request before reading it. Do repeats these
-// checks, and also checks the rights to the policy. The user is taken from the context.
+// Permit returns the reason why a client may not make requests of a kind, and the reason why these requests may not
+// contain inline limits. Each can be nil. A front end can use it to refuse a request before reading it. Do repeats
+// these checks, and also checks the rights to the policy. The user is taken from the context.
 func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits error) {
 	if kind == engine.OpSettle {
 		return nil, nil

@@ -29,7 +29,7 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
-// HasRoutes reports whether the active policies file has routes.
+// HasRoutes reports whether the active policies file contains routes.
 func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
 
 // Proxies returns the addresses that are trusted to describe other requests.

@@ -29,8 +29,8 @@ var checkOp = engine.Op{
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code
-// Unavailable and the reason: the server is draining or, with [Config.CheckStore], the store does not answer and some
-// failure mode is deny. A server that has only other failure modes stays ready.
+// Unavailable and the reason: the server is draining, or [Config.CheckStore] is set, the store does not answer and some
+// failure mode is deny. A server without that failure mode stays ready.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():
@@ -91,7 +91,7 @@ func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	if c == nil || c.stale() {
 		c = &check{done: make(chan struct{})}
 		r.last = c
-		go func() { // without this probe's context, because other probes wait for the same check
+		go func() { // not with this probe's context, because other probes wait for the same check
 			c.err, c.ended = checkStore(), time.Now()
 			close(c.done)
 		}()

@@ -35,29 +35,29 @@ type Config struct {
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own failure modes.
 	Failure policy.Failure
-	// Users restricts calls to the rights of the users in their contexts. It must be set if any listener has users.
-	// Clients of listeners without users may request decisions.
+	// Users restricts calls to the rights of the users in their contexts. It must be set if any listener requires
+	// users. Clients of listeners without users may request decisions.
 	Users bool
 	// NoInline rejects requests with inline limits.
 	NoInline bool
-	// AllowWrites lets clients give units back and reset keys. Without it such requests get ErrWritesOff, because a
-	// client that can reset its own key has no limit. The admin listener can always do both.
+	// AllowWrites lets clients give units back and reset keys. If it is not set, such requests get ErrWritesOff,
+	// because a client that can reset its own key has no limit. The admin listener can always do both.
 	AllowWrites bool
 	// HashKeys holds the secrets for hashing keys before they reach the store and the observer. It is nil if keys are
 	// not hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
 	// Pressure returns the level of pressure on the process. Under pressure every class except the first leaves more
-	// units. If Pressure is nil, there is none.
+	// units. If it is nil, there is no pressure.
 	Pressure func() int
-	// Cause returns, for the watcher, the reason why decisions are made without the store, or nil if the store
-	// answers. If Cause is nil, such a decision means that the store is away.
+	// Cause returns, for the watcher, the reason why decisions are made without the store. It returns nil if the store
+	// answers. If the field itself is nil, a decision without the store means that the store is away.
 	Cause func() error
 	// Watcher is notified when the store fails and when it answers again. It can be nil.
 	Watcher Watcher
 	// Observer observes the decisions. It can be nil.
 	Observer Observer
-	// CheckStore makes readiness depend on the store if Failure, or the failure mode of any policy, is deny. Without
-	// it only Drain ends readiness.
+	// CheckStore makes readiness depend on the store if Failure, or the failure mode of any policy, is deny. If it is
+	// not set, only Drain ends readiness.
 	CheckStore bool
 	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
 	// nil, the service uses a secret of its own.
@@ -130,7 +130,7 @@ func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []d
 	}
 }
 
-// Do decides the requests of a front end in order and fills responses, which must have the same length. It keeps
+// Do decides the requests of a front end in order and fills responses, which must have the same length. It retains
 // neither slice. Keys may share the memory of a buffer that the caller reuses after Do returns.
 func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
 	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
@@ -173,7 +173,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	}
 }
 
-// add adds permitted requests to the batch, and refuses the others.
+// add adds the permitted requests to the batch, and refuses the other requests.
 func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
 	var user *users.User
 	guarded := false // the call came through a listener with users
@@ -192,7 +192,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 }
 
-// seal returns the signer for a call's reservations, or nil if the call has none.
+// seal returns the signer for a call's reservations. It returns nil if the call has none.
 func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
 	for i := range requests {
 		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
@@ -204,8 +204,8 @@ func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Se
 	return nil
 }
 
-// bounded returns the context for a call to the store. It ends after left or, if ctx leaves less time, after three
-// quarters of the remaining time.
+// bounded returns the context for a call to the store. It ends after the time left or, if ctx leaves less time, after
+// three quarters of the remaining time.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left <= 0 {
 		return ctx, func() {}
@@ -265,8 +265,8 @@ func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
-// cause returns the reason why decisions are made without the store, or nil if the store answers again but is not
-// trusted yet.
+// cause returns the reason why decisions are made without the store. It returns nil if the store answers again but is
+// not trusted yet.
 func (s *Service) cause() error {
 	if s.config.Cause == nil {
 		return headgate.ErrStoreUnavailable

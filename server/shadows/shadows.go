@@ -41,7 +41,7 @@ type Tracker struct {
 	now   func() time.Time
 }
 
-// New returns a tracker without policies. now is the clock.
+// New returns a tracker without policies that uses the clock now.
 func New(now func() time.Time) *Tracker {
 	t := &Tracker{now: now}
 	t.table.Store(&table{})
@@ -66,7 +66,7 @@ func (t *Tracker) SetPolicies(set *policy.Set) {
 	t.table.Store(next)
 }
 
-// newRow returns the counters of a policy, or nil if it has no shadow.
+// newRow returns the counters for a policy. It returns nil if the policy has no shadow.
 func newRow(p *policy.Policy, now time.Time) *row {
 	switch {
 	case !p.Enabled:

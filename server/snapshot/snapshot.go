@@ -22,8 +22,8 @@ const (
 	MaxEvery = 24 * time.Hour
 )
 
-// Open opens a snapshot for restoring, or returns nil if the file does not exist yet. A pipe, device or symbolic link
-// is an error: a pipe can block the server forever, and the next snapshot would replace the link or device.
+// Open opens a snapshot for restoring. It returns nil if the file does not exist yet. A pipe, device or symbolic link
+// causes an error, because a pipe can block the server forever, and the next snapshot would replace the link or device.
 func Open(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -57,7 +57,7 @@ type Keeper struct {
 
 // Stats holds a keeper's counts.
 type Stats struct {
-	// At is the time of the last write, or zero. Keys is the number of keys in that snapshot.
+	// At is the time of the last write. It is zero if there was none. Keys is the number of keys in the last snapshot.
 	At   time.Time
 	Keys int64
 	// Took is the duration of the last snapshot.

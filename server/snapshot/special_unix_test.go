@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/snapshot"
 )
 
-// TestOpenTakesFilesAlone checks that a link (even a dangling one) or a pipe is an error at once.
+// TestOpenTakesFilesAlone checks that a link (even a dangling one) or a pipe causes an error at once.
 func TestOpenTakesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	for name, place := range map[string]func(path string) error{

@@ -29,7 +29,7 @@ type read struct {
 	text   [sha256.Size]byte
 }
 
-// Open reads files. protocols lists the server's ALPN protocols, such as h2.
+// Open reads the files. The argument protocols lists the server's ALPN protocols, such as h2.
 func Open(names policy.TLSFiles, protocols []string) (*Files, error) {
 	if err := names.Check(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTimelineKeepsTheLastDecisions checks that each key under each policy has its own timeline with at most 32
-// decisions, latest first, and with allowed and denied ones in order.
+// decisions, latest first, with allowed and denied decisions in order.
 func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	tracker := topkeys.New()
 	if got := tracker.Timeline("api", "a"); len(got) != 0 {

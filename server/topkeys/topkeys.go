@@ -14,7 +14,7 @@ type Tracker struct{ *topkeys.Tracker }
 // New returns an empty tracker.
 func New() *Tracker { return &Tracker{topkeys.New()} }
 
-// Observe counts the requests of one call that take units, and the denied ones among them. It implements
+// Observe counts the requests of one call that take units, and how many of them were denied. It implements
 // [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
 	parts := partsOf(o)
@@ -70,7 +70,7 @@ type requests struct {
 	event  func(i int, counts int64) *topkeys.Event
 }
 
-// count counts n requests of a call, and the denied ones among them. Each request appears only once in a timeline.
+// count counts n requests of a call, and how many of them were denied. Each request appears only once in a timeline.
 func (t *Tracker) count(at time.Time, n int, r requests) {
 	t.Add(topkeys.Requests, n, at, func(i int, counts int64) (topkeys.Subject, bool) {
 		s, ok := r.of(i)

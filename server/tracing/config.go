@@ -29,12 +29,12 @@ const Accepted = "http:// or https:// for OTLP over HTTP, grpc:// or grpcs:// fo
 type Config struct {
 	// Endpoint is the collector's URL; see [Accepted]. Over HTTP the default path is /v1/traces.
 	Endpoint string
-	// HeadersFile names a file with headers for the collector, such as a token, one "name: value" per line. "" means
-	// no file. It is read once.
+	// HeadersFile names a file with headers for the collector, such as a token, one "name: value" per line. It is "" if
+	// there is no file. The file is read once.
 	HeadersFile string
 	// Ratio is the share of requests without a client's span that are traced: 0 to 1.
 	Ratio float64
-	// Key returns a key as it appears in spans. If Key is nil, spans have no keys.
+	// Key returns a key as it appears in spans. If it is nil, spans contain no keys.
 	Key func(key string) string
 	// Version is the server's version.
 	Version string

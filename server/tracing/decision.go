@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Attribute keys. The attributes of adapter/otel have the same names and values.
+// The attribute keys. The attributes of adapter/otel have the same names and values.
 const (
 	policyKey    = attribute.Key("headgate.policy")
 	outcomeKey   = attribute.Key("headgate.outcome")

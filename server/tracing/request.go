@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/outcomes"
 )
 
-// traced lists the paths whose requests have spans. Health checks have none.
+// traced lists the paths whose requests get spans. Health checks get none.
 var traced = map[string]bool{
 	"/v1/allow": true, "/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
 	"/v1/reserve": true, "/v1/commit": true, "/v1/report": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
@@ -80,7 +80,8 @@ func (t *Tracer) ofClient(r *http.Request) (context.Context, bool) {
 	return ctx, t.sampled(trace.SpanContextFromContext(ctx))
 }
 
-// methodOf returns a request's method, or _OTHER, so that clients cannot choose span names.
+// methodOf returns a request's method. It returns _OTHER for an unknown method, so that clients cannot choose span
+// names.
 func methodOf(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -98,7 +99,7 @@ type statusWriter struct {
 }
 
 // WriteHeader records the status. If the body was too large, it closes the connection, as net/http does with its own
-// writer. Otherwise the server would read the rest of the body.
+// writer. If it did not, the server would read the rest of the body.
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	if status == http.StatusRequestEntityTooLarge {

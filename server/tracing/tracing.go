@@ -52,11 +52,11 @@ type Tracer struct {
 	abort    context.CancelFunc
 	counts   *counts
 	ratio    float64
-	key      func(string) string // nil if spans have no keys
+	key      func(string) string // nil if spans contain no keys
 }
 
-// New returns a tracer that sends to a collector. It does not wait for the collector. It returns an error for an
-// invalid address or an unreadable headers file.
+// New returns a tracer that sends to a collector. It does not wait for the collector. It returns an error if the
+// address is invalid or the headers file cannot be read.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	to, err := c.exporter(ctx)
 	if err != nil {
@@ -97,9 +97,9 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// sampled reports whether a request gets a span: if the client's span is sampled or, without a client's span, for a
-// random share of the requests. This is decided before the span is created, so that a request without a span costs
-// almost nothing.
+// sampled reports whether a request gets a span: if the client's span is sampled or, if the client sent none, for a
+// random share of the requests. It is called before a span is created, so that a request without a span costs almost
+// nothing.
 func (t *Tracer) sampled(client trace.SpanContext) bool {
 	if client.IsValid() {
 		return client.IsSampled()

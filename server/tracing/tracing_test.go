@@ -59,7 +59,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestRatio checks that about the configured share of a connection's requests have spans, with the right times.
+// TestRatio checks that about the configured share of a connection's requests get spans, with the right times.
 func TestRatio(t *testing.T) {
 	collector := tracetest.New(t)
 	tracer, err := tracing.New(t.Context(), tracing.Config{Endpoint: collector.GRPC, Ratio: 0.1, Logger: quiet})

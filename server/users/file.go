@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Bounds of a file. A file beyond them is an error.
+// Bounds of a file. A file beyond them causes an error.
 const (
 	maxUsers     = 1000
 	maxSecrets   = 2
@@ -55,16 +55,16 @@ func (f *File) FormerRights() map[string]string {
 	return nil
 }
 
-// Unknown returns the user for clients without a secret, or nil if such clients are refused.
+// Unknown returns the user for clients without a secret. It returns nil if such clients are refused.
 func (f *File) Unknown() *User { return f.current.Load().unknown }
 
-// Of returns the user with the secret, or nil.
+// Of returns the user with the given secret. It returns nil if there is none.
 func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 
-// Named returns the user with the name if the secret belongs to that user, or nil.
+// Named returns the user with the given name if the secret belongs to this user. Otherwise it returns nil.
 func (f *File) Named(name, secret string) *User { return f.current.Load().named(name, secret) }
 
-// Current returns the current entry of a user, or nil if the user or its secret was removed. For a nil user it
+// Current returns the current entry for a user. It returns nil if the user or its secret was removed. If u is nil, it
 // returns the user for clients without a secret.
 func (f *File) Current(u *User) *User { return f.current.Load().currentOf(u) }
 
@@ -76,8 +76,8 @@ type fields struct {
 	Inline   *bool          `yaml:"inline"`
 }
 
-// list returns a field that is a list of strings, or nil if it is not set. An empty list is an error, because it
-// could mean none or all.
+// list returns a field that is a list of strings. It returns nil if the field is not set. An empty list causes an
+// error, because it could mean none or all.
 func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
 	case n == nil:

@@ -7,8 +7,8 @@
 //
 // A user's secret is its RESP password (AUTH) and its HTTP and gRPC bearer token. The file contains the secret's
 // SHA-256, so that reading the file does not reveal the secret. A secret must be random, because a guess can be
-// checked against its hash. Two hashes allow a secret to be rotated. The user default is for clients without a
-// secret; if the file has no such user, these clients are refused.
+// checked against its hash. Two hashes allow a secret to be rotated. The user "default" is for clients without a
+// secret. If the file lists no such user, these clients are refused.
 //
 //	users.go   users and their rights
 //	file.go    the file
@@ -76,7 +76,7 @@ func (u *User) MayRead() bool { return u.has(mayRead) }
 // MayOperate reports whether the user may change the server through the admin listener.
 func (u *User) MayOperate() bool { return u.has(mayOperate) }
 
-// MayBringLimits reports whether the user's requests may have inline limits.
+// MayBringLimits reports whether the user's requests may contain inline limits.
 func (u *User) MayBringLimits() bool { return u != nil && u.inline }
 
 // MayUse reports whether the user's requests may name a policy.
@@ -92,13 +92,13 @@ func (u *User) MayUse(policy string) bool {
 type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
-	unknown  *User             // the user default, or nil
+	unknown  *User             // the user "default", or nil
 	former   map[string]string // former names of rights in the file → current names
 	text     [sha256.Size]byte // the hash of the file
 }
 
-// of returns the user with the secret. The digest is compared in constant time. The timing of the map lookup reveals
-// only digests, and secrets cannot be derived from digests.
+// of returns the user with the given secret. The digest is compared in constant time. The timing of the map lookup
+// reveals only digests, and secrets cannot be derived from digests.
 func (a *all) of(secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	u := a.byDigest[digest]
@@ -108,7 +108,7 @@ func (a *all) of(secret string) *User {
 	return u
 }
 
-// named returns the user with the name if the secret belongs to that user.
+// named returns the user with the given name if the secret belongs to this user.
 func (a *all) named(name, secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
 	var found *User
@@ -120,7 +120,7 @@ func (a *all) named(name, secret string) *User {
 	return found
 }
 
-// currentOf returns the current entry of a user, or nil if the user or its secret was removed.
+// currentOf returns the current entry for a user. It returns nil if the user or its secret was removed.
 func (a *all) currentOf(u *User) *User {
 	if u == nil || u.digest == ([sha256.Size]byte{}) {
 		return a.unknown
@@ -133,7 +133,7 @@ func (a *all) currentOf(u *User) *User {
 
 const bearer = "accepted: Authorization: Bearer and the secret of a user"
 
-// Errors for clients without a right.
+// The errors for clients that lack a right.
 var (
 	ErrMayNotDecide  = errors.New("this user may not request decisions; accepted: a user that may: [decide]")
 	ErrMayNotWrite   = errors.New("this user may not give units back or reset keys; accepted: a user that may: [write]")

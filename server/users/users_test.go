@@ -63,8 +63,8 @@ users:
 	}
 }
 
-// TestPolicies checks that a user without a list of policies may use all policies, and a user with an empty list
-// none.
+// TestPolicies checks that a user without a list of policies may use all policies, and that a user with an empty list
+// may use none.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]bool{"": true, ", policies: []": false, ", policies: [login]": true, ", policies: [other]": false} {
 		f, _ := open(t, "users: {a: {may: &may [decide], sha256: ["+hashed("a")+"]}, default: {may: *may"+text+"}}")

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// quiet is how long there must be no further change before a change is reported, because an editor, or a copy of
-	// many files, changes a directory in several steps.
+	// quiet is how long no further change may occur before a change is reported, because an editor, or a copy of many
+	// files, changes a directory in several steps.
 	quiet = 100 * time.Millisecond
 	// longest is the maximum time that a report waits for quiet.
 	longest = time.Second
@@ -68,10 +68,11 @@ func Path(names ...string) (*Watcher, error) {
 	return w, nil
 }
 
-// Run calls changed after each change, until ctx ends. It reports changes in quick succession once: after 100 ms
-// without a change, and at most 1 s after the first. Run waits for changed to return before it calls it again.
+// Run calls the function changed after each change, until ctx ends. It reports changes in quick succession once: after
+// 100 ms without a change, and at most 1 s after the first. Run waits until the function has returned before it calls
+// it again.
 //
-// If a path disappears, Run calls changed once, and again when all paths exist again.
+// If a path disappears, Run calls the function once, and again when all paths exist again.
 func (w *Watcher) Run(ctx context.Context, changed func()) {
 	defer func() { _ = w.events.Close() }()
 	poll := time.NewTicker(pollEvery)

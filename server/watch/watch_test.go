@@ -133,7 +133,7 @@ func TestManyWritesAreOneReport(t *testing.T) {
 	}
 }
 
-// TestConfigMap updates a file like Kubernetes does: it writes new files into a new directory, and renames the link
+// TestConfigMap updates a file as Kubernetes does: it writes new files into a new directory, and renames the link
 // ..data. The link of each file leads through ..data.
 func TestConfigMap(t *testing.T) {
 	dir := t.TempDir()
