@@ -21,8 +21,8 @@ type TokenBucket struct {
 	// Burst is the number of units that an idle key can spend at once: 1 to 281474976710655, by default the rate's
 	// count.
 	Burst int64
-	// Debt is the number of units by which the bucket can be overdrawn: 0 to 281474976710655. While the bucket is not
-	// empty, a cost above its content passes at once, and later callers wait until the debt is refilled.
+	// Debt is how far the bucket can be overdrawn, in units: 0 to 281474976710655. While the bucket is not empty, a
+	// cost above its content passes at once, and later callers wait until the debt is refilled.
 	Debt int64
 	// NextPays lets a request pass regardless of its cost, once all earlier costs have been refilled. Its own cost
 	// delays the next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1

@@ -91,7 +91,7 @@ func ExampleSemaphore_TryAcquire() {
 	// working: false
 }
 
-// If a limit is invalid, every verb of its policy returns the error, and nothing is allowed.
+// If a limit is invalid, every method of its policy returns the error, and nothing is allowed.
 func ExampleLimiter_Policy() {
 	limiter := headgate.New()
 	defer limiter.Close()

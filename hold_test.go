@@ -68,8 +68,8 @@ func TestHoldInOrder(t *testing.T) {
 	})
 }
 
-// A caller that waits for units held by another process gets them when they expire. The holder's context is then
-// cancelled.
+// A caller that waits for units held by another process gets them when they expire. At that time the holder's context
+// is cancelled.
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)

@@ -111,7 +111,7 @@ func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	}
 }
 
-// leave removes the caller from its line. The next caller is then first.
+// leave removes the caller from its line. The next caller becomes the first.
 func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }

@@ -31,7 +31,7 @@ type Charge struct {
 	Atomic bool
 }
 
-// of returns the charge's policy, its semaphore's policy, or nil.
+// of returns the charge's policy, or its semaphore's. It returns nil if the charge names neither.
 func (c *Charge) of() *Policy {
 	switch {
 	case c.Semaphore == nil:

@@ -11,7 +11,7 @@ import (
 type Result struct {
 	// Verb names the operation as servers do: "allow", "at_most", "reserve" or "acquire".
 	Verb string
-	// Policy is the name of the policy that decided, or "" for a limit without one.
+	// Policy is the name of the policy that decided. It is "" for an ad-hoc limit.
 	Policy string
 	// Key is the key that was charged.
 	Key string

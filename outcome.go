@@ -72,7 +72,8 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration) {
 	}
 }
 
-// outcomesOf returns a function that reports the outcome of an allowed operation, or nil if none of its limits adapts.
+// outcomesOf returns a function that reports the outcome of an allowed operation. It returns nil if no limit of the
+// operation adapts.
 func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	var of []subject
 	for i := range op.Charges {
@@ -103,7 +104,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take removes and returns the report for a key, or nil if the key has no report.
+// take removes and returns the report for a key. It returns nil if there is none.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

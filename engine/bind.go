@@ -13,7 +13,8 @@ type Binder interface {
 // Bound is a limit in a namespace, both already looked up by the store.
 type Bound interface {
 	// Allow charges the cost to the key, like an [OpAllow]. If it cannot decide, Decided is false and nothing has
-	// changed; the caller then uses [Store].Do, which returns the answer or the error. Allow does not retain the key.
+	// changed. In that case the caller must use [Store].Do, which returns the answer or the error. Allow does not
+	// retain the key.
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 

@@ -50,7 +50,7 @@ const (
 )
 
 // ErrGroupFull is returned by a beat that would exceed [MaxMembers] in its group. It matches [ErrStoreUnavailable],
-// because the number of members is then unknown.
+// because it leaves the number of members unknown.
 var ErrGroupFull = fmt.Errorf("%w: the group has %d members", ErrStoreUnavailable, MaxMembers)
 
 // CheckName returns an [*InputError] if no [Coordinator] accepts the name.

@@ -30,7 +30,7 @@ type spec struct {
 	// scale is the divisor removed from Count and Period. It is 60 for 60/1m: the arithmetic uses 1/1s, but String
 	// writes 60/1m.
 	scale int64
-	// err is the reason why the limit is invalid, or nil.
+	// err is the reason why the limit is invalid. It is nil for a valid limit.
 	err error
 }
 

@@ -77,7 +77,8 @@ type Keeper interface {
 	OpenCount(ctx context.Context) (int64, error)
 }
 
-// KeeperOf returns the first of the store and the stores it wraps that keeps open reservations, or nil.
+// KeeperOf returns the first of the store and the stores it wraps that keeps open reservations. It returns nil if none
+// does.
 func KeeperOf(store Store) Keeper {
 	for layer := range Layers(store) {
 		if keeper, ok := layer.(Keeper); ok {

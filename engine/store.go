@@ -13,7 +13,7 @@ import (
 type Store interface {
 	// Do decides the operations separately, in order for each key, and writes their answers to the slice results, which
 	// is as long as ops. If an operation fails, its result contains the error. Do respects ctx's deadline: an operation
-	// not decided by then gets ctx's error.
+	// that is not decided in time gets ctx's error.
 	//
 	// The caller has checked the operations ([Op.Check]); Do skips operations whose results already have an error.
 	// Calls may overlap. The store must not change ops. After Do has returned, even early, the store must not read ops,

@@ -136,7 +136,7 @@ func TestBoundLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A store drops a limit's scope when no state refers to it. A bound limit then looks it up again.
+// A store drops a limit's scope when no state refers to it. After that, a bound limit looks it up again.
 func TestBoundOutlivesItsScope(t *testing.T) {
 	s := open(t)
 	limit := parse(t, "10/1s")

@@ -74,9 +74,9 @@ type Opened struct {
 	Memory *memstore.Store
 	// Redis is the Redis store without its layers. It is nil if the store is in memory.
 	Redis *redisstore.Store
-	// Prefetch is the prefetch layer, or nil.
+	// Prefetch is the prefetch layer. It is nil if there is none.
 	Prefetch *prefetch.Store
-	// Fallback is the layer that answers while Redis is away, or nil.
+	// Fallback is the layer that answers while Redis is away. It is nil if there is none.
 	Fallback *fallback.Store
 	// Away is set if Redis was away when the store was opened: see [Options.StartAway]. In that case Warnings is empty,
 	// and Redis.Check returns the warnings once Redis is back.

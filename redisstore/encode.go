@@ -281,7 +281,8 @@ func encodeHeld(b []byte, h *algo.Held) []byte {
 	return appendInt(appendInt(appendInt(b, 8, h.Taken), 8, h.Slot), 8, h.Ends)
 }
 
-// encodeCharge appends a limit's numbers and a cost in the form that the part "args" of the algorithm's fragment reads.
+// encodeCharge appends a limit's parameters and a cost in the form that the part "args" of the algorithm's fragment
+// reads.
 func encodeCharge(b []byte, l *algo.Limit, cost, now int64) []byte {
 	return fragments[families[l.Algorithm]].encode(b, l, cost, now)
 }

@@ -92,7 +92,7 @@ type Error struct {
 // Error returns the class and the text.
 func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": " + e.Text }
 
-// Public returns a text with the class only, for clients that must not see the server's messages.
+// Public returns the class without the text, as a message for clients that must not see the server's messages.
 func (e *Error) Public() string {
 	if e.Class == NotReplicated {
 		return "the request was charged, and the store could not confirm it: " + e.Class.String()

@@ -21,7 +21,7 @@ import (
 
 // format is the first byte of every state; lua/common.lua defines the same number. States in the previous format are
 // readable. A state of a newer format causes an error. wide is the first byte of a state with a number above 2^32−1,
-// which then takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
+// which takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
 const (
 	format = 2
 	wide   = 3

@@ -166,9 +166,9 @@ func scriptFor(op *engine.Op) (template, family) {
 	}
 }
 
-// callFor returns the call that an operation joins, or nil if it needs a new call, and the work that it adds to that
-// call. If a call already contains the operation's key, callFor returns it, so that no key is in two calls. Otherwise,
-// it returns the last call of the operation's slot.
+// callFor returns the call that an operation joins, and the work that the operation adds to it. The call is nil if the
+// operation needs a new one. If a call already contains the operation's key, callFor returns it, so that no key is in
+// two calls. Otherwise, it returns the last call of the operation's slot.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {

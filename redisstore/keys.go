@@ -139,8 +139,8 @@ func appendEscaped(b []byte, s, special string) []byte {
 	return b
 }
 
-// appendGrid appends the numbers of a limit that are part of its key, because counted units cannot be moved to another
-// grid.
+// appendGrid appends the parameters of a limit that are part of its key, because counted units cannot be moved to
+// another grid.
 //
 //	fixed-window:60s                     from the first request
 //	fixed-window:60s:clock

@@ -25,8 +25,8 @@ type splitOp struct {
 	atMicros int64       // the time of the latest slot's decision
 	allowed  bool
 	atMost   int64 // units that OpAtMost took from each limit
-	// unconfirmed is the error of a charge that too few replicas have acknowledged. The remaining slots are still
-	// charged, so that the request as a whole is charged.
+	// unconfirmed is set if too few replicas have acknowledged a charge. The remaining slots are still charged, so that
+	// the request as a whole is charged.
 	unconfirmed error
 }
 

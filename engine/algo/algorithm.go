@@ -55,7 +55,7 @@ type algorithm struct {
 
 // arithmetic contains an algorithm's operations on the state of a limit.
 type arithmetic interface {
-	// behind returns how far the clock is behind the state's instant (rule 8). The decision is then made as of the
+	// behind returns how far the clock is behind the state's instant (rule 8). If it is, the decision is made as of the
 	// state's instant. far is set if that wait would be too long. In that case the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// rewind moves the state to now, on copies of its lists.
@@ -83,7 +83,7 @@ type arithmetic interface {
 
 // Layers, stores and front ends use these properties. Each algorithm's file gives the reasons for its properties.
 type properties struct {
-	// allowsAll and deniesAll: every request has the same answer, and there is no state.
+	// allowsAll and deniesAll: every request gets the same answer, and there is no state.
 	allowsAll, deniesAll bool
 	// refills: the limit has one rate and a burst.
 	refills bool

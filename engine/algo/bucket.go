@@ -53,7 +53,7 @@ type Bucket struct {
 func (b *Bucket) full(l *Limit) uint128 { return product(l.Burst, b.Period) }
 
 // deepest returns the largest amount that may be missing after a charge: a full bucket plus the longest queue or the
-// largest debt. With next_pays, it is the largest amount that may be missing before a charge.
+// largest debt. For a limit with next_pays, it is the largest amount that may be missing before a charge.
 func (b *Bucket) deepest(l *Limit) uint128 {
 	full := b.full(l)
 	switch {
@@ -136,8 +136,8 @@ func (b *Bucket) convert(l *Limit) {
 	b.Count, b.Period = l.Count, l.Period
 }
 
-// depthUnits returns the largest missing amount in whole units, rounded up. With next_pays it returns the burst,
-// because a cost above the burst never adds up with other costs.
+// depthUnits returns the largest missing amount in whole units, rounded up. For a limit with next_pays it returns the
+// burst, because a cost above the burst never adds up with other costs.
 func (l *Limit) depthUnits() int64 {
 	if l.NextPays {
 		return l.Burst
@@ -149,8 +149,8 @@ func (l *Limit) depthUnits() int64 {
 	return min(units, mostDepth)
 }
 
-// LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. With
-// next_pays it includes only the burst.
+// LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. For a
+// limit with next_pays it includes only the burst.
 func (l *Limit) LongestRefill() int64 {
 	if l.Algorithm.Guarantees() {
 		return l.Guarantees.Value().Refill

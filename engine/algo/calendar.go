@@ -31,8 +31,8 @@ func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (s
 	for start = anchor.start(unit, t, n); now < start; n-- {
 		start = anchor.start(unit, t, n-1)
 	}
-	// If the clock is set back across midnight, yesterday's date shows again after today's window has begun; today's
-	// window then continues.
+	// If the clock is set back across midnight, yesterday's date shows again after today's window has begun; in that
+	// case today's window continues.
 	for end = anchor.start(unit, t, n+1); now >= end; n++ {
 		start, end = end, anchor.start(unit, t, n+2)
 	}

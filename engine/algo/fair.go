@@ -80,7 +80,7 @@ func (f *fair) measure() {
 // ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
 type bound struct {
 	parts, slope, price int64
-	// none is set if the key or the group has no parts. The bound then does not apply to a single unit.
+	// none is set if the key or the group has no parts. In that case the bound does not apply to a single unit.
 	none bool
 }
 
@@ -151,8 +151,8 @@ func (f *fair) owed(b *bound) int64 {
 	return held
 }
 
-// wait admits a cost if the bucket has the units and the key then owes no more than its bounds allow. If there are no
-// groups, a key may owe its weight times the remaining units.
+// wait admits a cost if the bucket contains enough units and the key, after the charge, owes no more than its bounds
+// allow. If there are no groups, a key may owe its weight times the remaining units.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0

@@ -41,7 +41,7 @@ const (
 	AlignCalendar
 )
 
-// Limit contains the numbers of one limit. The code that built it has checked them. It is a comparable value.
+// Limit contains the parameters of one limit. The code that built it has checked them. It is a comparable value.
 type Limit struct {
 	Algorithm   Algorithm
 	Variant     Variant
@@ -92,7 +92,7 @@ type Limit struct {
 	Anchor Anchor
 }
 
-// Grid contains the numbers of a limit that determine its windows, segments or slots. They are part of the counter's
+// Grid contains the parameters of a limit that determine its windows, segments or slots. They are part of the counter's
 // name: another grid means another counter, which starts at zero, so counts are never converted from one grid to
 // another. The Grid is zero for algorithms without such numbers.
 type Grid struct {

@@ -434,7 +434,7 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	}
 }
 
-// A call has a deadline even if its callers have none. Otherwise, the goroutine that makes the call could not read from
+// A call has a deadline even if its callers set none. Otherwise, the goroutine that makes the call could not read from
 // the connection itself.
 func TestCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (r *denial) repeats(now time.Time) bool {
 func (r *denial) refilled(now time.Time) int64 { return 1 + int64(now.Sub(r.free)/r.each) }
 
 // confirm records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
-// invalid if the answer is an error, or shows more tokens than can have been refilled.
+// invalid if the request failed, or if the answer shows more tokens than can have been refilled.
 func (r *denial) confirm(answer *engine.Result, received time.Time) bool {
 	r.flying = max(0, r.flying-1)
 	d := &answer.Outcome

@@ -7,16 +7,16 @@
 // OvershootMax from [engine.SharesBound].
 //
 // The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a full
-// server or an unreadable state is an error as usual. Gives and resets also return errors while the store is away. A
-// call whose context was cancelled, or had ended before the call, does not show whether the store is away.
+// server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is away.
+// A call whose context was cancelled, or had ended before the call, does not show whether the store is away.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
 // reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to the
 // store as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the
 // background.
 //
-// If calls have failed for a while without an answer between them, calls stop waiting for the store. The store is then
-// tested in the background. It is used again once it has answered several times.
+// If calls have failed for a while without an answer between them, calls stop waiting for the store. Meanwhile the
+// store is tested in the background. It is used again once it has answered several times.
 //
 // A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
 // keeps the number of units lost in a failover within the bound. The store does not count as away.

@@ -131,7 +131,7 @@ func (w *world) close() {
 }
 
 // holds makes all processes prefetch as many units as they may, at once. It returns the number of units that they can
-// then spend without the store, and the largest bound that they state.
+// spend without the store afterwards, and the largest bound that they state.
 func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {

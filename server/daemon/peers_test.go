@@ -74,7 +74,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 	}
 }
 
-// asked opens a connection that stays open until the test ends, sends a text, and returns the answer.
+// asked opens a connection that stays open until the test ends, sends text, and returns the answer.
 func asked(t *testing.T, address net.Addr, send string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address.String())

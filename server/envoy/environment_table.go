@@ -1,6 +1,6 @@
 package envoy
 
-// unsupported lists variables that would change the server's behaviour but are not implemented. Setting one is an
+// unsupported lists variables that would change the server's behaviour but are not implemented. Setting one causes an
 // error.
 var unsupported = []struct {
 	name     string

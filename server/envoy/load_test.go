@@ -51,7 +51,7 @@ two.yaml:1:1: config file cannot have empty domain`
 	}
 }
 
-// TestLoadErrors checks that errors have envoyproxy/ratelimit's text, preceded by the file name and position.
+// TestLoadErrors checks that errors use envoyproxy/ratelimit's text, preceded by the file name and position.
 func TestLoadErrors(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"descriptors:", "1:1: config file cannot have empty domain"},

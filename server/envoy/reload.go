@@ -23,8 +23,8 @@ type Directory struct {
 }
 
 // Open watches a directory and loads its configuration. If force is set, an invalid configuration is only logged and
-// the service starts without one. Every request then gets an error until the files are fixed. The caller must call
-// Run or Close afterwards.
+// the service starts without one. In that case every request gets an error until the files are fixed. The caller must
+// call Run or Close afterwards.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
 	watcher, err := watch.Path(path)
 	if err != nil {

@@ -122,7 +122,7 @@ func (b *clientBody) deadline(t time.Time) bool {
 	return true
 }
 
-// end is called when the handler returns, because the server then reuses its writer.
+// end is called when the handler returns, because the server reuses the writer after that.
 func (b *clientBody) end() {
 	if b == nil {
 		return

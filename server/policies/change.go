@@ -15,7 +15,7 @@ import (
 
 // Bounds of changes.
 const (
-	// MaxChanges is the maximum number of changes. A further change is an error.
+	// MaxChanges is the maximum number of changes. A further change causes an error.
 	MaxChanges = 10_000
 	// MaxAuthorBytes and MaxReasonBytes are the maximum lengths of a change's author and reason.
 	MaxAuthorBytes = 256

@@ -75,7 +75,7 @@ func TestPolicies(t *testing.T) {
 }
 
 // TestFileChanges checks that a changed file is read again: a removed user loses its rights, and a changed right
-// applies at once. If the file has an error, the users stay unchanged.
+// applies at once. If the file contains an error, the users stay unchanged.
 func TestFileChanges(t *testing.T) {
 	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [decide]}, b: {sha256: [%s], may: [decide]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
