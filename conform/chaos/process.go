@@ -158,8 +158,8 @@ func (p *process) use() (use, error) {
 	return use{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}, err
 }
 
-// growth is the number of bytes by which a process's memory use may exceed its use before the faults. It leaves room
-// for the garbage collector, for requests that are queued in an outage, and for their counters.
+// growth is how far a process's memory use may exceed its use before the faults, in bytes. It leaves room for the
+// garbage collector, for requests that are queued in an outage, and for their counters.
 const growth = 96 << 20
 
 // exceeds reports whether a process uses more resources than it did under load before the faults.

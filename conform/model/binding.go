@@ -82,7 +82,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the time by which a clock that was set back lags.
+// later adds the lag of a clock that was set back.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

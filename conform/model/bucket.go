@@ -160,8 +160,8 @@ func (b *bucket) wait(c int64) int64 {
 	return b.until(need)
 }
 
-// until returns the time until the amount is available. If the clock was set back, this includes the time by which it
-// lags (rule 8).
+// until returns the time until the amount is available. If the clock was set back, this includes its lag
+// (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
 	if missing.Sign() <= 0 {

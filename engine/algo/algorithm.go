@@ -39,8 +39,8 @@ type algorithm struct {
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
 	// mostCharged returns the largest number of units that an unused limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
-	// sharesBound returns the largest number of units by which the shares of n processes can exceed the limit: by
-	// default twice the result of mostCharged.
+	// sharesBound returns the largest possible excess over the limit through the shares of n processes, in units. By
+	// default it is twice the result of mostCharged.
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much as this one in any of its states. By default it is the limit
 	// itself, if it has units to count.

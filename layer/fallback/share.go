@@ -21,7 +21,7 @@ const again = time.Second
 type shares struct {
 	op engine.Op
 	of []int // the index of each bucket's charge
-	// bound is the largest number of units by which all shares can exceed one of the limits.
+	// bound is the largest possible excess of all shares over one of the limits, in units.
 	bound int64
 }
 

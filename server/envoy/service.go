@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// Semantics selects the rules by which requests are decided.
+// Semantics selects the rules for deciding requests.
 type Semantics uint8
 
 const (

@@ -56,10 +56,10 @@ func TestPlanSaysWhatItFound(t *testing.T) {
 	for line, want := range map[string]string{
 		"h ¦ b = 2 ¦ b = 3":     "there is no h in .; it is in T.g",
 		"f ¦ b = 2 ¦ b = 3":     "is not in f; it is in T.g",
-		"f ¦ c = 3 ¦ c = 4":     "it stands in c.lua",
+		"f ¦ c = 3 ¦ c = 4":     "it is in c.lua",
 		"f ¦ d ¦ e":             "is not in f; no function of . contains it",
-		"f ¦ a = 1 ¦ a = 2":     "stands 2 times in f (a.go:4, a.go:5)",
-		"f #3 ¦ a = 1 ¦ a = 2":  "stands 2 times in f",
+		"f ¦ a = 1 ¦ a = 2":     "is in f 2 times (a.go:4, a.go:5)",
+		"f #3 ¦ a = 1 ¦ a = 2":  "is in f 2 times",
 		"T.g ¦ b = 2 ¦ b=2":     "replaced by the same",
 		"T.g ¦ $x = 2 ¦ $y = 2": "has no $y",
 	} {
