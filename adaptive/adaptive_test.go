@@ -26,10 +26,10 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsWhatCompletes checks that the limit is the number of calls that complete within the latency, and
+// TestLimitFollowsCompletedCalls checks that the limit is the number of calls that complete within the latency, and
 // that a single window can at most double the limit or lower it by a quarter. The limit moves only if it was reached
 // or calls were late.
-func TestLimitFollowsWhatCompletes(t *testing.T) {
+func TestLimitFollowsCompletedCalls(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		start, full    int64 // the limit, and the highest number of calls in flight
@@ -244,9 +244,9 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestClientsThatGiveUp checks that calls cancelled after more than the latency lower the limit, and that calls cancelled
+// TestClientsGiveUp checks that calls cancelled after more than the latency lower the limit, and that calls cancelled
 // earlier do not.
-func TestClientsThatGiveUp(t *testing.T) {
+func TestClientsGiveUp(t *testing.T) {
 	falls := func(o adaptive.Outcome, took time.Duration) bool {
 		clock := headgatetest.NewClock()
 		l, err := adaptive.New(adaptive.Config{Min: 1, Max: 100, Latency: 100 * time.Millisecond, Clock: clock.Now})

@@ -65,8 +65,8 @@ func main() {
 	}
 }
 
-// TestWhatRedisAnswersAndHeadgateDoesNot checks the errors in the table about redis-cell.
-func TestWhatRedisAnswersAndHeadgateDoesNot(t *testing.T) {
+// TestCommandsThatOnlyRedisAnswers checks the errors in the table about redis-cell.
+func TestCommandsThatOnlyRedisAnswers(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: headgateServer(t)})
 	defer client.Close()
 	for command, want := range map[string]string{

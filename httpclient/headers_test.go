@@ -72,7 +72,7 @@ func TestReadHeaders(t *testing.T) {
 }
 
 // An instant in a header is relative to the response's Date, not to the client's clock, which can be an hour off.
-func TestInstantsAreTheServers(t *testing.T) {
+func TestTimesAreTheServers(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	date := now.Add(time.Hour).UTC().Format(http.TimeFormat)
 	for _, ahead := range []time.Duration{0, 7 * time.Second} {

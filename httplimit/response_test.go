@@ -83,7 +83,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 }
 
 // A HEAD request is not charged for its body, because no body is sent.
-func TestHeadHasNoBytes(t *testing.T) {
+func TestHEADHasNoBytes(t *testing.T) {
 	p := operate.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerHour(100)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
 	for _, c := range []struct {

@@ -77,7 +77,7 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 
 // If a client leaves while a pacer delays its request, its units are given back, also to other limits, and later
 // requests move up.
-func TestClientThatLeavesAPacerGivesItsSlotBack(t *testing.T) {
+func TestDisconnectGivesPacerSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
@@ -139,7 +139,7 @@ func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.
 }
 
 // If a client leaves while the store decides, the slot in the late answer is given back.
-func TestClientThatLeavesInFlightGivesItsSlotBack(t *testing.T) {
+func TestDisconnectInFlightGivesSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})
 		if err != nil {
@@ -172,7 +172,7 @@ func (d *delaying) ChargeRequest(r *http.Request, _ bool) (httplimit.Answer, err
 }
 
 // If a client leaves while a decider's pacer delays its request, the request is settled with 0 units.
-func TestClientThatLeavesADeciderIsSettled(t *testing.T) {
+func TestDisconnectedClientOfADeciderIsSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &delaying{final: -1}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

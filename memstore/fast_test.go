@@ -147,7 +147,7 @@ func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 
 // Some callers request two units and are denied without the lock, while another caller gives one unit back and takes
 // it again. Each answer shows the state at its instant.
-func TestHotDecisionsAreInTheOrderOfTheirInstants(t *testing.T) {
+func TestHotDecisionsAreInTimeOrder(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)

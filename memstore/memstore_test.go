@@ -77,7 +77,7 @@ func refills(n int64) engine.Limit {
 }
 
 // The key that would expire first is evicted, regardless of its shard and its history.
-func TestEvictDropsTheKeyNearestToUntouched(t *testing.T) {
+func TestEvictDropsTheLeastUsedKey(t *testing.T) {
 	const keys = 4096 // several shards
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})

@@ -88,7 +88,7 @@ func TestChanges(t *testing.T) {
 }
 
 // A conflicting change is skipped and reported. The other changes apply.
-func TestChangesThatDoNotFit(t *testing.T) {
+func TestChangesThatCannotApply(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestClasses(t *testing.T) {
 
 // If a server does not know the script and the caller's deadline has passed, nothing has run. The server was merely
 // slow, so failure mode local answers with a share.
-func TestScriptThatNoTimeIsLeftFor(t *testing.T) {
+func TestScriptWithoutTimeLeft(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Unix(1, 0))
 	defer cancel()
 	unknown := &ServerError{Text: "NOSCRIPT No matching script. Please use EVAL."}

@@ -26,7 +26,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 func (away) Close() error { return nil }
 
 // A name that is not valid for a policy must not become a label. Such a name used to make every scrape fail.
-func TestInvalidNameIsNoLabel(t *testing.T) {
+func TestInvalidNameIsNotALabel(t *testing.T) {
 	observer := prometheusadapter.New()
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()

@@ -54,7 +54,7 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 }
 
 // If a process of an earlier build had written nothing before the note was created, it is detected when it writes.
-func TestEarlierBuildThatRanAlready(t *testing.T) {
+func TestEarlierBuildAlreadyRunning(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})

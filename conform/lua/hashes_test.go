@@ -147,9 +147,9 @@ func TestFullMemoryFailsAllFields(t *testing.T) {
 	}
 }
 
-// TestExpiredFieldIsNoState checks that an expired field that has not been swept yet counts as absent: it is not
+// TestExpiredFieldCountsAsAbsent checks that an expired field that has not been swept yet counts as absent: it is not
 // found, it has no TTL, and a reset deletes nothing.
-func TestExpiredFieldIsNoState(t *testing.T) {
+func TestExpiredFieldCountsAsAbsent(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	for _, limit := range []engine.Limit{rule.TokenBucket(rule.PerHour(1)), rule.FixedWindow(rule.PerHour(1))} {

@@ -15,7 +15,7 @@ import (
 // These tests check every value in an answer by trial: the wait (rule 3), the remaining units (section 5) and the
 // reset.
 
-func TestVectorsByTrying(t *testing.T) {
+func TestVectorsBruteForce(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
@@ -32,7 +32,7 @@ func TestVectorsByTrying(t *testing.T) {
 	}
 }
 
-func TestScriptsByTrying(t *testing.T) {
+func TestScriptsBruteForce(t *testing.T) {
 	for i := range uint64(raced.Size(40, 8)) {
 		opts := script.Options{ClockSteps: i%2 > 0, Changes: i%4 > 1, All: i%8 > 3, Big: i%16 > 7, Extras: i%5 > 2}
 		for _, algorithm := range script.Algorithms {
@@ -114,7 +114,7 @@ func tryReset(s *model.Subject, limits []model.Limit, step model.Step, got model
 	return ""
 }
 
-func TestLeasesByTrying(t *testing.T) {
+func TestLeasesBruteForce(t *testing.T) {
 	for i := range uint64(raced.Size(40, 8)) {
 		opts := script.Options{ClockSteps: i%2 > 0, Changes: i%4 > 1, Extras: i%8 > 3}
 		c := script.GenerateLeases(rand.New(rand.NewPCG(i, 3)), 200, opts)

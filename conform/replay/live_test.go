@@ -73,8 +73,8 @@ func ask(h http.Handler, q *accesslog.Request) int {
 	return w.Code
 }
 
-// TestAnswersAreThoseOfALiveServer sends the same requests at the same times to a server over HTTP and to the replay.
-func TestAnswersAreThoseOfALiveServer(t *testing.T) {
+// TestAnswersEqualALiveServers sends the same requests at the same times to a server over HTTP and to the replay.
+func TestAnswersEqualALiveServers(t *testing.T) {
 	config, err := policy.Load("../../replay/simulate/testdata/live.yaml")
 	if err != nil {
 		t.Fatal(err)

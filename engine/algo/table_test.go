@@ -40,9 +40,9 @@ var names = map[string]string{
 // tests lists the directories with code used only by tests.
 var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
 
-// TestAlgorithmsAreToldApartByTheTable checks that shipped code outside the table uses an algorithm's properties, so
+// TestNoSwitchOverAlgorithms checks that shipped code outside the table uses an algorithm's properties, so
 // that a new algorithm needs no cases elsewhere.
-func TestAlgorithmsAreToldApartByTheTable(t *testing.T) {
+func TestNoSwitchOverAlgorithms(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -103,7 +103,7 @@ func TestStandingOfADeniedKey(t *testing.T) {
 	}
 }
 
-func TestServerSaysItsPlaceAmongTheServers(t *testing.T) {
+func TestServerReportsItsPlaceAmongTheServers(t *testing.T) {
 	for want, s := range map[string]adminapi.Server{
 		"server web-3/4711, 1 of 2": {Name: "web-3/4711", Of: 2},
 		"server web-3/4711, 1 of ?": {Name: "web-3/4711"},

@@ -17,7 +17,7 @@ func ready[W any](w *Waiter[W]) bool {
 }
 
 // A waiter receives a wake-up when it becomes first, even if earlier waiters leave from any position.
-func TestFirstWaiterIsTold(t *testing.T) {
+func TestFirstWaiterIsNotified(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		var q Queue[struct{}, int]

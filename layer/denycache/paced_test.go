@@ -21,7 +21,7 @@ import (
 
 // With a single process, every answer equals the store's in each field except the promise, for each limit and for any
 // jumps of the clock.
-func TestAnswersEqualTheStores(t *testing.T) {
+func TestAnswersEqualTheStoresAnswers(t *testing.T) {
 	for i, limit := range []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10), rule.Burst(3)),
 		rule.TokenBucket(rule.PerSecond(1000), rule.Burst(5)),

@@ -130,7 +130,7 @@ func TestAcquireInDoubt(t *testing.T) {
 }
 
 // A limit that has recovered does not wait for the other limits of the request.
-func TestRecoveredLimitIsTheStores(t *testing.T) {
+func TestStoreDecidesARecoveredLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)

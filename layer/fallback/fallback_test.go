@@ -197,7 +197,7 @@ func TestHangingStore(t *testing.T) {
 
 // Regression: bug 66. A call whose context had already ended gives no information about the store. It returns the
 // context's error, is not decided by a share, and the store stays in use.
-func TestContextThatEndedBefore(t *testing.T) {
+func TestEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
@@ -299,7 +299,7 @@ func (loud) Is(e error) bool { return e == headgate.ErrStoreUnavailable }
 
 // The store's error is returned if it does not mean an outage, if shares cannot decide the operation, or if the process
 // does not know the number of processes.
-func TestWhatIsNotAnswered(t *testing.T) {
+func TestUnansweredOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
@@ -393,7 +393,7 @@ func TestPermitsOfAnOutage(t *testing.T) {
 
 // If a store answers only now and then, each share starts with only the units that were left, so that the gaps do not
 // add whole shares.
-func TestGapsDoNotAddUp(t *testing.T) {
+func TestGapsDoNotAccumulate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})

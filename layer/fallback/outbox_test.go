@@ -339,7 +339,7 @@ func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result)
 
 // While the release of an unknown acquire is in flight, an acquire of the same permit waits for it. While such an
 // acquire is in progress, the release is not sent.
-func TestAcquireBesideItsRelease(t *testing.T) {
+func TestAcquireRacesItsRelease(t *testing.T) {
 	for name, kind := range map[string]engine.Kind{"a release in flight": engine.OpRelease, "an acquire in progress": engine.OpAcquire} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

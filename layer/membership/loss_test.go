@@ -26,7 +26,7 @@ func (c *interrupted) Get(ctx context.Context, name string) (text string, versio
 
 // A beat and a lane's probe may check the markers at the same time. If one of them has incremented a marker, the other
 // must not mistake this for a loss.
-func TestTwoLooksAreNoLoss(t *testing.T) {
+func TestTwoReadsAreNotALoss(t *testing.T) {
 	coordinator := &interrupted{Store: store(t), after: func() {}}
 	m := member(t, coordinator, membership.Config{})
 	for range 3 {

@@ -16,9 +16,9 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestHeadersAreThoseOfTheServer checks that middleware with a file writes the same headers as the server's front ends
+// TestHeadersEqualTheServers checks that middleware with a file writes the same headers as the server's front ends
 // (Response.WriteHeaders): all limits in the policy's style, each with its own window.
-func TestHeadersAreThoseOfTheServer(t *testing.T) {
+func TestHeadersEqualTheServers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
   reply: sliding-log 2/1s 50/1h

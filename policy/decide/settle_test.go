@@ -230,9 +230,9 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesARoutesPacer checks that the charge of a client that leaves is given back to the pacer and to
+// TestDisconnectDuringARoutesPacer checks that the charge of a client that leaves is given back to the pacer and to
 // the other limit.
-func TestClientThatLeavesARoutesPacer(t *testing.T) {
+func TestDisconnectDuringARoutesPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(`
 policies: {slow: {algorithm: pacer, rate: 1/s, max_queue: 9}, day: {algorithm: fixed-window, limit: 9, window: 1d}}

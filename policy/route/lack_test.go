@@ -54,7 +54,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 }
 
 // The error names the first missing part and contains the route's own status.
-func TestTheMissingPartIsNamed(t *testing.T) {
+func TestMissingKeyPartIsNamed(t *testing.T) {
 	key := []Part{{From: FromConst, Name: "all"}, {From: FromHeader, Name: "X-API-Key"}, {From: FromClient, V6Prefix: 64}}
 	for status, want := range map[int]int{0: 400, 401: 401} {
 		m, ok := New([]Route{{Charges: []Charge{{Key: key}}, EmptyKeyStatus: status}}, Proxies{}).Find(&Request{Method: "GET", Path: "/"})
@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 }
 
 // A key with one part is that part, so that a deny override for a network applies.
-func TestAKeyOfOnePartIsThePart(t *testing.T) {
+func TestKeyOfOnePartIsUnchanged(t *testing.T) {
 	for _, part := range []string{"2001:db8::/64", `a\b`, "a:b"} {
 		if got := join([]string{part}); got != part {
 			t.Errorf("%q: %q", part, got)

@@ -70,7 +70,7 @@ func TestDeadline(t *testing.T) {
 }
 
 // An option must have a value. The database may be given once, or twice with the same number.
-func TestOptionsSayOneThing(t *testing.T) {
+func TestContradictoryOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,
 		"redis://h?prefix=":                         "store is ?prefix= without a value; accepted: a value, or no prefix",

@@ -166,7 +166,7 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreNoRequestsSayWhy(t *testing.T) {
+func TestBadLinesHaveAReason(t *testing.T) {
 	for _, c := range []struct{ format, line, reason string }{
 		{"combined", `x`, `line is "x"`},
 		{"combined", `203.0.113.7 - - x`, `which has " [" after field 3`},
@@ -194,7 +194,7 @@ func TestLinesThatAreNoRequestsSayWhy(t *testing.T) {
 	}
 }
 
-func TestFormatStringsThatCannotBeReadAreErrors(t *testing.T) {
+func TestUnreadableFormatStringsAreErrors(t *testing.T) {
 	for _, c := range []struct{ format, want string }{
 		{`$remote_addr$msec $uri`, "two variables without a text"},
 		{`$remote_addr $uri`, "has no time; accepted: one with $time_local"},

@@ -74,7 +74,7 @@ func paths(requests []Request) (texts []string) {
 	return texts
 }
 
-func TestWholeSecondsAreSpreadInTheOrderOfLines(t *testing.T) {
+func TestWholeSecondsAreSpreadInLineOrder(t *testing.T) {
 	text := wholeLine(0, "/a") + wholeLine(0, "/b") + wholeLine(1, "/c") + wholeLine(0, "/d") + wholeLine(0, "/e") + wholeLine(3, "/f")
 	l := opened(t, Options{}, written(t, "log", []byte(text)))
 	requests := all(t, l)
@@ -131,7 +131,7 @@ func TestFilesOfAnyCompressionAreMergedByTime(t *testing.T) {
 	}
 }
 
-func TestEmptyFilesAreReadBesideOthers(t *testing.T) {
+func TestEmptyFilesAmongOthers(t *testing.T) {
 	line := written(t, "log", []byte(preciseLine(0, "/a")))
 	for _, empty := range []string{"", "\n\r\n"} {
 		l := opened(t, Options{Format: precise}, written(t, "log.1", []byte(empty)), line)
@@ -147,7 +147,7 @@ func TestEmptyFilesAreReadBesideOthers(t *testing.T) {
 	}
 }
 
-func TestLogsWithoutARequestSayWhatTheyHave(t *testing.T) {
+func TestLogsWithoutRequestsAreDescribed(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		from int64
@@ -166,7 +166,7 @@ func TestLogsWithoutARequestSayWhatTheyHave(t *testing.T) {
 	}
 }
 
-func TestCompressedFilesThatAreCutSaySo(t *testing.T) {
+func TestTruncatedCompressedFilesAreErrors(t *testing.T) {
 	var zipped, packed bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	p, err := zstd.NewWriter(&packed)
@@ -188,7 +188,7 @@ func TestCompressedFilesThatAreCutSaySo(t *testing.T) {
 	}
 }
 
-func TestGzipIsReadToTheEndOfItsLastPart(t *testing.T) {
+func TestGzipReadsAllMembers(t *testing.T) {
 	var parts bytes.Buffer
 	for i := range int64(2) {
 		z := gzip.NewWriter(&parts)
@@ -217,7 +217,7 @@ func TestGzipIsReadToTheEndOfItsLastPart(t *testing.T) {
 	}
 }
 
-func TestErrorsOfReadingSayAfterWhichLine(t *testing.T) {
+func TestReadErrorsNameTheLine(t *testing.T) {
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	for range int64(20_000) {
@@ -261,7 +261,7 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestFilesOfOneInstantComeInTheirOrder(t *testing.T) {
+func TestFilesWithEqualTimesKeepTheirOrder(t *testing.T) {
 	l := opened(t, Options{Format: precise},
 		written(t, "a", []byte(preciseLine(5, "/b"))), written(t, "b", []byte(preciseLine(1, "/a")+preciseLine(5, "/c"))))
 	if got := strings.Join(paths(all(t, l)), ""); got != "/a/b/c" {
@@ -295,7 +295,7 @@ func TestManyRequestsOfOneSecond(t *testing.T) {
 	}
 }
 
-func TestBadLinesAreCountedAndChangeNoOther(t *testing.T) {
+func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 	text := wholeLine(0, "/a") + "garbage\n\n" + wholeLine(1, "/b") + strings.Repeat("x", 3*block) + "\n" + wholeLine(2, "/c") + "\x00\xff\n" + strings.TrimSuffix(wholeLine(3, "/d"), "\n")
 	l := opened(t, Options{KeepBad: 2}, written(t, "log", []byte(text)))
 	if got := strings.Join(paths(all(t, l)), ""); got != "/a/b/c/d" {
@@ -307,7 +307,7 @@ func TestBadLinesAreCountedAndChangeNoOther(t *testing.T) {
 	}
 }
 
-func TestFromAndUntilLeaveRequestsOut(t *testing.T) {
+func TestFromAndUntilOmitRequests(t *testing.T) {
 	text := wholeLine(0, "/a") + wholeLine(1, "/b") + wholeLine(2, "/c")
 	l := opened(t, Options{From: at + second, Until: at + 2*second}, written(t, "log", []byte(text)))
 	if got := strings.Join(paths(all(t, l)), ""); got != "/b" || l.Stats().Outside != 2 {
@@ -343,7 +343,7 @@ func TestMissingFieldsSayHowToLogThem(t *testing.T) {
 	}
 }
 
-func TestNamedFieldsThatNoLineHasAreErrors(t *testing.T) {
+func TestNamedFieldsMissingInEveryLineAreErrors(t *testing.T) {
 	with, without := `{"ts":1795356309,"uri":"/","who":"203.0.113.7","user":null}`, `{"ts":1795356309,"uri":"/"}`
 	client, user := Need{Kind: Client, By: "route 0"}, Need{Kind: Head, Name: "X-User", By: "route 1"}
 	for _, c := range []struct {
@@ -375,7 +375,7 @@ func TestNamedFieldsThatNoLineHasAreErrors(t *testing.T) {
 	}
 }
 
-func TestRedactedHeaderEndsTheReading(t *testing.T) {
+func TestRedactedHeaderStopsReading(t *testing.T) {
 	line := `{"ts":1795356309,"request":{"client_ip":"203.0.113.7","method":"GET","uri":"/","headers":{"Cookie":["REDACTED"]}}}`
 	l := opened(t, Options{}, written(t, "log", []byte(line)))
 	if err := l.Want([]Need{{Kind: Cookie, Name: "sid"}}); err != nil {
@@ -387,7 +387,7 @@ func TestRedactedHeaderEndsTheReading(t *testing.T) {
 	}
 }
 
-func TestErrorsOfFilesAndCallersEndTheReading(t *testing.T) {
+func TestErrorsOfFilesAndCallersStopReading(t *testing.T) {
 	if _, err := Open([]string{filepath.Join(t.TempDir(), "none")}, nil, Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}

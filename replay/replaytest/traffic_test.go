@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write the example log")
 
-// TestExampleLogIsTheGenerators checks that the generator makes the log in the documentation, so that the tests' known
+// TestExampleLogEqualsTheGenerators checks that the generator makes the log in the documentation, so that the tests' known
 // answers apply to that log.
-func TestExampleLogIsTheGenerators(t *testing.T) {
+func TestExampleLogEqualsTheGenerators(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "replay", "access.log")
 	var b bytes.Buffer
 	for _, l := range Make(Example) {

@@ -72,7 +72,7 @@ func pages() map[string]*Page {
 // elements are the only HTML elements that reports contain.
 var elements = strings.Fields("html head meta title style body main header h1 h2 p ul li section div b span table tbody tr th td code pre i footer svg rect text line br")
 
-func TestHTMLShowsWhatALogHasAsText(t *testing.T) {
+func TestHTMLEscapesTextFromTheLog(t *testing.T) {
 	for name, p := range pages() {
 		var b bytes.Buffer
 		if err := HTML(&b, p); err != nil {
@@ -106,7 +106,7 @@ func TestHTMLShowsWhatALogHasAsText(t *testing.T) {
 	}
 }
 
-func TestMarkdownShowsWhatALogHasAsText(t *testing.T) {
+func TestMarkdownEscapesTextFromTheLog(t *testing.T) {
 	for name, p := range pages() {
 		m := NewMarkdown(p, "report")
 		before, _, _ := strings.Cut(m.Text, "## The policies file")

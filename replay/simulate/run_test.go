@@ -137,9 +137,9 @@ func TestCostOfASharedCounter(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied compares the alternatives with a replay of a file that uses
+// TestAlternativesEqualARunOfTheAlgorithm compares the alternatives with a replay of a file that uses
 // the other algorithm.
-func TestAlternativesAreWhatTheOtherAlgorithmWouldHaveDenied(t *testing.T) {
+func TestAlternativesEqualARunOfTheAlgorithm(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	var entries []entry
 	for at := 0.0; len(entries) < 1500; at += r.ExpFloat64() * 0.05 {
@@ -211,7 +211,7 @@ func TestComparisonNamesTheKeysOfBothFiles(t *testing.T) {
 	}
 }
 
-func TestFullStoreIsNoDecision(t *testing.T) {
+func TestFullStoreGivesNoDecision(t *testing.T) {
 	c := configOf(t, "policies: {p: {algorithm: token-bucket, rate: 1/1h, burst: 1}}\nroutes: [{key: [{client_ip: {}}], policies: [p]}]")
 	c.MaxKeys = 3
 	var entries []entry
@@ -227,7 +227,7 @@ func TestFullStoreIsNoDecision(t *testing.T) {
 	}
 }
 
-func TestRoutesThatNeedMoreThanTheLogHasAreErrors(t *testing.T) {
+func TestRoutesThatNeedMissingFieldsAreErrors(t *testing.T) {
 	c := configOf(t, "policies: {p: 1/s}\nroutes: [{key: [{jwt: {claim: sub}}], policies: [p]}]")
 	_, err := Run(t.Context(), logOf(t, []entry{{0, "10.0.0.1", "/"}}), c)
 	if _, ok := errors.AsType[*accesslog.MissingError](err); !ok || !strings.Contains(err.Error(), "route 0 (p.yaml:2) needs the header Authorization") {
@@ -262,7 +262,7 @@ func TestTrafficJoinsSlotsAndLosesNothing(t *testing.T) {
 	}
 }
 
-func TestHeatCountsInItsZone(t *testing.T) {
+func TestHeatUsesItsZone(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)
 	h := NewHeat(zone)
 	at := time.Date(2026, time.November, 22, 23, 40, 0, 0, zone) // a Sunday
@@ -273,7 +273,7 @@ func TestHeatCountsInItsZone(t *testing.T) {
 	}
 }
 
-func TestPatternsLeaveIDsOut(t *testing.T) {
+func TestPatternsReplaceIDs(t *testing.T) {
 	for path, want := range map[string]string{
 		"/items/123/reviews": "GET /items/{}/reviews", "/a/550e8400-e29b-41d4-a716-446655440000": "GET /a/{}", "/v1/users": "GET /v1/users",
 		"/deadbeef": "GET /deadbeef", "/dead0": "GET /{}", "/": "GET /", "": "GET ", "/s3cret": "GET /s3cret",
@@ -296,9 +296,9 @@ func TestPatternsLeaveIDsOut(t *testing.T) {
 	}
 }
 
-// TestClientBehindATrustedProxyIsTheOneThatTheLogNames reads the log of a proxy that receives its requests from
+// TestClientOfATrustedProxyComesFromTheLog reads the log of a proxy that receives its requests from
 // another proxy.
-func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
+func TestClientOfATrustedProxyComesFromTheLog(t *testing.T) {
 	line := func(peer, forwarded string) string {
 		return fmt.Sprintf("%s - - [22/Nov/2026:14:05:09 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\" \"%s\"\n", peer, forwarded)
 	}
@@ -322,7 +322,7 @@ func TestClientBehindATrustedProxyIsTheOneThatTheLogNames(t *testing.T) {
 	}
 }
 
-func TestKeysBeyondTheBoundAreDecidedAndNotListed(t *testing.T) {
+func TestKeysBeyondTheBoundAreDecidedButNotListed(t *testing.T) {
 	c := configOf(t, "policies: {p: {algorithm: fixed-window, limit: 1, window: 1s}}\nroutes: [{key: [{client_ip: {}}], policies: [p]}]")
 	c.MaxKeys = 2
 	var entries []entry
@@ -369,9 +369,9 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 	}
 }
 
-// TestHeatKnowsWhichHoursTheLogCovers checks that hours before the first and after the last request are unknown, not
+// TestHeatMarksHoursThatTheLogCovers checks that hours before the first and after the last request are unknown, not
 // hours without requests.
-func TestHeatKnowsWhichHoursTheLogCovers(t *testing.T) {
+func TestHeatMarksHoursThatTheLogCovers(t *testing.T) {
 	h := NewHeat(time.UTC)
 	monday := time.Date(2026, time.November, 23, 22, 30, 0, 0, time.UTC)
 	h.Add(monday.UnixMicro(), false)

@@ -130,9 +130,9 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	}
 }
 
-// TestWhatKeysDidIsSaid checks that the report contains the path, the status, the User-Agent and the time span of an
+// TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span of an
 // outlier's requests, and lists the busiest keys even if they are not outliers.
-func TestWhatKeysDidIsSaid(t *testing.T) {
+func TestActionsOfKeysAreReported(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	quiet := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
 	if len(quiet.Outliers) != 0 || len(quiet.Busiest) != 10 || quiet.Busiest[0].Requests < quiet.Busiest[9].Requests {
@@ -228,9 +228,9 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	}
 }
 
-// TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll uses a log with as many requests per second as there are
+// TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll uses a log with as many requests per second as there are
 // keys.
-func TestSharedLimitIsProposedWhereALimitPerKeyDeniesNearlyAll(t *testing.T) {
+func TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 6000 {

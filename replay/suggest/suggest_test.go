@@ -168,7 +168,7 @@ func TestNeededBurstIsExact(t *testing.T) {
 	}
 }
 
-func TestUpToLeavesAShareOfTheValuesOut(t *testing.T) {
+func TestUpToOmitsAShareOfTheValues(t *testing.T) {
 	for _, c := range []struct {
 		values []int64
 		share  float64
@@ -187,7 +187,7 @@ func TestUpToLeavesAShareOfTheValuesOut(t *testing.T) {
 	}
 }
 
-func TestMostInIsWhatASlidingLogNeeds(t *testing.T) {
+func TestMostInIsTheSlidingLogsLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 200 {
 		var times []int64
@@ -206,7 +206,7 @@ func TestMostInIsWhatASlidingLogNeeds(t *testing.T) {
 	}
 }
 
-func TestNumbersArePeoples(t *testing.T) {
+func TestNumbersAreReadable(t *testing.T) {
 	for n, want := range map[int64]int64{1: 1, 7: 8, 9: 10, 11: 12, 61: 80, 81: 100, 101: 120, 1234: 1500, 99_999: 100_000} {
 		if got := roundUp(n); got != want {
 			t.Errorf("%d up to %d, want %d", n, got, want)
@@ -294,7 +294,7 @@ func TestShareOfTheCapacityIsKept(t *testing.T) {
 	}
 }
 
-func TestNotesSayWhatIsTakenForGranted(t *testing.T) {
+func TestNotesStateAssumptions(t *testing.T) {
 	var lines []replaytest.Line
 	for i := range fewestKeys {
 		lines = append(lines, replaytest.Line{Time: time.Unix(1_800_000_000+int64(i), 0), Client: fmt.Sprint("10.0.0.", i+1), Path: "/", Status: 200})
@@ -313,7 +313,7 @@ func TestNotesSayWhatIsTakenForGranted(t *testing.T) {
 	}
 }
 
-func TestKeysAreThoseOfRoutes(t *testing.T) {
+func TestKeysEqualRouteKeys(t *testing.T) {
 	lines := []replaytest.Line{{Time: time.Unix(1_800_000_000, 0), Client: "10.0.0.1", Path: "/users/7", Status: 200}, {Time: time.Unix(1_800_000_001, 0), Client: "10.0.0.1", Path: "/x", Status: 200}}
 	options := Options{Key: "[client_ip, {path: id}]", Path: "/users/{id}"}
 	r := suggested(t, lines, options)
@@ -364,8 +364,8 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 	}
 }
 
-// TestAddressesOfManyPeopleAloneShareALimit uses a log without any single-person address to compare with.
-func TestAddressesOfManyPeopleAloneShareALimit(t *testing.T) {
+// TestOnlySharedAddressesGetASharedLimit uses a log without any single-person address to compare with.
+func TestOnlySharedAddressesGetASharedLimit(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 600 {

@@ -336,9 +336,9 @@ type explained struct {
 	}
 }
 
-// TestFileAndChangeAreToldApart checks that answers distinguish the file from changes. It also tries, makes and clears
+// TestFileAndChangeAreDistinguished checks that answers distinguish the file from changes. It also tries, makes and clears
 // a change.
-func TestFileAndChangeAreToldApart(t *testing.T) {
+func TestFileAndChangeAreDistinguished(t *testing.T) {
 	w := newWorld(t, "")
 	type view struct {
 		InForce   *policy.Summary `json:"in_force"`
@@ -391,9 +391,9 @@ func TestFileAndChangeAreToldApart(t *testing.T) {
 	}
 }
 
-// TestCountsOfAPolicyThatIsGone checks that answers include the counts of a removed policy, and counts without a
+// TestCountsOfARemovedPolicy checks that answers include the counts of a removed policy, and counts without a
 // policy.
-func TestCountsOfAPolicyThatIsGone(t *testing.T) {
+func TestCountsOfARemovedPolicy(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("day", "joe", 2)
 	if err := os.WriteFile(w.path, []byte("policies: {api: 1/s}"), 0o600); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestLossIsTwoLines checks that one line is logged when a loss is detected, and one when every limit decided by
+// TestLossLogsTwoLines checks that one line is logged when a loss is detected, and one when every limit decided by
 // shares has recovered, including overrides. Another loss in between restarts the recovery.
-func TestLossIsTwoLines(t *testing.T) {
+func TestLossLogsTwoLines(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
   api:   {algorithm: fixed-window, limit: 9, window: 1m, failure: local}

@@ -32,9 +32,9 @@ func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 
 var errAway = errors.New("no connection")
 
-// TestOutageIsTwoLines checks that one line is logged when the store fails and one when it answers again, however
+// TestOutageLogsTwoLines checks that one line is logged when the store fails and one when it answers again, however
 // many decisions fail in between.
-func TestOutageIsTwoLines(t *testing.T) {
+func TestOutageLogsTwoLines(t *testing.T) {
 	lines := logOf(t, func(o *outage) {
 		for range 2 {
 			for range 1000 {
@@ -56,9 +56,9 @@ func TestOutageIsTwoLines(t *testing.T) {
 	}
 }
 
-// TestASlowAnswerIsNoOutage checks that late answers are logged at level WARN once per minute, and count as an outage
+// TestSlowAnswerIsNotAnOutage checks that late answers are logged at level WARN once per minute, and count as an outage
 // only if no answer arrives in time for a second.
-func TestASlowAnswerIsNoOutage(t *testing.T) {
+func TestSlowAnswerIsNotAnOutage(t *testing.T) {
 	late := fmt.Errorf("late: %w", context.DeadlineExceeded)
 	var state metrics.Outage
 	lines := logOf(t, func(o *outage) {

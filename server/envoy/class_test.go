@@ -42,8 +42,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestClassesThatCannotBe checks that the error for invalid classes names the position and the accepted values.
-func TestClassesThatCannotBe(t *testing.T) {
+// TestInvalidClasses checks that the error for invalid classes names the position and the accepted values.
+func TestInvalidClasses(t *testing.T) {
 	for _, c := range []struct{ limit, want string }{
 		{"unit: day, requests_per_unit: 5, classes: []", "3:69: invalid classes: classes is 0 classes; accepted: 1 to 8"},
 		{"unit: day, requests_per_unit: 5, classes: live", `3:69: error loading config file: classes is "live"; accepted: a list such as [{name: …}]`},

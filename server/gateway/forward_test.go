@@ -61,9 +61,9 @@ policies: {client: {` + hour + `}}
 routes: [{key: [{client_ip: {}}], policies: [client]}]
 `
 
-// TestForwardingHeadersOfAnybody checks that the routes and the upstream ignore an untrusted client's claims about
+// TestForwardingHeadersFromUntrustedPeers checks that the routes and the upstream ignore an untrusted client's claims about
 // itself and its request.
-func TestForwardingHeadersOfAnybody(t *testing.T) {
+func TestForwardingHeadersFromUntrustedPeers(t *testing.T) {
 	g := start(t, "trusted_proxies: []\n"+byClient, to(t, upstream(t, shows)))
 	got := g.send("GET", "/", "X-Forwarded-For: 203.0.113.7", "X-Forwarded-For: 203.0.113.8", "Forwarded: for=203.0.113.7", "X-Real-Ip: 203.0.113.7",
 		"X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "X-Original-Url: /admin", "X-Forwarded-Uri: /admin")

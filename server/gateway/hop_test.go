@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestHeadersThatProxiesWriteOfAnybody checks that no spelling of a forwarding header from an untrusted peer reaches
+// TestProxyHeadersFromUntrustedPeers checks that no spelling of a forwarding header from an untrusted peer reaches
 // the upstream or a key.
-func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
+func TestProxyHeadersFromUntrustedPeers(t *testing.T) {
 	file := "policies: {user: {" + hour + "}}\nroutes: [{match: {path: /key}, key: [{header: CF-Connecting-IP}], policies: [user]}]\n"
 	g := start(t, "trusted_proxies: []\n"+file, to(t, upstream(t, shows)))
 	names := []string{
@@ -44,8 +44,8 @@ func TestHeadersThatProxiesWriteOfAnybody(t *testing.T) {
 	}
 }
 
-// TestKeysAreOfHeadersThatTheUpstreamGets checks that hop-by-hop headers are not used in keys.
-func TestKeysAreOfHeadersThatTheUpstreamGets(t *testing.T) {
+// TestKeysUseOnlyForwardedHeaders checks that hop-by-hop headers are not used in keys.
+func TestKeysUseOnlyForwardedHeaders(t *testing.T) {
 	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Upgrade"} {
 		file := "policies: {user: {" + hour + "}}\nroutes: [{key: [{header: " + name + "}], policies: [user]}]\n"
 		g := start(t, file, to(t, upstream(t, shows)))

@@ -121,9 +121,9 @@ func (r *slowReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestSlowBodiesAreNoOverload checks that clients that send their bodies slowly do not lower the limit of an
+// TestSlowBodiesAreNotOverload checks that clients that send their bodies slowly do not lower the limit of an
 // upstream.
-func TestSlowBodiesAreNoOverload(t *testing.T) {
+func TestSlowBodiesAreNotOverload(t *testing.T) {
 	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	g := start(t, `
 policies: {user: {algorithm: token-bucket, rate: 100000/s}}

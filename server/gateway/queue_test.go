@@ -46,9 +46,9 @@ func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesGivesItsPlaceBack checks that a client that disconnects while it waits frees its slot, and that
+// TestDisconnectGivesPlaceBack checks that a client that disconnects while it waits frees its slot, and that
 // its units under limits that do not delay are returned too.
-func TestClientThatLeavesGivesItsPlaceBack(t *testing.T) {
+func TestDisconnectGivesPlaceBack(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/slow"); got.status != 200 {
 		t.Fatalf("%+v", got)

@@ -29,8 +29,8 @@ func (r *running) left(t testing.TB, want int64, when string) {
 	}
 }
 
-// TestUpstreamThatIsAway checks that the answer is a 502. The units stay spent unless the route refunds errors.
-func TestUpstreamThatIsAway(t *testing.T) {
+// TestUpstreamAway checks that the answer is a 502. The units stay spent unless the route refunds errors.
+func TestUpstreamAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,9 +82,9 @@ func dies(t testing.TB, write func(request string) string) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestUpstreamThatDies checks failures before and after the response header. Before the header, the units are returned
+// TestUpstreamDies checks failures before and after the response header. Before the header, the units are returned
 // once, even if the transport has tried twice. After it, they stay spent, and the client receives a truncated body.
-func TestUpstreamThatDies(t *testing.T) {
+func TestUpstreamDies(t *testing.T) {
 	var written atomic.Value
 	written.Store("")
 	g := start(t, refunding, to(t, dies(t, func(string) string { return written.Load().(string) })))
@@ -114,9 +114,9 @@ func TestUpstreamThatDies(t *testing.T) {
 	}
 }
 
-// TestUpgradeThatFails checks that the units stay spent although the answer is a 502, because the upstream's response
+// TestFailedUpgrade checks that the units stay spent although the answer is a 502, because the upstream's response
 // header had arrived.
-func TestUpgradeThatFails(t *testing.T) {
+func TestFailedUpgrade(t *testing.T) {
 	g := start(t, refunding, to(t, dies(t, func(string) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"
 	})))
@@ -146,9 +146,9 @@ func TestSlowUpstream(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesPays checks that a client that disconnects is still charged. If it were not, it could send any
+// TestDisconnectedClientPays checks that a client that disconnects is still charged. If it were not, it could send any
 // number of requests for free.
-func TestClientThatLeavesPays(t *testing.T) {
+func TestDisconnectedClientPays(t *testing.T) {
 	came := make(chan struct{}, 1)
 	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
 		came <- struct{}{}
@@ -171,9 +171,9 @@ func TestClientThatLeavesPays(t *testing.T) {
 	}
 }
 
-// TestBodyThatStops checks that a client that does not send its announced body gets a 408, or a 400 if the body is
+// TestStalledBody checks that a client that does not send its announced body gets a 408, or a 400 if the body is
 // malformed, and that this does not count as a failure of the upstream.
-func TestBodyThatStops(t *testing.T) {
+func TestStalledBody(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, refunding, func(c *gateway.Config) { set(c); c.StallTimeout = 100 * time.Millisecond })
 	if got := exchange(t, g.address, "POST /refund HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc"); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "Connection: close") {
@@ -189,9 +189,9 @@ func TestBodyThatStops(t *testing.T) {
 	}
 }
 
-// TestSlowBodyThatComes checks that a slow but steady body is not cut off: the stall timeout applies to each read,
+// TestSlowButSteadyBody checks that a slow but steady body is not cut off: the stall timeout applies to each read,
 // and not to the wait for the answer after the body.
-func TestSlowBodyThatComes(t *testing.T) {
+func TestSlowButSteadyBody(t *testing.T) {
 	set := to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		time.Sleep(1700 * time.Millisecond) // longer than the stall timeout
@@ -219,9 +219,9 @@ func TestSlowBodyThatComes(t *testing.T) {
 	}
 }
 
-// TestClientThatDoesNotRead checks that a client that does not read is disconnected, and that its upstream connection
+// TestClientDoesNotRead checks that a client that does not read is disconnected, and that its upstream connection
 // is closed.
-func TestClientThatDoesNotRead(t *testing.T) {
+func TestClientDoesNotRead(t *testing.T) {
 	ended := make(chan struct{})
 	set := to(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		defer close(ended)

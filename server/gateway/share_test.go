@@ -80,9 +80,9 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestForwardedClientsOfAnybodyShare checks that a peer that is not a trusted proxy has one share, regardless of the
+// TestClientsOfUntrustedProxiesShare checks that a peer that is not a trusted proxy has one share, regardless of the
 // clients that it names.
-func TestForwardedClientsOfAnybodyShare(t *testing.T) {
+func TestClientsOfUntrustedProxiesShare(t *testing.T) {
 	came, release := make(chan struct{}, 20), make(chan struct{})
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
 		came <- struct{}{}

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestJSONIsReadNoFurther (regression: bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
+// TestJSONIsReadUpToItsBounds (regression: bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
 // the field name of a limit that the client may not send.
-func TestJSONIsReadNoFurther(t *testing.T) {
+func TestJSONIsReadUpToItsBounds(t *testing.T) {
 	for _, c := range []struct {
 		body     string
 		noInline bool

@@ -120,8 +120,8 @@ func manyNames(n int) (fields string) {
 	return fields
 }
 
-// TestBodiesAreBoundedAsTheyCome (regression: bug 69): the server reads only up to the first byte beyond a bound.
-func TestBodiesAreBoundedAsTheyCome(t *testing.T) {
+// TestBodiesAreBoundedWhileRead (regression: bug 69): the server reads only up to the first byte beyond a bound.
+func TestBodiesAreBoundedWhileRead(t *testing.T) {
 	h, _ := guarded(t, service.Config{})
 	for _, c := range []struct {
 		body []string

@@ -39,9 +39,9 @@ func runOn(t *testing.T, target Target, c Config) *Report {
 	return r
 }
 
-// TestExactStoreIsFoundExact checks that at a fixed rate all due requests are sent, and that an exact store decides
+// TestExactStoreHasNoExcess checks that at a fixed rate all due requests are sent, and that an exact store decides
 // like the steps.
-func TestExactStoreIsFoundExact(t *testing.T) {
+func TestExactStoreHasNoExcess(t *testing.T) {
 	for i, limit := range []engine.Limit{fivePerSecond, fivePerSecond, rule.FairShare(rule.PerSecond(300), rule.Burst(100))} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, err := memstore.New(memstore.Config{Clock: time.Now})

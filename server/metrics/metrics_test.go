@@ -291,9 +291,9 @@ func TestEnvoyLabels(t *testing.T) {
 	}
 }
 
-// TestSeriesThatIsNoText checks that a series whose name is not valid UTF-8 neither makes a scrape fail nor hides
+// TestSeriesThatIsNotText checks that a series whose name is not valid UTF-8 neither makes a scrape fail nor hides
 // other series.
-func TestSeriesThatIsNoText(t *testing.T) {
+func TestSeriesThatIsNotText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&metrics.Envoy{Stats: func() envoy.Stats { return stats }})

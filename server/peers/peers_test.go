@@ -108,9 +108,9 @@ func (p *pipe) isClosed() bool {
 	}
 }
 
-// TestTheLongestIdleIsClosed (regression: bug 70): while at most a tenth of the places are free, each new connection closes
+// TestLongestIdleConnectionIsClosed (regression: bug 70): while at most a tenth of the places are free, each new connection closes
 // the one that has been idle the longest, but never a busy or recent one.
-func TestTheLongestIdleIsClosed(t *testing.T) {
+func TestLongestIdleConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := peers.NewConns(20, peers.Rule{Percent: 100})
 		var pipes []*pipe

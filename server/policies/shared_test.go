@@ -264,9 +264,9 @@ func TestOlderChangeNeverReplacesNewer(t *testing.T) {
 	}
 }
 
-// TestServersReadWhatHasChanged checks that a server reads only changed values, unless it cannot determine which ones
+// TestServersReadChanges checks that a server reads only changed values, unless it cannot determine which ones
 // have changed: at the start, after many changes, and once per minute.
-func TestServersReadWhatHasChanged(t *testing.T) {
+func TestServersReadChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coordinator(t)
 		a := policies.NewShared(store)

@@ -248,9 +248,9 @@ func TestNoHandshake(t *testing.T) {
 	}
 }
 
-// TestClientsBeyondTheBoundDelayNoOther checks that with TLS, clients beyond MaxConns that do not complete the
+// TestClientsBeyondTheBoundDelayNoOtherClient checks that with TLS, clients beyond MaxConns that do not complete the
 // handshake do not delay other clients. Clients that complete it get an error with the reason.
-func TestClientsBeyondTheBoundDelayNoOther(t *testing.T) {
+func TestClientsBeyondTheBoundDelayNoOtherClient(t *testing.T) {
 	address, files := serveTLS(t, resp.Config{MaxConns: 1})
 	dial := func() (net.Conn, error) {
 		return tls.DialWithDialer(&net.Dialer{Timeout: 20 * time.Second}, "tcp", address, files.Client(t))

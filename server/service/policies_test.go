@@ -11,9 +11,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestRouteThatLeavesTheFile checks that a request is not limited if its route's policies are removed from the file
+// TestRouteRemovedFromTheFile checks that a request is not limited if its route's policies are removed from the file
 // between routing and decision.
-func TestRouteThatLeavesTheFile(t *testing.T) {
+func TestRouteRemovedFromTheFile(t *testing.T) {
 	before, err := policy.Parse("before.yaml", []byte("policies: {a: 1/1h}\nroutes: [{key: [{const: all}], policies: [a]}]"))
 	if err != nil {
 		t.Fatal(err)

@@ -81,9 +81,9 @@ func TestWatcherSeesOutages(t *testing.T) {
 	}
 }
 
-// TestContextThatEndedBeforeIsNoOutage (regression: bug 66): a call whose context has already ended does not count as an
+// TestEndedContextIsNotAnOutage (regression: bug 66): a call whose context has already ended does not count as an
 // outage, because the store was not called.
-func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
+func TestEndedContextIsNotAnOutage(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow, policy.Local} {
@@ -98,9 +98,9 @@ func TestContextThatEndedBeforeIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestNotReplicatedIsNoOutage checks that a store that has charged and answered does not count as failed or away,
+// TestNotReplicatedIsNotAnOutage checks that a store that has charged and answered does not count as failed or away,
 // whatever answer the failure mode gives.
-func TestNotReplicatedIsNoOutage(t *testing.T) {
+func TestNotReplicatedIsNotAnOutage(t *testing.T) {
 	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
 		w := new(counter)

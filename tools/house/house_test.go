@@ -25,8 +25,8 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestImportThatLeadsUp checks that an import that points upwards is found, and so is a package without a room.
-func TestImportThatLeadsUp(t *testing.T) {
+// TestUpwardImport checks that an import that points upwards is found, and so is a package without a room.
+func TestUpwardImport(t *testing.T) {
 	h := &house{needs: map[string]map[string]bool{}}
 	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})
 	h.look("attic", nil)

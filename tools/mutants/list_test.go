@@ -44,7 +44,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListSaysWhatIsWrong(t *testing.T) {
+func TestListErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"f ¦ a ¦ b ¦ c":                     "no [directory] is above",
 		"[algo] steps\nf ¦ a ¦ b":           "mutants.txt:2: 3 fields",

@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanSaysWhatItFound(t *testing.T) {
+func TestPlanReportsItsFindings(t *testing.T) {
 	files := map[string]string{
 		"a.go":  "package p\n\nfunc f() {\n\ta = 1\n\ta = 1\n}\n",
 		"b.go":  "package p\n\nfunc (T) g() { b = 2 }\n",

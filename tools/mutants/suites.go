@@ -23,7 +23,7 @@ var conformance = map[string][]suite{
 	"split": {{"conform/faults", "TestSplit"}},
 	// Decisions in Redis with states in hash fields.
 	"hashes": {
-		{"conform/lua", "TestExpiredFieldIsNoState|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
+		{"conform/lua", "TestExpiredFieldCountsAsAbsent|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
 		{"conform/servers", "TestKeyCommandsOnHashes"},
 		{"conform/lua", "TestScripts$/^hashed$"},
 		{"conform/lua", "TestStore$/^hashed$/./^storetest$"},

@@ -55,7 +55,7 @@ type deny struct{ gate.None }
 
 func (deny) Allow(int64, model.Attempt) (bool, int64) { return false, 0 }
 
-func TestPlayRefusesWhatItCannotPlay(t *testing.T) {
+func TestPlayRejectsInvalidTraces(t *testing.T) {
 	for name, spoil := range map[string]func(*model.Config){
 		"too long": func(c *model.Config) { c.Length = (MaxLength + time.Second).Microseconds() },
 		"retries":  func(c *model.Config) { c.Clients[0].Retry.Max = 1 },

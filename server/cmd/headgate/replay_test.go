@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestProgressIsOneLineThatIsDrawnAgain(t *testing.T) {
+func TestProgressRedrawsOneLine(t *testing.T) {
 	for _, c := range []struct {
 		read, size int64
 		took       time.Duration
