@@ -71,7 +71,7 @@ func ttl(name string, unit time.Duration) command {
 	return command{
 		Spec: resp.Spec{
 			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
-			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is as if untouched.", Group: "generic",
+			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is fully reset.", Group: "generic",
 		},
 		Parse: eachKey(engine.OpExpiry),
 		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {

@@ -54,7 +54,7 @@ export async function incident(tab) {
   let passed = 1;
   for (let i = 0; i < 5 && passed > 0; i++) passed = Number(await ask("allowed wave"));
   assert.equal(passed, 0);
-  await press(tab, /^Clear the change of wave…$/);
+  await press(tab, /^Clear the change to wave…$/);
   await dialog.getByText("deny → 40/s").waitFor();
   await press(tab, /^Clear the change$/);
   await status(tab, "The change is cleared").waitFor();
@@ -70,7 +70,7 @@ export async function still(tab) {
   await tab.goto(here);
   await row(tab, "Keys with the most requests", "steady").waitFor();
   await reach(tab, /^steady$/);
-  await tab.getByText("The rows keep still").first().waitFor();
+  await tab.getByText("The rows do not move").first().waitFor();
   const rows = () => tab.getByRole("region", { name: "Keys with the most requests" }).locator("td").allTextContents();
   const before = await rows();
   await ask("send api somebody");
@@ -78,5 +78,5 @@ export async function still(tab) {
   assert.deepEqual(await rows(), before);
   assert.equal((await tab.evaluate(focused)).name, "steady");
   await tab.evaluate(() => document.activeElement.blur());
-  await tab.getByText("The rows keep still").waitFor({ state: "detached" });
+  await tab.getByText("The rows do not move").waitFor({ state: "detached" });
 }

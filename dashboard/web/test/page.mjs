@@ -110,7 +110,7 @@ await step("a key of a policy that is written as text, and one of several limits
   const kinds = () => tab.getByLabel("The key gets").locator("option").evaluateAll((all) => all.map((o) => o.value).join());
   await tab.getByText("The key would have: deny").first().waitFor(); // under both: no limit of its own, which would be refused
   assert.equal(await kinds(), "deny,unlimited");
-  await tab.getByLabel("Of which limit").selectOption({ index: 2 });
+  await tab.getByLabel("Which limit").selectOption({ index: 2 });
   assert.equal(await kinds(), "set,deny,unlimited");
   await tab.getByLabel("The key gets").selectOption("set");
   await tab.getByLabel("Limit for this key").fill("7/1m");
@@ -177,7 +177,7 @@ await step("one key: its state, its timeline, give back and reset", async () => 
   await row(tab, "day", "fixed-window").getByText("2 of 3").first().waitFor();
   await tab.getByRole("button", { name: "Reset…" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
-  await status(tab, "spender begins anew").waitFor();
+  await status(tab, "spender starts again").waitFor();
   await row(tab, "day", "fixed-window").getByText("3 of 3").waitFor();
   await tab.goto(here + "#/key");
   await tab.getByText("Enter a key to see").waitFor(); // the field of this page, and not of the one before
@@ -188,12 +188,12 @@ await step("one key: its state, its timeline, give back and reset", async () => 
 
 await step("changes and who made them; one is cleared", async () => {
   await tab.goto(here + "#/changes");
-  await row(tab, "In force on top of the file", "noisy").filter({ hasText: "ann" }).waitFor();
-  for (const table of ["In force on top of the file", "Last actions"]) await row(tab, table, "100/s burst 200 → 10/s").waitFor();
+  await row(tab, "Changes on top of the file", "noisy").filter({ hasText: "ann" }).waitFor();
+  for (const table of ["Changes on top of the file", "Last actions"]) await row(tab, table, "100/s burst 200 → 10/s").waitFor();
   for (const action of ["give", "reset", "change"]) await row(tab, "Last actions", action).first().waitFor();
-  await tab.getByRole("button", { name: "Clear the change of noisy…" }).click();
+  await tab.getByRole("button", { name: "Clear the change to noisy…" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
-  await tab.getByText("No change is in force").first().waitFor();
+  await tab.getByText("There are no changes").first().waitFor();
   await row(tab, "Last actions", "clear").filter({ hasText: "10/s → 100/s burst 200" }).waitFor();
 });
 
@@ -226,7 +226,7 @@ await step("a key of a plan of two limits floods; it is found, denied for ten mi
   assert.equal(await seen("calm"), 99_999); // no other key starts afresh
   await ask("noise");
   await tab.goto(here + "#/key?policy=plan&key=flood");
-  await tab.getByRole("button", { name: "Clear the change of flood…" }).click();
+  await tab.getByRole("button", { name: "Clear the change to flood…" }).click();
   await dialog.getByRole("button", { name: "Clear the change" }).click();
   await status(tab, "The change is cleared").waitFor();
   await row(tab, "plan", "40/s").waitFor();
@@ -251,7 +251,7 @@ await step("a flood under a fair share with classes and a penalty: another key p
   await tab.goto(here + "#/key?policy=shares&key=greedy");
   await tab.getByRole("button", { name: "Reset…" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
-  await status(tab, "greedy begins anew").waitFor();
+  await status(tab, "greedy starts again").waitFor();
   await row(tab, "shares", "penalty 10/10s").getByText("10 of 10 ignored denials").waitFor();
 });
 
@@ -260,7 +260,7 @@ await step("a policy's page draws the blocks of a penalty and the bounds of an a
   await tab.getByRole("img", { name: /^penalty 10\/10s block 30s .*: the first block of a key lasts 30 s, and after 7 blocks one lasts 16 min$/ }).waitFor();
   await tab.getByText("Length of the next block of a key").waitFor();
   await tab.goto(here + "#/policies/vendor");
-  await tab.getByText("dotted: at the slowest and the fastest rate").waitFor();
+  await tab.getByText("dotted: at the lowest and the highest rate").waitFor();
   assert.equal(await tab.locator(".drawing .bound").count(), 2);
 });
 
@@ -271,7 +271,7 @@ await step("the same incident by the keyboard alone", async () => {
 
 await step("a new version is checked, tried as a shadow, and put in force; another is dropped", async () => {
   await tab.goto(here + "#/policies/api");
-  await tab.getByRole("img", { name: /100\/s burst 200: from idle 200 units/ }).waitFor();
+  await tab.getByRole("img", { name: /100\/s burst 200: after an idle time 200 units/ }).waitFor();
   await tab.getByRole("button", { name: "Propose a limit…" }).click();
   await tab.getByLabel("Limit", { exact: true }).fill("5/fortnight");
   await tab.getByRole("button", { name: "Check" }).click();
@@ -280,7 +280,7 @@ await step("a new version is checked, tried as a shadow, and put in force; anoth
   await tab.getByRole("button", { name: "Check" }).click();
   await tab.locator(".trial").filter({ hasText: "100/s burst 200 → 20/s burst 40" }).waitFor();
   await tab.getByRole("button", { name: "Try as a shadow" }).click();
-  await status(tab, "tried against live requests").waitFor();
+  await status(tab, "on trial on live requests").waitFor();
   const denied = tab.locator(".shadow .deny dd");
   await tab.waitForFunction(() => /^[1-9]/.test(document.querySelector(".shadow .deny dd")?.textContent ?? "")); // would newly be denied
   await row(tab, "Keys that would newly be denied", "steady").waitFor();
@@ -294,15 +294,15 @@ await step("a new version is checked, tried as a shadow, and put in force; anoth
   await tab.locator(".shadow").waitFor({ state: "detached" });
   await tab.getByRole("button", { name: "Clear the change" }).click();
   await tab.getByRole("dialog").getByRole("button", { name: "Clear the change" }).click();
-  await tab.getByText("As the policies file has it").first().waitFor();
+  await tab.getByText("As in the policies file").first().waitFor();
   await tab.getByRole("button", { name: "Propose a limit…" }).click();
   await tab.getByLabel("Limit", { exact: true }).fill("sliding-window 5000/1m");
   await tab.getByRole("button", { name: "Check" }).click();
   await tab.getByRole("button", { name: "Try as a shadow" }).click();
-  await tab.getByText("Tried beside the limit in force").first().waitFor();
+  await tab.getByText("On trial next to the limit in force").first().waitFor();
   await tab.getByRole("button", { name: "Drop" }).click();
-  await status(tab, "The candidate is dropped").waitFor();
-  await tab.getByText("As the policies file has it").first().waitFor();
+  await status(tab, "The candidate has been dropped").waitFor();
+  await tab.getByText("As in the policies file").first().waitFor();
   await tab.goto(here + "#/policies/none");
   await tab.getByRole("alert").filter({ hasText: 'no policy "none"' }).waitFor();
 });
@@ -363,12 +363,12 @@ await step("the store dies and returns while the page is open", async () => {
   await other.goto(here);
   await signIn(other, env.ADMIN);
   await other.goto(here + "#/key?policy=strict&key=steady");
-  await other.getByText("not known: the store does not answer").first().waitFor();
+  await other.getByText("unknown: the store does not answer").first().waitFor();
   await other.close();
   await ask("start");
   await status(tab, "Live").waitFor();
   await tab.getByText("Each decision is one atomic step of the store").first().waitFor();
-  await tab.getByText(/outages since the start: [1-9]/).first().waitFor();
+  await tab.getByText(/outages since startup: [1-9]/).first().waitFor();
   await ask("lose");
   await status(tab, "The store is away").waitFor();
   await ask("start");
@@ -453,10 +453,10 @@ await step("the page of a Go program without a server", async () => {
   await row(own, "Last decisions", "denied").waitFor();
   await own.getByRole("link", { name: "Policies" }).click();
   await row(own, "Policies", "per-user").getByRole("link", { name: "per-user" }).click(); // of that page, and not of the one before
-  await own.getByRole("img", { name: /10\/s: from idle 10 units/ }).waitFor();
-  await own.getByText("As the program has it.").waitFor();
+  await own.getByRole("img", { name: /10\/s: after an idle time 10 units/ }).waitFor();
+  await own.getByText("As in the program.").waitFor();
   // What only a server has is not there, also by its address.
-  await own.getByText("This page is of a Go program").waitFor();
+  await own.getByText("This page belongs to a Go program").waitFor();
   for (const name of ["Processes", "Changes"]) assert.equal(await own.getByRole("link", { name }).count(), 0, name);
   await own.goto(env.LIBRARY + "/limits/#/changes");
   await own.getByRole("heading", { name: "Overview" }).waitFor();

@@ -37,9 +37,9 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 				switch {
 				case len(answer.Explanations) > 0:
 				case answer.OverrideUnknown:
-					fmt.Fprintln(w, "every limit is untouched"+withoutOverrides)
+					fmt.Fprintln(w, "no limit has been used"+withoutOverrides)
 				default:
-					fmt.Fprintln(w, "every limit is untouched, and no override is of this key")
+					fmt.Fprintln(w, "no limit has been used, and no override is of this key")
 				}
 				for i := range answer.Explanations {
 					writeExplanation(w, &answer.Explanations[i])
@@ -155,7 +155,7 @@ func standingText(s *adminapi.Standing) string {
 		words = append(words, "passes in "+milliseconds(*s.RetryAfter))
 	}
 	if s.ResetAfter > 0 {
-		words = append(words, "untouched in "+milliseconds(s.ResetAfter))
+		words = append(words, "resets in "+milliseconds(s.ResetAfter))
 	}
 	if s.Rule != "" {
 		words = append(words, "override "+printable(s.Rule))
