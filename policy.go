@@ -146,7 +146,7 @@ func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) b
 		d.Allowed, d.Granted = true, n
 	}
 	d.Limit, d.Remaining = p.limits[0].Capacity(), a.Remaining
-	d.RetryAfter, d.ResetAfter = time.Duration(a.RetryAfter)*time.Microsecond, time.Duration(a.ResetAfter)*time.Microsecond
+	d.RetryAfter, d.ResetAfter = engine.Micros(a.RetryAfter), engine.Micros(a.ResetAfter)
 	d.Binding, d.At = p.binding, time.UnixMicro(a.AtMicros)
 	return true
 }

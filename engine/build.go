@@ -235,6 +235,9 @@ func checkUnits(field string, n int64) error {
 
 // checkRate checks a rate that is written as one field. Its errors show the whole rate.
 func checkRate(r Rate) error {
+	if r == (Rate{}) {
+		return invalid("rate", remark("not set"), "a count of "+unitsAccepted+" in a period of "+spanAccepted)
+	}
 	if checkUnits("rate", r.Count) != nil {
 		return invalid("rate", remark(r.String()), "a count of "+unitsAccepted)
 	}

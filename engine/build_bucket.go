@@ -39,7 +39,7 @@ func (d *draft) warmUp(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	over := micros(n.WarmUp)
+	over := Micros(n.WarmUp)
 	if ramp := n.Ramp(); ramp < 1 || ramp > algo.MaxUnits {
 		return invalid("warm_up", over, fmt.Sprintf("the time of 2 to %d units at %s", 2*algo.MaxUnits, l.rate(0)))
 	}
@@ -92,7 +92,7 @@ func (d *draft) pacer(l *spec) error {
 	queued, fits := refill(l, 0, n.Queue)
 	if n.HasWait && (!n.HasQueue || !fits || n.MaxWait < queued) {
 		if full, _ := refill(l, n.Burst, 0); full+n.MaxWait > longest.Microseconds() {
-			return invalid("max_wait", micros(n.MaxWait), "with the refill of the burst at most 36525d")
+			return invalid("max_wait", Micros(n.MaxWait), "with the refill of the burst at most 36525d")
 		}
 		return nil
 	}

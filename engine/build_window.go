@@ -34,7 +34,7 @@ func (d *draft) slidingWindow(l *spec) error {
 	}
 	for _, w := range n.Windows() {
 		if w.Span%n.Segment != 0 || w.Span/n.Segment > maxSegments {
-			return invalid("segment", micros(n.Segment), "a length that goes 1 to 1000 times into "+FormatSpan(micros(w.Span)))
+			return invalid("segment", Micros(n.Segment), "a length that goes 1 to 1000 times into "+FormatSpan(Micros(w.Span)))
 		}
 	}
 	return nil

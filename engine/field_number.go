@@ -89,7 +89,7 @@ func (d *draft) number(l *spec, f *Field) error {
 // accepts describes the accepted values for errors.
 func (f *Field) accepts(least, most int64) string {
 	if f.Kind == FieldSpan {
-		return FormatSpan(micros(least)) + " to " + FormatSpan(micros(most)) + ", in whole microseconds" + f.number.note
+		return FormatSpan(Micros(least)) + " to " + FormatSpan(Micros(most)) + ", in whole microseconds" + f.number.note
 	}
 	return fmt.Sprintf("%d to %d", least, most) + f.number.note
 }

@@ -78,4 +78,4 @@ func nameText(l *spec) string {
 
 func unitsText(field string, units int64) string { return field + " " + strconv.FormatInt(units, 10) }
 
-func spanText(field string, us int64) string { return field + " " + FormatSpan(micros(us)) }
+func spanText(field string, us int64) string { return field + " " + FormatSpan(Micros(us)) }

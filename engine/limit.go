@@ -90,7 +90,7 @@ func (l Limit) Rates() []Rate {
 		return nil
 	}
 	if n.Algorithm.Holds() {
-		return []Rate{Per(n.Count, micros(n.Period))}
+		return []Rate{Per(n.Count, Micros(n.Period))}
 	}
 	rates := []Rate{s.rate(0)}
 	for i := 1; ; i++ {
@@ -112,7 +112,7 @@ func (l Limit) Earlier(window int) time.Duration {
 	if !n.Algorithm.KeepsTimes() {
 		return 0
 	}
-	return micros(n.Longest()) - l.Rate(window).Period
+	return Micros(n.Longest()) - l.Rate(window).Period
 }
 
 func (l *spec) rate(window int) Rate {
@@ -120,7 +120,7 @@ func (l *spec) rate(window int) Rate {
 	switch {
 	case n.Several != unique.Handle[algo.Windows]{}:
 		w, _ := n.Window(window)
-		return Rate{Count: w.Limit, Period: micros(w.Span)}
+		return Rate{Count: w.Limit, Period: Micros(w.Span)}
 	case n.Unit == algo.Month:
 		return Rate{Count: n.Count, Months: 1}
 	case n.Unit == algo.Year:
@@ -128,7 +128,7 @@ func (l *spec) rate(window int) Rate {
 	case n.Algorithm.Holds():
 		return Rate{Count: n.Count}
 	}
-	return Rate{Count: n.Count * l.scale, Period: micros(n.Period * l.scale)}
+	return Rate{Count: n.Count * l.scale, Period: Micros(n.Period * l.scale)}
 }
 
 // Numbers returns the limit in the form that stores use. The caller must not change it.

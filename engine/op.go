@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 	"strings"
 	"time"
 
@@ -294,7 +295,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case key == "":
 		return invalid("key", "", "1 to 1024 bytes")
 	case len(key) > MaxKeyBytes:
-		return invalid("key", len(key), "1 to 1024 bytes")
+		return invalid("key", remark(strconv.Itoa(len(key))+" bytes"), "1 to 1024 bytes")
 	case limit.err != nil:
 		return limit.err
 	case c.Cost < 0:

@@ -158,8 +158,8 @@ func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros in
 
 func (s *Standing) fill(from *algo.Outcome) {
 	s.Limit, s.Remaining, s.Window = from.Limit, from.Remaining, from.Window
-	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), micros(from.Reset)
-	s.Delay, s.After = micros(from.Delay), micros(from.After)
+	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), Micros(from.Reset)
+	s.Delay, s.After = Micros(from.Delay), Micros(from.After)
 	s.InForce, s.Version = from.Rate, from.Version
 }
 
@@ -167,7 +167,11 @@ func waitDuration(wait int64) time.Duration {
 	if wait == algo.Never {
 		return Never
 	}
-	return micros(wait)
+	return Micros(wait)
 }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+// Micros returns a number of µs in an answer as a duration. A duration above 2^63 − 1 ns, 292 years, becomes 292 years:
+// a clock that is set back by centuries can make a reset that long.
+func Micros(n int64) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/time.Microsecond))) * time.Microsecond
+}

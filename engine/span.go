@@ -110,6 +110,8 @@ func formatPeriod(r Rate) string {
 		return "1mo"
 	case r.Months == 12 && r.Period == 0:
 		return "1y"
+	case r.Months != 0 && r.Period == 0:
+		return strconv.Itoa(r.Months) + "mo"
 	case r.Months != 0:
 		return strconv.Itoa(r.Months) + "mo and " + FormatSpan(r.Period)
 	case r.Period == time.Second:

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -231,7 +230,7 @@ func (t *transaction) lookUp(r *engine.Result) {
 		}
 		if left := t.store.shards[p.shard].expires(&t.store.scopes, p.slot, t.now) - t.now.Now; left > 0 {
 			r.Found = true
-			r.TTL = max(r.TTL, time.Duration(left)*time.Microsecond)
+			r.TTL = max(r.TTL, engine.Micros(left))
 		}
 		if t.op.Kind == engine.OpReset {
 			t.steps[i].Write, t.steps[i].TTL = true, 0

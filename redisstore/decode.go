@@ -203,7 +203,7 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 	if op.Kind == engine.OpReset || op.Kind == engine.OpExpiry {
 		result.Found = status == statusAllowed
 		if ttl := r.integer(8); op.Kind == engine.OpExpiry {
-			result.TTL = time.Duration(ttl) * time.Microsecond
+			result.TTL = engine.Micros(ttl)
 		}
 		return "", false
 	}
