@@ -77,10 +77,33 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 	}
 	limit := engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
 	if input, ok := errors.AsType[*engine.InputError](limit.Err()); ok {
-		return engine.Invalid(&engine.InputError{Field: member(a, input.Field), Value: input.Value, Accepted: input.Accepted})
+		return engine.Invalid(&engine.InputError{Field: member(a, input.Field), Value: input.Value, Accepted: accepted(a, input)})
 	}
 	return limit
 }
+
+// accepted returns the accepted values of an error, with the members of the Go type instead of the fields in files.
+func accepted(a algo.Algorithm, input *engine.InputError) string {
+	if needed := needs[input.Field]; needed != "" && strings.HasPrefix(input.Accepted, "no such field") {
+		return "set only with " + needed
+	}
+	switch noSuch := strings.HasPrefix(input.Accepted, "no such field"); {
+	case noSuch && a == algo.AdaptiveRate:
+		return "not set with Min and Max"
+	case noSuch && a == algo.GuaranteedRate:
+		return "not set with Guarantees"
+	}
+	words := strings.Fields(input.Accepted)
+	for i, word := range words {
+		if strings.Contains(word, "_") {
+			words[i] = member(a, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// needs names the members without which a member has no effect.
+var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Max", "max_pause": "Min and Max", "weight": "Fair"}
 
 // members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{

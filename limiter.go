@@ -3,6 +3,7 @@ package headgate
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,10 +37,13 @@ type Limiter struct {
 type Option func(*Limiter)
 
 // WithStore makes the limiter use the given store, such as one on Redis. The caller closes it after the limiter. By
-// default a limiter creates its own store in memory, for a million keys. If store is nil, every method returns an
-// error; the limiter does not fall back to memory.
+// default a limiter creates its own store in memory, for a million keys. If store is nil, or a nil pointer such as a
+// store that could not be opened, every method returns an error. The limiter does not fall back to memory.
 func WithStore(store engine.Store) Option {
 	return func(l *Limiter) {
+		if v := reflect.ValueOf(store); v.Kind() == reflect.Pointer && v.IsNil() {
+			store = nil
+		}
 		if l.store = store; store == nil {
 			l.invalid = &engine.InputError{Field: "store", Value: "nil", Accepted: "a store that was opened without an error"}
 		}

@@ -117,7 +117,7 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 	one, fair := engine.Charge{Limit: five, Cost: 1}, rule.FairShare(rule.PerSecond(10))
 	for want, op := range map[string]engine.Op{
 		`key is ""; accepted: 1 to 1024 bytes`:                    engine.Single(engine.OpAllow, "", five, 1),
-		"key is 1025; accepted: 1 to 1024 bytes":                  engine.Single(engine.OpAllow, strings.Repeat("k", 1025), five, 1),
+		"key is 1025 bytes; accepted: 1 to 1024 bytes":            engine.Single(engine.OpAllow, strings.Repeat("k", 1025), five, 1),
 		"cost is -1; accepted: 0 or more":                         engine.Single(engine.OpAllow, "k", five, -1),
 		"limit is not built;":                                     engine.Single(engine.OpAllow, "k", engine.Limit{}, 1),
 		"limits is 0; accepted: 1 to 32":                          {Key: "k"},
@@ -176,7 +176,10 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 
 // A limiter with a nil store returns errors, even for new policies, and never decides in memory.
 func TestNilStore(t *testing.T) {
-	for _, l := range []*headgate.Limiter{headgate.New(headgate.WithStore(nil)), headgate.New(headgate.WithStore(nil), headgate.WithReplicas(1, time.Second))} {
+	for _, l := range []*headgate.Limiter{
+		headgate.New(headgate.WithStore(nil)), headgate.New(headgate.WithStore(nil), headgate.WithReplicas(1, time.Second)),
+		headgate.New(headgate.WithStore((*memstore.Store)(nil))), // as after an ignored error of memstore.New
+	} {
 		p := operate.Policy(l, "", five)
 		d, err := p.Allow(context.Background(), "k")
 		if d.Allowed || !errors.Is(err, headgate.ErrInvalid) || !errors.Is(p.Err(), headgate.ErrInvalid) {

@@ -44,15 +44,19 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 	defer l.Close()
 	second := headgate.PerSecond(1)
 	for want, limit := range map[string]headgate.Limit{
-		"Rate is 0/0s;":           headgate.TokenBucket{},
+		"Rate is not set;":        headgate.TokenBucket{},
 		"Burst is -1;":            headgate.TokenBucket{Rate: second, Burst: -1},
-		"MaxWait is not set;":     headgate.Pacer{Rate: second},
 		"Over is 0s;":             headgate.WarmUp{Rate: second},
 		"Rate.Count is 0;":        headgate.FixedWindow{},
 		"Rate.Period is 0s;":      headgate.FixedWindow{Rate: headgate.Rate{Count: 1}},
 		"SegmentLength is 300ms;": headgate.SlidingWindow{Rate: second, SegmentLength: 300 * time.Millisecond},
 		"And is 9 windows;":       headgate.SlidingLog{Rate: second, And: make([]headgate.Rate, 8)},
 		"Block is 1ns;":           headgate.Penalty{Rate: second, Block: 1},
+		"Interval is set; accepted: set only with Min and Max":         headgate.TokenBucket{Rate: second, Interval: time.Second},
+		"Debt is set; accepted: not set with Min and Max":              headgate.TokenBucket{Rate: second, Min: 1, Max: 2, Debt: 1},
+		"NextPays is set; accepted: not set with Guarantees":           headgate.TokenBucket{Rate: second, Guarantees: "1,0", NextPays: true},
+		"Debt is 1; accepted: no debt with NextPays,":                  headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
+		"MaxWait is not set; accepted: MaxWait or MaxQueue on a pacer": headgate.Pacer{Rate: second},
 	} {
 		if err := l.Policy("p", limit).Err(); err == nil || !strings.Contains(err.Error(), "headgate: "+want) {
 			t.Errorf("%+v: %v, want %q", limit, err, want)
@@ -60,6 +64,9 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 	}
 	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), "headgate: Units is 0;") {
 		t.Errorf("a semaphore of no units: %v", err)
+	}
+	if err := l.Semaphore("s", headgate.Concurrency{Units: 5, Weight: 2}).Err(); err == nil || !strings.Contains(err.Error(), "Weight is set; accepted: set only with Fair") {
+		t.Errorf("a weight without Fair: %v", err)
 	}
 	if _, err := headgate.ParseLimit("0/s"); err == nil || !strings.Contains(err.Error(), "headgate: rate is 0/s;") {
 		t.Errorf("a limit as text: %v, want the field's name in files", err)

@@ -30,6 +30,8 @@ type Answer struct {
 	// Limits contains the request's limits as shown in the headers, with the binding limit first. If it is empty, the
 	// headers show the decision's binding limit.
 	Limits []Limit
+	// CountedBy describes the key of the binding limit if the request has several keys, such as "header X-API-Key".
+	CountedBy string
 	// Style is the form of the headers, unless [WithHeaders] chooses one.
 	Style Style
 	// Cost is the number of units charged or, for a denied request, the units it would have cost.
@@ -54,6 +56,8 @@ type Charge struct {
 	policy  *headgate.Policy                             // the charged policy; nil if a decider decided
 	limits  []Limit                                      // from a decider
 	style   Style                                        // from a decider, or ""
+
+	countedBy string // from a decider
 }
 
 // writeHeaders writes the rate-limit headers for a charge.

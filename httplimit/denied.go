@@ -8,8 +8,13 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-func writeDenied(w http.ResponseWriter, _ *http.Request, d headgate.Decision) {
-	QuotaExceeded(http.StatusTooManyRequests, d.Binding.Policy).Write(w)
+// deny responds to a denied request.
+func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Charge) {
+	if m.denied != nil {
+		m.denied(w, r, c.Decision)
+		return
+	}
+	QuotaExceeded(http.StatusTooManyRequests, c.Decision.Binding.Policy, c.countedBy).Write(w)
 }
 
 // errNoPolicy is returned if the program sets no policy for a request.
@@ -18,14 +23,14 @@ var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy
 // errNoSettler is returned if the program uses a final cost with a decider that is not a Settler.
 var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
-// policyError is the error for a request for which the program chose an invalid policy.
-type policyError struct{ cause error }
+// programError is the error for a request for which the program chose an invalid policy or cost.
+type programError struct{ cause error }
 
-func (e *policyError) Error() string { return "httplimit: " + e.cause.Error() }
-func (e *policyError) Unwrap() error { return e.cause }
+func (e *programError) Error() string { return "httplimit: " + e.cause.Error() }
+func (e *programError) Unwrap() error { return e.cause }
 
-// Is makes every policyError match ErrInvalid, so that [FailOpen] does not serve the request.
-func (e *policyError) Is(target error) bool { return target == headgate.ErrInvalid }
+// Is makes every programError match ErrInvalid, so that [FailOpen] does not serve the request.
+func (e *programError) Is(target error) bool { return target == headgate.ErrInvalid }
 
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	w.Header().Set("Cache-Control", "no-store")
@@ -36,7 +41,7 @@ func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err err
 func problemOf(err error) Problem {
 	var input *engine.InputError
 	var lack *NoKeyError
-	var mistake *policyError
+	var mistake *programError
 	switch {
 	case errors.As(err, &lack):
 		return lack.Problem()

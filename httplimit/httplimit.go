@@ -1,7 +1,9 @@
 package httplimit
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +13,8 @@ import (
 )
 
 // New returns middleware that charges each request to a policy, under the request's key. A request without a key gets
-// a 400; see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]).
+// a 400; see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]), if there is no policy or key, and if an
+// option is invalid.
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
@@ -56,9 +59,17 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 }
 
 func newMiddleware(m Middleware, options []Option) *Middleware {
-	m.denied, m.failed, m.slots = writeDenied, writeFailed, &slots{}
+	m.failed, m.slots = writeFailed, &slots{}
 	for _, option := range options {
 		option(&m)
+	}
+	switch styles := []Style{"", Draft, Draft03, XRateLimit, Spring, Off}; {
+	case !slices.Contains(styles, m.style):
+		panic(fmt.Sprintf("httplimit: WithHeaders(%q); accepted: Draft, Draft03, XRateLimit, Spring, Off", m.style))
+	case m.decider == nil && m.policy == nil && m.choose == nil:
+		panic("httplimit: there is no policy and no decider; accepted: a policy, WithPolicy, or a decider for By")
+	case m.decider == nil && m.key == nil:
+		panic("httplimit: the key is nil; accepted: a function such as ByIP()")
 	}
 	return &m
 }
@@ -86,7 +97,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.finalCost != nil)
-		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome
+		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy
 		return err
 	}
 	if m.finalCost != nil {
@@ -109,7 +120,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	}
 	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
 		if mistake := policy.Err(); mistake != nil {
-			return &policyError{mistake}
+			return &programError{mistake}
 		}
 	}
 	return err
@@ -126,7 +137,9 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		c.outcome = func(failed bool, retryAfter time.Duration) { policy.Outcome(key, failed, retryAfter) }
 	}
 	if m.cost != nil {
-		c.Units = m.cost(r)
+		if c.Units = m.cost(r); c.Units < 0 {
+			return &programError{fmt.Errorf("WithCost returned %d; accepted: 0 or more", c.Units)}
+		}
 	}
 	if m.finalCost == nil && !operate.Paces(policy) {
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
@@ -161,7 +174,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok
 	}
 	m.writeHeaders(w.Header(), &c)
 	if !c.Decision.Allowed {
-		m.denied(w, r, c.Decision)
+		m.deny(w, r, &c)
 	}
 	return c, c.Decision.Allowed
 }
@@ -177,7 +190,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		m.writeHeaders(w.Header(), &c)
 		switch {
 		case !c.Decision.Allowed:
-			m.denied(w, r, c.Decision)
+			m.deny(w, r, &c)
 		case m.Settles(&c):
 			m.serveAndSettle(w, r, next, &c)
 		default:

@@ -29,14 +29,18 @@ func NewProblem(status int, field, detail string) Problem {
 }
 
 // QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA. The
-// policy's name can be "".
-func QuotaExceeded(status int, policy string) Problem {
+// policy's name can be "". countedBy describes the key if the request has several, such as "header X-API-Key". Otherwise
+// it is "".
+func QuotaExceeded(status int, policy, countedBy string) Problem {
 	p := Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
 		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached",
 	}
 	if policy != "" {
 		p.Violated = []string{policy}
+	}
+	if countedBy != "" {
+		p.Detail += ": " + policy + ", counted by " + countedBy
 	}
 	return p
 }

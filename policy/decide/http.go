@@ -15,13 +15,13 @@ import (
 // allowed, with an Unlimited decision. If a part of the key is missing, the error is an [*httplimit.NoKeyError], unless
 // the route skips such requests.
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	response, err := l.ofHTTP(r, false, false)
+	_, response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err
 }
 
 // AllowMatch charges a request whose route is already known.
 func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	response, err := l.matched(ctx, m, false, false)
+	_, response, err := l.matched(ctx, m, false, false)
 	return response.Decision, err
 }
 
@@ -34,10 +34,13 @@ func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Deci
 // limit. Settle is nil if the request has no limits, if it was not charged, or if the settles argument is false and no
 // limit delays the request. It returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
-	response, err := l.ofHTTP(r, settles, true)
+	request, response, err := l.ofHTTP(r, settles, true)
 	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
 	if len(response.Limits) > 1 || response.Unit != "" {
 		a.Limits = response.HeaderLimits()
+	}
+	if err == nil && !a.Decision.Allowed {
+		a.CountedBy = request.CountedBy(&response)
 	}
 	a.Outcome = response.Outcome
 	if response.Charged != nil {
@@ -62,24 +65,24 @@ func (r *Request) CountedBy(answer *Response) string {
 	return ""
 }
 
-func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Response, error) {
+func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Request, Response, error) {
 	request, err := route.FromHTTP(r)
 	if err != nil {
-		return Response{}, err
+		return Request{}, Response{}, err
 	}
 	m, ok := l.config.Load().Routes.Find(&request)
 	if !ok {
-		return Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
+		return Request{}, Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}
 	return l.matched(r.Context(), &m, settled, undoable)
 }
 
-func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (Response, error) {
+func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (Request, Response, error) {
 	if m.NoKey != nil {
-		return Response{}, m.NoKey
+		return Request{}, Response{}, m.NoKey
 	}
 	request := Routed(m)
 	request.Settled, request.Undoable = settled, undoable
 	response := l.do(ctx, &request)
-	return response, response.Err
+	return request, response, response.Err
 }

@@ -60,11 +60,7 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	p = httplimit.QuotaExceeded(denied, r.Policy)
-	if by := q.CountedBy(r); by != "" {
-		p.Detail += ": " + r.Policy + ", counted by " + by
-	}
-	return p, false
+	return httplimit.QuotaExceeded(denied, r.Policy, q.CountedBy(r)), false
 }
 
 // NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead
