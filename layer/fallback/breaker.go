@@ -2,7 +2,7 @@ package fallback
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -71,15 +71,38 @@ func (b *breaker) failed(err error, inPart bool) {
 	}
 }
 
-// unavailable returns the error for an operation that was not sent because the breaker is open. It contains the text of
-// the last failure, but does not wrap it, because the failure may be [engine.ErrOutcomeUnknown].
+// unavailable returns the error for an operation that was not sent because the breaker is open.
 func (b *breaker) unavailable() error {
 	cause := b.cause.Load()
 	if cause == nil {
 		return engine.ErrStoreUnavailable
 	}
-	return fmt.Errorf("%w: not sent, because calls fail: %s", engine.ErrStoreUnavailable, strings.TrimPrefix((*cause).Error(), engine.ErrStoreUnavailable.Error()+": "))
+	return &notSent{*cause}
 }
+
+// notSent is the error of an operation that was not sent because earlier calls failed. It has the text of the last
+// failure, but does not wrap it, because the failure may be [engine.ErrOutcomeUnknown].
+type notSent struct{ cause error }
+
+// Error returns the text with the last failure.
+func (e *notSent) Error() string {
+	unavailable := engine.ErrStoreUnavailable.Error()
+	return unavailable + ": not sent, because calls fail: " + strings.TrimPrefix(e.cause.Error(), unavailable+": ")
+}
+
+// Public returns the text for clients, without the store's address.
+func (e *notSent) Public() string {
+	if p, ok := errors.AsType[interface {
+		error
+		Public() string
+	}](e.cause); ok {
+		return p.Public()
+	}
+	return engine.ErrStoreUnavailable.Error()
+}
+
+// Unwrap returns [engine.ErrStoreUnavailable].
+func (e *notSent) Unwrap() error { return engine.ErrStoreUnavailable }
 
 // run probes the store whenever the breaker has opened, until life ends.
 func (b *breaker) run(life context.Context) {

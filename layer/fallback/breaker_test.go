@@ -30,3 +30,22 @@ func TestUnsentOperationsNameTheCause(t *testing.T) {
 		}
 	}
 }
+
+// refused is an error with a text that clients must not see.
+type refused struct{ error }
+
+func (refused) Public() string { return "the store could not decide: unsent" }
+
+// Clients get the class of the last failure, and not the store's address.
+func TestUnsentOperationsHideTheAddress(t *testing.T) {
+	for cause, want := range map[error]string{
+		refused{errors.New("dial tcp 10.0.0.1:6379: refused")}: "the store could not decide: unsent",
+		errors.New("dial tcp 10.0.0.1:6379: refused"):          engine.ErrStoreUnavailable.Error(),
+	} {
+		var b breaker
+		b.cause.Store(&cause)
+		if p, ok := b.unavailable().(interface{ Public() string }); !ok || p.Public() != want {
+			t.Errorf("%v: %v, want %s", cause, p, want)
+		}
+	}
+}

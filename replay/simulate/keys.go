@@ -85,13 +85,19 @@ func newKeys(most int) keys {
 }
 
 // add counts an answer under the key of its charge with index i. It counts a denial only for the key of the limit that
-// denied. add returns the index of the key, or -1 if there are already too many keys.
+// denied, and a request only once for a key of several charges. add returns the index of the key, or -1 if there are
+// already too many keys.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
-	name := a.items[i].Key
+	name, counted := a.items[i].Key, false
+	for j := range a.items[:i] {
+		counted = counted || a.items[j].Key == name
+	}
 	place, ok := k.places[name]
 	if !ok {
 		if len(k.all) >= k.most {
-			k.rest++
+			if !counted {
+				k.rest++
+			}
 			return -1
 		}
 		place = int32(len(k.all))
@@ -100,8 +106,11 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 		k.all = append(k.all, key{text: text})
 	}
 	at := &k.all[place]
-	at.requests++
 	at.charges |= 1 << min(a.charge+i, maxCharges-1)
+	if counted {
+		return place
+	}
+	at.requests++
 	if a.Allowed || a.Err != nil || name != a.Key {
 		if at.detail != nil {
 			at.detail.current = Stretch{}

@@ -431,3 +431,15 @@ routes:
 		t.Errorf("%d denied without failures", p.Denied)
 	}
 }
+
+// A request is counted once for a key, although two charges use the key.
+func TestKeyOfTwoChargesIsCountedOnce(t *testing.T) {
+	r := run(t, `
+policies: {a: 1/1m, b: 5/1m}
+routes:
+  - charge: [{policy: a, key: [client_ip]}, {policy: b, key: [client_ip]}]
+`, []entry{{0, "192.0.2.1", "/"}, {1, "192.0.2.1", "/"}, {2, "192.0.2.1", "/"}})
+	if k := r.Top[0]; r.Denied != 2 || k.Requests != 3 || k.Denied != 2 || k.Longest.Denied != 2 || k.Patterns[0].Count != 2 {
+		t.Errorf("%d denied; the key: %+v", r.Denied, k)
+	}
+}
