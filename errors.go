@@ -48,7 +48,7 @@ type DeniedError struct {
 }
 
 // Error names the limit that denied, what it allows and when to retry:
-// `headgate: denied by "default": 5/1m: retry after 12.345s`.
+// `headgate: denied by "mails": 5/1m: retry after 12.345s`.
 func (e *DeniedError) Error() string {
 	d := &e.Decision
 	when := "retry after " + d.RetryAfter.String()

@@ -56,6 +56,7 @@ func (d *Daemon) openGateway() error {
 	if err := c.check(base.Routes); err != nil {
 		return err
 	}
+	d.warnNoRoutes(base.Routes)
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
 		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, LeastBody: c.LeastBody, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
@@ -86,8 +87,16 @@ func (d *Daemon) keepUpstreams(routes *route.Table) {
 		return
 	}
 	d.gateway.Keep(routes.Routes())
+	d.warnNoRoutes(routes)
 	if err := d.config.Gateway.check(routes); err != nil {
 		d.config.Logger.Warn("some requests have no upstream, and are answered 502", "error", err)
+	}
+}
+
+// warnNoRoutes logs that the gateway limits nothing. This is not an error, because a reload can add routes.
+func (d *Daemon) warnNoRoutes(routes *route.Table) {
+	if len(routes.Routes()) == 0 && !d.config.Gateway.DenyUnmatched {
+		d.config.Logger.Warn("the gateway has no routes, and limits nothing")
 	}
 }
 

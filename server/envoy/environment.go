@@ -29,8 +29,8 @@ type Environment struct {
 	Ignored []string
 }
 
-// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are those of Headgate, not
-// of envoyproxy/ratelimit: the server listens on loopback, and keeps its counters in memory unless REDIS_URL is set.
+// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's and not
+// envoyproxy/ratelimit's: the server listens on loopback, and keeps its counters in memory unless REDIS_URL is set.
 // The error names each variable that is invalid, or whose effect would be lost.
 func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 	e := &Environment{Options: Options{Headers: DefaultHeaders}}

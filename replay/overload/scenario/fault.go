@@ -44,7 +44,7 @@ func Faults() []Fault {
 			Figure: phaseGoodput(2), Unit: "goodput afterwards", At: 0.05, Most: true,
 		},
 		{
-			Gate: "fixed 20", Scenario: "large server", Name: "the number is that of another server", Source: "every fixed limit",
+			Gate: "fixed 20", Scenario: "large server", Name: "the number suits another server", Source: "every fixed limit",
 			Figure: wrong, Unit: "denied at idle workers", At: 0.5,
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,7 +153,11 @@ func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 		}
 	}
 	if len(args) > 0 {
-		c.Fields = fieldsOf(args[0], ofKey)
+		if c.Fields = fieldsOf(args[0], ofKey); !json.Valid(c.Fields) {
+			return nil, fmt.Errorf("FIELDS %s is not JSON; accepted: %s", strconv.Quote(args[0]), map[bool]string{
+				false: `an object such as '{"rate":"50/s"}', or a limit as text`, true: `an object such as '{"set":{"rate":"50/s"}}', a limit as text, deny or unlimited`,
+			}[ofKey])
+		}
 	}
 	return c, nil
 }
