@@ -36,7 +36,7 @@ type Policy struct {
 // or a limit is invalid, every method returns the error of [Policy.Err]; [Must] panics with it.
 //
 // The name is part of the name of the policy's counters: policies with different names count separately, and policies
-// with the same name count together.
+// with the same name count together, limit by limit. Limits with different algorithms or names have separate counters.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	rules := make([]engine.Limit, len(limits))
 	for i, limit := range limits {
