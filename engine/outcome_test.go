@@ -12,7 +12,7 @@ import (
 // TestLongDurationsAreStatedAsTheLongest checks that a reset above 292 years is stated as 292 years: it was negative.
 // Such a reset needs a clock that is set back by a century.
 func TestLongDurationsAreStatedAsTheLongest(t *testing.T) {
-	const longest = math.MaxInt64 / time.Microsecond * time.Microsecond
+	const longest time.Duration = 9_223_372_036_854_775_000
 	var o engine.Outcome
 	o.FillOne(&algo.Outcome{Reset: 11_614_592_376_927_521, Wait: math.MaxInt64 / 2, Delay: 1}, false, 0, 0)
 	if o.ResetAfter != longest || o.RetryAfter != longest || o.RetryAfter == engine.Never || o.Delay != time.Microsecond {
