@@ -88,9 +88,9 @@ func accepted(a algo.Algorithm, input *engine.InputError) string {
 		return "set only with " + needed
 	}
 	switch noSuch := strings.HasPrefix(input.Accepted, "no such field"); {
-	case noSuch && a == algo.AdaptiveRate:
+	case noSuch && a.Adapts():
 		return "not set with Min and Max"
-	case noSuch && a == algo.GuaranteedRate:
+	case noSuch && a.Has("guarantees"):
 		return "not set with Guarantees"
 	}
 	words := strings.Fields(input.Accepted)
