@@ -20,7 +20,7 @@ type profiles struct {
 	found map[string]*profile.Profile
 }
 
-// during runs one contender's round in a row, and records its profile.
+// during runs one round of a contender for a row of a table, and records its profile.
 func (p *profiles) during(row, contender string, round func()) error {
 	if p == nil {
 		round()

@@ -22,12 +22,12 @@ type slotName struct {
 	units  int64
 }
 
-// undoneAtOnce is the maximum number of slots that one call gives back, within settleWithin, when many requests leave
-// together.
+// undoneAtOnce is the maximum number of slots that one call gives back when many clients disconnect at once. The call
+// must finish within settleWithin.
 const undoneAtOnce = 100
 
-// wait returns at the time of the request's slot, with the charge of that slot. If the client leaves, it gives the
-// slot back.
+// wait returns at the time of the request's slot, with the charge of that slot. If the client disconnects, wait
+// gives the slot back.
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *operate.Charged) (*operate.Charged, error) {
 	waiter := s.Take(name, time.Now().Add(delay), charged)
 	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*operate.Charged) {
@@ -39,8 +39,8 @@ func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, ch
 	})
 }
 
-// sleep waits until the slot of a decider's pacer. If the client leaves, it gives the charge back, except for units
-// that later slots depend on.
+// sleep waits until the slot of a decider's pacer. If the client disconnects, sleep gives the charge back, except for
+// units that later slots depend on.
 func (c *Charge) sleep(r *http.Request) error {
 	timer := time.NewTimer(c.Decision.Delay)
 	defer timer.Stop()

@@ -12,7 +12,7 @@
 // come in. If a store is full and all of its keys still have spent units, it either refuses new keys or evicts,
 // depending on [Config.WhenFull]. There is no goroutine: an idle store does nothing.
 //
-// The files, in the order in a request's path:
+// The files, in the order in which a request passes through them:
 //
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer

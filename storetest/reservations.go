@@ -16,7 +16,7 @@ func (s step) reserve(accepts time.Duration) step {
 	return s
 }
 
-// after adds a delay to the answer to an allowed request.
+// after returns w with the delay that an allowed request is expected to get.
 func (w want) after(delay time.Duration) want {
 	w.delay = delay
 	return w

@@ -75,8 +75,9 @@ func (f *figures) spread() float64 {
 	return (quantile(f.ratios, 3) - quantile(f.ratios, 1)) / quantile(f.ratios, 2)
 }
 
-// verdict returns whether a decision costs no more than before. Scattered figures still count if three quarters of them
-// agree. Allocations are rounded to a tenth, because pools and runtime goroutines allocate now and then.
+// verdict returns passed or slower, or undecided if the ratios are too scattered. Scattered ratios are decisive if three
+// quarters of them are on one side of reach. Up to 0.1 more allocations are ignored, because pools and runtime
+// goroutines allocate now and then.
 func (f *figures) verdict() string {
 	switch {
 	case quantile(f.allocatedNow, 2) > quantile(f.allocatedBefore, 2)+0.1:

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var steps = flag.Int("envoy-steps", 500, "random requests to each pair of servers")
 
-// environments are the servers' variants. Each uses the configurations from all files.
+// environments are the sets of environment variables for both servers. Each is tested with the configurations from
+// all files.
 var environments = []struct {
 	name string
 	set  []string

@@ -51,7 +51,7 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// Even a call without a deadline ends, namely when the client closes the connection to the hanging server.
+// Even a call without a deadline ends, because the client eventually closes the connection to the hanging server.
 func TestHangsWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {

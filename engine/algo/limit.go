@@ -141,7 +141,8 @@ func (l *Limit) MostCharged() int64 {
 }
 
 // Prefetchable reports whether units can be charged before the requests that spend them. It is false for a limit with
-// debt or counted denials, because only requests at the store can cause these.
+// debt or counted denials, because only requests that reach the store can incur debt or be
+// counted as denied.
 func (l *Limit) Prefetchable() bool {
 	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
 }

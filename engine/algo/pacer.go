@@ -57,9 +57,9 @@ func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	}
 }
 
-// delay returns how long an admitted caller of a pacer must wait, measured from slot to slot. After the clock was set
-// back, delay excludes the time until the clock reaches the bucket's instant again, because MaxWait bounds it. Waits
-// include that time.
+// delay returns how long an admitted caller of a pacer must wait, measured from slot to slot. If the clock has been set
+// back, the delay excludes the time until the clock reaches the bucket's instant again, because MaxWait bounds the
+// delay. The wait of a denied caller includes that time.
 func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
 	return late.ceilOver(b.Count)

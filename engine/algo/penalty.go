@@ -1,7 +1,7 @@
 package algo
 
-// penalty counts denials of other limits in the same request. It admits every unit until a key has ignored too many of
-// them, and then denies all of the key's requests for a time that doubles with each block.
+// penalty counts denials by the other limits of the same request. It admits all requests until a key has ignored too
+// many denials, and then denies the key's requests for a time that doubles with each block.
 var penalty = algorithm{
 	name:   "penalty",
 	fields: []string{"block", "max_block", "forget", "name"},

@@ -1,14 +1,14 @@
 -- Asks Headgate about each request, and answers a denied one in its place.
 local authorize = "http://127.0.0.1:8003/v1/authorize" -- the section "listen headgate"
 
--- Without a decision, because Headgate is away or does not trust this proxy: "open" lets the request
--- pass, "closed" answers 503.
+-- What to do if there is no decision, because Headgate is unreachable or does not trust this proxy:
+-- "open" lets the request pass, "closed" answers 503.
 local undecided = "open"
 
--- Headers of an answer of Headgate that clients get.
+-- Headers of Headgate's answer that are passed on to clients.
 local passed = { "ratelimit", "ratelimit-policy", "retry-after", "cache-control", "content-type", "x-request-id" }
 
--- Headers of a request that describe it to Headgate: only this script sets them.
+-- Headers that describe the request to Headgate. Only this script may set them.
 local described = {
     "x-original-url", "x-original-uri", "x-original-method", "x-forwarded-uri", "x-forwarded-host",
     "x-forwarded-method", "x-forwarded-for", "forwarded", "x-real-ip",

@@ -189,7 +189,7 @@ func (m *Member) observe(names []string, full bool) {
 	}
 }
 
-// counted stores the number of processes from a beat, after the group's marker was read.
+// counted stores the number of processes that a beat returned. The group's marker must have been read.
 func (m *Member) counted(sent time.Time, number int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

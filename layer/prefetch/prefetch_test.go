@@ -149,7 +149,7 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 			wg.Wait()
 			capacity := 1000 * int(lasts/time.Second)
 			if limit == bucket {
-				// The processes may spend the burst and, in any span, the refill of one more life.
+				// In any span, the processes may spend the burst and the refill of one additional Config.Life.
 				capacity += 1000
 				if most := all.most(time.Second); most > 2000+100 {
 					t.Errorf("%v: %d passed within a second, want 2100 at most", limit, most)

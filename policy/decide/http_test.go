@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The middleware decides requests by a file's routes.
+// TestMiddlewareByRoutes checks that the middleware applies a file's routes.
 func TestMiddlewareByRoutes(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies: {api: {algorithm: fixed-window, limit: 1, window: 1d}}

@@ -34,8 +34,8 @@ const maxAdminConns = 100
 type AdminConfig struct {
 	// Address is the address to listen on, or Off. "" means Off.
 	Address string
-	// UsersFile lists the operators. It is a file with users or with tokens. If it is "", every caller may
-	// administer, and the address must be on loopback.
+	// UsersFile lists the operators. It is a file with users or with tokens. If it is "", every caller has
+	// all rights, and the address must be a loopback address.
 	UsersFile string
 	// Hosts lists additional names of this server. Its address and localhost are always accepted.
 	Hosts []string

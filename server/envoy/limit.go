@@ -37,7 +37,7 @@ var units = []unit{
 	pb.RateLimitResponse_RateLimit_DAY,
 }
 
-// parseUnit returns a unit by its name, in any case.
+// parseUnit returns the unit with the given name, ignoring case.
 func parseUnit(name string) (unit, bool) {
 	u := unit(pb.RateLimitResponse_RateLimit_Unit_value[strings.ToUpper(name)])
 	return u, u != pb.RateLimitResponse_RateLimit_UNKNOWN

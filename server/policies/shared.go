@@ -81,7 +81,7 @@ func NewShared(values engine.Coordinator) Store {
 
 func (s *shared) Poll() time.Duration { return pollShared }
 
-// hashOf returns the name of the value for a change.
+// hashOf returns the name under which the store keeps the change to n.
 func hashOf(n name) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(n.policy), n.policy, n.key))
 	return hex.EncodeToString(sum[:16])

@@ -91,8 +91,8 @@ func (p *parser) attributed(text string, depth int) (Value, error) {
 	return v, nil
 }
 
-// aggregate reads the items of an array, map, set or push. Memory grows as the items arrive, and not with the
-// announced number.
+// aggregate reads the items of an array, map, set or push. It allocates memory as the items arrive, not in advance for
+// the announced number.
 func (p *parser) aggregate(kind Kind, text string, depth int) (Value, error) {
 	if depth == MaxDepth {
 		return Value{}, &ProtocolError{"too deep reply"}

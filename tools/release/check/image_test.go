@@ -122,7 +122,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The image's user must have access to the root, but t.TempDir is accessible only to root.
+	// The image's user must be able to read the unpacked file system, but only this user can read t.TempDir.
 	unpacked, err := os.MkdirTemp("", "headgate-image-")
 	if err != nil {
 		t.Fatal(err)
