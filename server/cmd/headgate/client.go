@@ -152,7 +152,7 @@ func (f *clientFlags) dial() (net.Conn, error) {
 func (f *clientFlags) call(words []string) (wire.Value, error) {
 	conn, err := f.dial()
 	if err != nil {
-		return wire.Value{}, err
+		return wire.Value{}, fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens: %w", strconv.Quote(f.server), err)
 	}
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(f.timeout)); err != nil {
@@ -164,7 +164,11 @@ func (f *clientFlags) call(words []string) (wire.Value, error) {
 			return wire.Value{}, err
 		}
 	}
-	return ask(conn, replies, words)
+	v, err := ask(conn, replies, words)
+	if _, ok := errors.AsType[*wire.ProtocolError](err); ok {
+		err = fmt.Errorf("--server %s: accepted: the address of RESP, 127.0.0.1:6380 by default, and not of HTTP: %w", strconv.Quote(f.server), err)
+	}
+	return v, err
 }
 
 // Credentials come from environment variables, because other users of the machine can see a command's arguments.
