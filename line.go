@@ -66,7 +66,7 @@ type line struct {
 	// last is the store's last answer, and at is when it was received. The first caller writes it.
 	last Decision
 	at   time.Time
-	// next holds the earliest instant at which the first caller can pass.
+	// next holds the earliest instant when the first caller can pass.
 	next atomic.Pointer[denial]
 }
 

@@ -104,7 +104,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take removes and returns the report for a key. It returns nil if there is none.
+// take removes and returns the report for a key. It returns nil if none exists.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

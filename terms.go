@@ -64,7 +64,7 @@ func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...str
 	return keeper.OpenOf(ctx, key, most, under...)
 }
 
-// overdueEach is the interval at which a limiter looks for overdue reservations.
+// overdueEach is the interval between a limiter's searches for overdue reservations.
 const overdueEach = time.Second
 
 // watchTerms ends overdue reservations until Close.

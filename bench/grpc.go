@@ -18,7 +18,7 @@ import (
 // grpcCallers is the number of concurrent callers. They share grpcConns connections.
 const grpcCallers, grpcConns = 64, 4
 
-// grpcRate is the number of calls per second at which latency is measured. It is well below the slowest server's
+// grpcRate is the number of calls per second while latency is measured. It is well below the slowest server's
 // maximum, so that the latency does not include queueing.
 const grpcRate = 1500
 

@@ -239,7 +239,7 @@ func (f *Field) only() algo.Algorithm {
 	return all[slices.IndexFunc(all, f.On)]
 }
 
-// fieldNamed returns the field with the given name. It returns nil if there is none.
+// fieldNamed returns the field with the given name. It returns nil if none exists.
 func fieldNamed(name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {

@@ -144,7 +144,7 @@ func (t *Term) estimate(i int, units int64) int64 {
 	return units
 }
 
-// ceiling returns the ceiling of the limit at index i. It returns 0 if there is none or if t is nil.
+// ceiling returns the ceiling of the limit at index i. It returns 0 if none exists or if t is nil.
 func (t *Term) ceiling(i int) int64 {
 	if t == nil || i >= len(t.Ceilings) {
 		return 0

@@ -24,7 +24,7 @@ type Reservation struct {
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
-	// Term is the term of the reserve. It is nil if there is none. Due is the instant, in µs since 1970, until which
+	// Term is the term of the reserve. It is nil if none exists. Due is the instant, in µs since 1970, until which
 	// the reservation can be settled or reported on. The store keeps the reservation until Due, and a report postpones
 	// Due.
 	Term *Term

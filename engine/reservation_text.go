@@ -176,7 +176,7 @@ func (f *byteFields) term() *Term {
 	return t
 }
 
-// ints reads up to [MaxCharges] numbers. It returns nil if there are none.
+// ints reads up to [MaxCharges] numbers. It returns nil if none exist.
 func (f *byteFields) ints() (all []int64) {
 	count := f.size()
 	f.bad = f.bad || count > MaxCharges

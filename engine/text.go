@@ -98,7 +98,7 @@ func ParseParts(text string) (Parts, error) {
 	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
 }
 
-// ParseAlgorithm returns the algorithm with the given name or alias. ok is false if there is none.
+// ParseAlgorithm returns the algorithm with the given name or alias. ok is false if none exists.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	for _, a := range algo.Algorithms() {
 		if slices.Contains(a.Names(), name) {

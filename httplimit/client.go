@@ -32,7 +32,7 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of the request's connection. It is the zero Addr if there is none, as on a Unix socket.
+// Peer returns the peer address of the request's connection. It is the zero Addr if none exists, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())

@@ -143,7 +143,7 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or uses the first of the keys that the request contains: for example the user or, if there is none, the address.
+// Or uses the first of the keys that the request contains: for example the user or, if none exists, the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {

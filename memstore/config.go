@@ -29,7 +29,7 @@ const (
 	Evict
 )
 
-// Config configures a store. The zero Config stands for the defaults.
+// Config configures a store. The zero Config means the defaults.
 type Config struct {
 	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one key. 0 means
 	// DefaultMaxKeys.

@@ -206,7 +206,7 @@ type hot struct {
 	at      atomic.Int64 // instant when the copy was made
 }
 
-// hotEvery is the interval, in µs, between the instants at which a denied caller copies its key's state here. A busy
+// hotEvery is the interval, in µs, between the instants when a denied caller copies its key's state here. A busy
 // key is soon denied at such an instant. Other keys pay nothing for this.
 const hotEvery = 64
 

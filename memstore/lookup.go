@@ -35,7 +35,7 @@ func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
 
-// find returns the index of a key's state under the scope's name. It returns nowhere if there is none.
+// find returns the index of a key's state under the scope's name. It returns nowhere if none exists.
 func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	t := &h.table
 	if len(t.slots) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// scope is shared by many states: the namespace and the limit under which they were written. A state refers to it by
+// scope is shared by many states: the namespace and the limit that they were written with. A state refers to it by
 // a 32-bit number.
 type scope struct {
 	space string
@@ -90,7 +90,7 @@ type scopes struct {
 	free  []uint32 // numbers of dropped scopes
 	ids   uint32   // count of numbers given to scopes
 	next  uint32   // the next number for a new name
-	limit int      // number of scopes at which unused ones are dropped
+	limit int      // number of scopes that triggers dropping of unused ones
 
 	shares map[string]*share // of bounded namespaces
 }

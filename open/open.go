@@ -30,14 +30,14 @@ const Accepted = Memory + ", " + redisurl.Schemes
 
 // Options are the settings of a store that are not part of its URL.
 type Options struct {
-	// PasswordFile is the file that contains the Redis password. It is "" if there is none.
+	// PasswordFile is the file that contains the Redis password. It is "" if none exists.
 	PasswordFile string
 	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. If Own
 	// is "a", the prefix p becomes p/a. If Own is empty, the prefix is unchanged.
 	Own string
 	// Memory configures the memory store.
 	Memory memstore.Config
-	// Restore is a snapshot with which the memory store starts. It is nil if there is none. See [memstore.Restore].
+	// Restore is a snapshot with which the memory store starts. It is nil if none exists. See [memstore.Restore].
 	Restore io.Reader
 	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
 	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms) or, if there is
@@ -74,9 +74,9 @@ type Opened struct {
 	Memory *memstore.Store
 	// Redis is the Redis store without its layers. It is nil if the store is in memory.
 	Redis *redisstore.Store
-	// Prefetch is the prefetch layer. It is nil if there is none.
+	// Prefetch is the prefetch layer. It is nil if none exists.
 	Prefetch *prefetch.Store
-	// Fallback is the layer that answers while Redis is away. It is nil if there is none.
+	// Fallback is the layer that answers while Redis is away. It is nil if none exists.
 	Fallback *fallback.Store
 	// Away is set if Redis was away when the store was opened: see [Options.StartAway]. In that case Warnings is empty,
 	// and Redis.Check returns the warnings once Redis is back.

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config configures a store. The zero Config stands for the defaults.
+// Config configures a store. The zero Config means the defaults.
 type Config struct {
 	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "headgate". Stores with
 	// different prefixes share nothing.

@@ -24,7 +24,7 @@ type marker struct {
 	mu       sync.Mutex
 	answered time.Time     // start of the last read that was answered
 	failed   bool          // a later read was not answered
-	reading  chan struct{} // closed when the read in progress ends; nil if there is none
+	reading  chan struct{} // closed when the read in progress ends; nil if none exists
 
 	// The fields below matter only in the store that wrote the marker. A process of the older build may have been
 	// running at that time without having written a state, so the store searches for older states again. Only the read

@@ -38,7 +38,7 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	return engine.Build(a, []engine.Rate{rate})
 }
 
-// Missing returns the algorithms for which the list contains no limit. It is used to check that a list of limits also
+// Missing returns the algorithms without a limit in the list. It is used to check that a list of limits also
 // covers new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {

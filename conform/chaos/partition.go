@@ -8,7 +8,7 @@ import (
 )
 
 // stops is how long a primary may accept charges after it was cut off from the other nodes: the node timeout, the
-// interval at which Redis checks it, and a second for a busy machine.
+// interval of Redis's checks, and a second for a busy machine.
 const stops = redistest.NodeTimeout + 200*time.Millisecond + time.Second
 
 // partition cuts the hot keys' primary off from the other nodes, while the processes still reach all nodes. It checks

@@ -113,7 +113,7 @@ func lastUpTo(y int, m time.Month, day int) (year int, month time.Month, d int) 
 	return first.Year(), first.Month(), d
 }
 
-// firstInstant returns the first instant at which the zone's local time is wall or later. A midnight may be skipped,
+// firstInstant returns the first instant when the zone's local time is wall or later. A midnight may be skipped,
 // or occur twice.
 func firstInstant(wall time.Time, loc *time.Location) time.Time {
 	t := wall.Add(-48 * time.Hour).In(loc) // no zone is two days away from UTC

@@ -19,7 +19,7 @@ type log struct {
 	now     int64
 	behind  int64 // by how much now is later than the time of the call (rule 8)
 	entries []entry
-	// span is the longest window under which the log has been charged since it was last empty. No entry counts for
+	// span is the longest window that has charged the log since it was last empty. No entry counts for
 	// longer (rule 10).
 	span int64
 }

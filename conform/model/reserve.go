@@ -19,7 +19,7 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time for which a reservation can be settled after its slot.
+// SettleWithinUS is the minimum time after its slot when a reservation can still be settled.
 const SettleWithinUS = 300_000_000
 
 // Reservation holds the charges of a reserve.
@@ -258,7 +258,7 @@ func (it *item) spare(atUS int64) int64 {
 	return it.view.at(twice, atUS).most()
 }
 
-// place returns the instant at which units charged now count.
+// place returns the instant when units charged now count.
 func (b *bucket) place() int64 { return b.ts }
 
 func (f *fixed) place() int64 {

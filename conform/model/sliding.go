@@ -32,7 +32,7 @@ type sliding struct {
 	now    int64
 	behind int64 // by how much now is later than the time of the call (rule 8)
 	counts map[int64]int64
-	// k is the number of segments in the longest window under which the state has been charged since it was last
+	// k is the number of segments in the longest window that has charged the state since it was last
 	// empty. No unit counts for longer (rule 10).
 	k int64
 }

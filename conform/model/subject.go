@@ -49,7 +49,7 @@ type view interface {
 	spend(c int64)
 	deny(c, wait int64) // counts the denied cost of a request with this wait (CountDenied)
 	give(n int64)
-	place() int64 // the instant at which units charged now count
+	place() int64 // the instant when units charged now count
 	// giveBack gives units of a reservation back. r lists the units given back earlier.
 	giveBack(n int64, h held, r returns) returns
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// edgeStep draws a step with a time or cost at which answers change.
+// edgeStep draws a step with a time or cost where answers change.
 func (g *generator) edgeStep() model.Step {
 	g.edges++
 	if g.rand.IntN(2) == 0 {

@@ -51,7 +51,7 @@ func zones(t *testing.T) (found []*time.Location) {
 	return found
 }
 
-// changes returns the instants from 1970 to 2040 at which a zone's clock changes, and some instants in between.
+// changes returns the instants from 1970 to 2040 when a zone's clock changes, and some instants in between.
 func changes(zone *time.Location) (found []int64) {
 	offset := func(at int64) int {
 		_, seconds := time.Unix(at, 0).In(zone).Zone()

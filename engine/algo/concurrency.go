@@ -32,7 +32,7 @@ func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
 	s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 }
 
-// permits holds the permits of a state. It is nil if there are none.
+// permits holds the permits of a state. It is nil if none exist.
 type permits struct{ *Permits }
 
 func (s *permits) rewind(_ *Limit, t Instant) { s.Permits = s.rewound(t) }
@@ -119,7 +119,7 @@ func (s *Permits) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })
 }
 
-// find returns the index of the holder's permit. It returns −1 if there is none.
+// find returns the index of the holder's permit. It returns −1 if none exists.
 func (s *Permits) find(id string) int {
 	expires, ok := s.expiry[id]
 	if !ok {

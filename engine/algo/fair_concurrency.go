@@ -28,7 +28,7 @@ const keyBytes = 8
 
 func keyOf(id string) string { return id[:keyBytes] }
 
-// holder returns the id under which the state stores a holder's permit.
+// holder returns the id of a holder's permit in the state.
 func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// held is a permit and the instant at which it ends, in seconds.
+// held is a permit and the instant when it ends, in seconds.
 type held struct {
 	ends float64
 	id   string

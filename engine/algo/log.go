@@ -19,7 +19,7 @@ var slidingLog = algorithm{
 	spare:       func(s *State, l *Limit, t Instant) int64 { return s.log.spare(l, t) },
 }
 
-// logs holds the log of a state. It is nil if there is none.
+// logs holds the log of a state. It is nil if none exists.
 type logs struct{ *Log }
 
 func (s *logs) rewind(_ *Limit, t Instant) { s.Log = s.rewound(t) }
@@ -54,7 +54,7 @@ func (s *logs) decode(d *decoder) {
 // expire together.
 type Log struct {
 	history
-	// Span is the longest window under which units were charged since the log was last empty. No entry is counted for
+	// Span is the longest window that has charged units since the log was last empty. No entry is counted for
 	// longer than Span (rule 10).
 	Span int64
 	// Ahead is how far in the future entries may be. Prefetched units are entered at the end of their life, so that

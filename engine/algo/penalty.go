@@ -132,7 +132,7 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	return s
 }
 
-// struck holds the strikes of a state. It is nil if there are none. A change replaces the strikes, so copies of a state
+// struck holds the strikes of a state. It is nil if none exist. A change replaces the strikes, so copies of a state
 // can share them.
 type struck struct{ *Strikes }
 

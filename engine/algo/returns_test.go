@@ -105,7 +105,7 @@ type orders struct {
 }
 
 // move is one operation in an order: a take or a reserve of n units, the settlement of reservation n with a number of
-// used units, a wait of n µs, or a give of n units. A give of everything stands in for a reset.
+// used units, a wait of n µs, or a give of n units. A give of everything replaces a reset.
 type move struct {
 	kind string
 	n    int64

@@ -316,7 +316,7 @@ type Outcome struct {
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay int64
 	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state, or
-	// if a log's newest entry is in the future. The instant at which they count is the handle for a give.
+	// if a log's newest entry is in the future. The instant when they count is the handle for a give.
 	After int64
 	// Window is the index of the binding window.
 	Window int

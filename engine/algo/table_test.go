@@ -121,7 +121,7 @@ func uses(t *testing.T, path string, inside bool) (all []use) {
 	return all
 }
 
-// algorithm returns the name of the algorithm in an expression. It returns "" if there is none.
+// algorithm returns the name of the algorithm in an expression. It returns "" if none exists.
 func algorithm(e ast.Expr, inside bool) string {
 	id, _ := e.(*ast.Ident)
 	if s, ok := e.(*ast.SelectorExpr); ok && !inside {

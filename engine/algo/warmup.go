@@ -31,7 +31,7 @@ var warmUp = algorithm{
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) { s.warmth.giveHeld(l, t, n, h, r) },
 }
 
-// warming holds the warmth of a state. It is nil if there is none.
+// warming holds the warmth of a state. It is nil if none exists.
 type warming struct{ *Warmth }
 
 func (s *warming) rewind(_ *Limit, t Instant) { s.Warmth = s.rewound(t) }

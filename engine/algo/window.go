@@ -23,7 +23,7 @@ var slidingWindow = algorithm{
 	windowLeft:  (*Limit).segmentLeft,
 }
 
-// slides holds the segments of a state. It is nil if there are none.
+// slides holds the segments of a state. It is nil if none exist.
 type slides struct{ *Segments }
 
 func (s *slides) rewind(l *Limit, t Instant) { s.Segments = s.rewound(l, t) }
@@ -57,7 +57,7 @@ func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(
 // counter's name, so that all versions of a limit use the same segments.
 type Segments struct {
 	history
-	// K is the number of segments in the longest window under which units were charged since the state was last
+	// K is the number of segments in the longest window that has charged units since the state was last
 	// empty. No unit is counted in more segments (rule 10).
 	K int64
 }
@@ -78,7 +78,7 @@ func (l *Limit) view(t Instant) view {
 }
 
 // reach returns how many segments before the current one a window counts, and whether the oldest of them counts by
-// weight. The lenient variant ignores the oldest one. A window longer than all windows under which units were charged
+// weight. The lenient variant ignores the oldest one. A window longer than all windows that have charged units
 // counts every remaining unit in full.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment

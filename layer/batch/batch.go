@@ -45,7 +45,7 @@ const (
 // matches [engine.ErrStoreUnavailable].
 var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUnavailable)
 
-// Config configures a store. The zero Config stands for the defaults.
+// Config configures a store. The zero Config means the defaults.
 type Config struct {
 	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. The more calls there are,
 	// the fewer operations share one. The default is 2.
@@ -59,7 +59,7 @@ type Config struct {
 	// Further operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
 	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
-	// the time for which the first of them has waited. It must be safe for concurrent use, must return quickly, and
+	// how long the first of them has waited. It must be safe for concurrent use, must return quickly, and
 	// must not call the store.
 	Observe func(ops int, waited time.Duration)
 }

@@ -97,7 +97,7 @@ func (s *Store) fill(l *lane, c *call) context.Context {
 }
 
 // longestCall is the deadline of a call if one of its callers has none. With a deadline, the goroutine that makes a
-// call can also read its answer. If there were none, a call could be stopped only if other goroutines read for it, and
+// call can also read its answer. Without one, a call could be stopped only if other goroutines read for it, and
 // on Redis each answer would pass through two more goroutines.
 const longestCall = time.Minute
 

@@ -114,7 +114,7 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats returns the index of the limit whose denials may be repeated. It is the first penalty or, if there is none,
+// repeats returns the index of the limit whose denials may be repeated. It is the first penalty or, if none exists,
 // the only limit of a request for one unit, because no unit is available before its retry-after. If there is no such
 // limit, repeats returns −1.
 func (s *Store) repeats(op *engine.Op) int {
@@ -133,7 +133,7 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty with a cost. It returns −1 if there is none. It also returns −1 if
+// penaltyOf returns the index of the first penalty with a cost. It returns −1 if none exists. It also returns −1 if
 // another limit can never admit its cost, because the answer must state this, so it must come from the store.
 func penaltyOf(op *engine.Op) int {
 	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Config configures a member. The zero Config stands for the defaults.
+// Config configures a member. The zero Config means the defaults.
 type Config struct {
 	// Group names the group of processes and the coordinator's values. It is up to 240 bytes long. The default is
 	// "processes".

@@ -80,7 +80,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is the time after which all processes count each other.
+// settled is the time until all processes count each other.
 const settled = 5 * time.Second
 
 var (
@@ -91,7 +91,7 @@ var (
 	strict = rule.SlidingWindow(rule.PerSecond(1000), rule.Segments(5), rule.Strict(), rule.Named("strict"))
 )
 
-// passes lists the times at which requests passed, in ms since the start.
+// passes lists the times when requests passed, in ms since the start.
 type passes struct {
 	mu sync.Mutex
 	at []time.Duration

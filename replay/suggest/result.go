@@ -156,7 +156,7 @@ type Result struct {
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys that stand out. Shared are the keys that look like many people.
+	// Outliers are the keys far above the others. Shared are the keys that look like many people.
 	Outliers []KeyProfile `json:"outliers"`
 	Shared   []KeyProfile `json:"shared"`
 	// Busiest are the keys with the most requests, whatever their class.

@@ -46,7 +46,7 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	return answer, nil
 }
 
-// explainAll explains a key under the policies for which the key has state or overrides.
+// explainAll explains a key under the policies where the key has state or overrides.
 func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {

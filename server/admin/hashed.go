@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// countedKey is a key with the names under which it is counted. If keys are hashed, an operator can give the key or
+// countedKey is a key with the names of its counters. If keys are hashed, an operator can give the key or
 // its hash; a hash does not reveal its key.
 type countedKey struct {
 	key string
@@ -18,7 +18,7 @@ type countedKey struct {
 	hashed  bool
 }
 
-// counted returns a key with the names under which it is counted.
+// counted returns a key with the names of its counters.
 func (a *api) counted(key string) countedKey {
 	s := a.HashKeys.Secrets()
 	if s == nil {

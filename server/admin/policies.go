@@ -40,7 +40,7 @@ func (a *api) inForce() inForce {
 	return f
 }
 
-// active returns the active change to a target. It returns nil if there is none.
+// active returns the active change to a target. It returns nil if none exists.
 func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	c := f.changes[changeName{policy, key}]
 	if c == nil {

@@ -252,5 +252,5 @@ func (f *adminFrontEnd) close() {
 	}
 }
 
-// AdminAddr returns the address of the admin listener. It returns nil if there is none.
+// AdminAddr returns the address of the admin listener. It returns nil if none exists.
 func (d *Daemon) AdminAddr() net.Addr { return addr(d.admin.open()) }

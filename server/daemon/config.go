@@ -40,7 +40,7 @@ type Config struct {
 	AllowWrites bool
 	// Store is the URL of the store. "" and "memory" mean the memory of this process.
 	Store string
-	// Snapshot is the file that preserves the memory store across restarts. It is "" if there is none. The file is
+	// Snapshot is the file that preserves the memory store across restarts. It is "" if none exists. The file is
 	// written every SnapshotEvery and at the end.
 	Snapshot      string
 	SnapshotEvery time.Duration

@@ -144,7 +144,7 @@ func (f *grpcFrontEnd) follow(logger *slog.Logger) {
 // serve serves the given listener.
 func (f *grpcFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
-// open returns the listener. It returns nil if there is none.
+// open returns the listener. It returns nil if none exists.
 func (f *grpcFrontEnd) open() net.Listener {
 	if f == nil {
 		return nil

@@ -14,7 +14,7 @@ func (c *Config) nameProcess() {
 	}
 }
 
-// processName returns the name by which other servers list this one: the host, the process id, the version, and the
+// processName returns this server's name in the lists of other servers: the host, the process id, the version, and the
 // start time in seconds since 1970.
 func processName(version string) string {
 	return fmt.Sprintf("%s/%s/%d", serverName(), part(version, 60), time.Now().Unix())

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the name under which the store keeps the secret that signs reservations. The secret needs no further
+// secretName is the store's name for the secret that signs reservations. The secret needs no further
 // protection, because a program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 

@@ -53,7 +53,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 // tally combines the statuses of the descriptors.
 type tally struct {
 	denied, quotas, quotasOver int
-	// closest is the status that is over its limit or, if there is none, nearest to it.
+	// closest is the status that is over its limit or, if none exists, nearest to it.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }

@@ -17,7 +17,7 @@ const (
 	outcomesKey = "outcomes"
 )
 
-// valueOf returns the value of the first descriptor whose only entry has the given key. It returns "" if there is none.
+// valueOf returns the value of the first descriptor whose only entry has the given key. It returns "" if none exists.
 func valueOf(request *pb.RateLimitRequest, key string) string {
 	for _, d := range request.GetDescriptors() {
 		if entries := d.GetEntries(); len(entries) == 1 && entries[0].GetKey() == key {

@@ -92,7 +92,7 @@ func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
 	return secrets
 }
 
-// find returns the descriptor for an entry. It returns nil if there is none.
+// find returns the descriptor for an entry. It returns nil if none exists.
 func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
 	b.text = append(b.text[:0], e.Key...)
 	b.text = append(b.text, '_')

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// metadata returns a descriptor's metadata for answers. It returns nil if there is none.
+// metadata returns a descriptor's metadata for answers. It returns nil if none exists.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
 	if n == nil || len(n.Pairs) == 0 {

@@ -59,7 +59,7 @@ func insert(lengths []int, n int) []int {
 	return slices.Insert(lengths, at, n)
 }
 
-// find returns the descriptor of the first matching pattern. It returns nil if there is none. It does not allocate.
+// find returns the descriptor of the first matching pattern. It returns nil if none exists. It does not allocate.
 func (w *wildcards) find(text []byte) *descriptor {
 	var found *descriptor
 	best := w.count

@@ -12,7 +12,7 @@ import (
 // the last value applies.
 type node yamlfile.Node
 
-// parse returns the first document in the file that is not null, as yaml.v2 does. If there is none, it returns an empty
+// parse returns the first document in the file that is not null, as yaml.v2 does. If none exists, it returns an empty
 // node. It also returns the number of documents that are not null.
 func parse(name string, data []byte) (root *node, documents int, errs yamlfile.Errors) {
 	all, errs := yamlfile.Read(name, data, nil)
@@ -51,7 +51,7 @@ func (n *node) pairs() []yamlfile.Pair {
 	return pairs
 }
 
-// get returns the value for a key. It returns nil if there is none.
+// get returns the value for a key. It returns nil if none exists.
 func (n *node) get(key string) *node {
 	for _, p := range slices.Backward(n.Pairs) {
 		if p.Key.Text == key {

@@ -42,7 +42,7 @@ var errEnded = errors.New("the request has ended")
 // in which case the connection can be reused.
 const unreadWait = 50 * time.Millisecond
 
-// body returns the body of a request. It returns nil if there is none.
+// body returns the body of a request. It returns nil if none exists.
 func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil

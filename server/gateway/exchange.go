@@ -88,7 +88,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return true
 }
 
-// to sets the upstream of a request: its route's upstream or, if there is none, the gateway's own. The request's path
+// to sets the upstream of a request: its route's upstream or, if none exists, the gateway's own. The request's path
 // cannot leave the upstream's path.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {

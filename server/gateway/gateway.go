@@ -68,7 +68,7 @@ type Config struct {
 	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
 	// 503.
 	MaxWaiting int
-	// ReadyPath is a path on which the gateway reports its own readiness. It is "" if there is none.
+	// ReadyPath is a path on which the gateway reports its own readiness. It is "" if none exists.
 	ReadyPath string
 	// Logger logs the failures of upstreams.
 	Logger *slog.Logger

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// enterAgain is the Retry-After for requests for which the gateway has no room. Most requests end within a second.
+// enterAgain is the Retry-After for requests that the gateway has no room for. Most requests end within a second.
 const enterAgain = time.Second
 
 // enter counts an incoming request, or answers it if there is no room. If there were no share, one client could fill

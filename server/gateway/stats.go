@@ -111,7 +111,7 @@ type UpstreamStats struct {
 	// ClientGone counts requests that the client ended before the upstream answered.
 	ClientGone uint64
 	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. Limit is the
-	// current bound. It is 0 if there is none.
+	// current bound. It is 0 if none exists.
 	Overloaded uint64
 	Limit      int
 }

@@ -78,7 +78,7 @@ func (a *authorizer) trusts(ctx context.Context) bool {
 	return peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(peers.Peer(p.Addr))
 }
 
-// requestOf returns the request that Envoy describes. ok is false if there is none.
+// requestOf returns the request that Envoy describes. ok is false if none exists.
 func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 	attributes := check.GetAttributes()
 	sent := attributes.GetRequest().GetHttp()

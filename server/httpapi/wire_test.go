@@ -156,7 +156,7 @@ func TestNotReadyWithoutStore(t *testing.T) {
 	if err := limiter.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // longer than the time for which a check's result is reused
+	time.Sleep(20 * time.Millisecond) // longer than a check's result is reused
 	wantNotReady(t, get(), "not ready: closed")
 }
 

@@ -78,7 +78,7 @@ type Report struct {
 	Allowed, Denied, Failed int64
 	// Latency is the histogram of latencies in µs.
 	Latency *hdrhistogram.Histogram
-	// Error is one of the errors that occurred. It is nil if there were none.
+	// Error is one of the errors that occurred. It is nil if none occurred.
 	Error    error
 	Accuracy Accuracy
 }

@@ -8,7 +8,7 @@ import (
 // v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address under which a peer is counted.
+// group returns the address that a peer is counted under.
 func group(peer netip.Addr) netip.Addr {
 	peer = peer.Unmap()
 	if !peer.Is6() {
@@ -37,7 +37,7 @@ func Of(a net.Addr) *Conn {
 	return nil
 }
 
-// Peer returns a peer's IP address. It returns the zero Addr if there is none, for example on a Unix socket.
+// Peer returns a peer's IP address. It returns the zero Addr if none exists, for example on a Unix socket.
 func Peer(a net.Addr) netip.Addr {
 	if own, ok := a.(*Addr); ok {
 		a = own.Addr

@@ -16,7 +16,7 @@ import (
 
 // Config configures a manager.
 type Config struct {
-	// File is the path of the policies file. It is "" if there is none.
+	// File is the path of the policies file. It is "" if none exists.
 	File string
 	// Base is the content of File as it was read to set up the server, or nil if File is "".
 	Base *policy.Config

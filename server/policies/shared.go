@@ -46,7 +46,7 @@ type shared struct {
 	last    []Change
 }
 
-// stored is a coordinator value with its version. made is the version under which its content was first stored: a
+// stored is a coordinator value with its version. made is the version of the first value with this content: a
 // value written again after a loss has a later version, but is not a later change.
 type stored struct {
 	change        Change
@@ -81,7 +81,7 @@ func NewShared(values engine.Coordinator) Store {
 
 func (s *shared) Poll() time.Duration { return pollShared }
 
-// hashOf returns the name under which the store keeps the change to n.
+// hashOf returns the store's name for the change to n.
 func hashOf(n name) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(n.policy), n.policy, n.key))
 	return hex.EncodeToString(sum[:16])

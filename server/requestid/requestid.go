@@ -51,7 +51,7 @@ func With(ctx context.Context, sent string) context.Context {
 	return context.WithValue(ctx, contextKey{}, &id{text: sent})
 }
 
-// From returns a context's id. It returns "" if there is none, as for RESP requests.
+// From returns a context's id. It returns "" if none exists, as for RESP requests.
 func From(ctx context.Context) string {
 	if ctx == nil {
 		return ""

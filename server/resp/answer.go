@@ -157,7 +157,7 @@ func isHTTP(name []byte) bool {
 // maxShown is the maximum number of bytes of a client's words that an error reply repeats.
 const maxShown = 128
 
-// find returns the command for the words. If there is none, it returns nil and the error reply.
+// find returns the command for the words. If none exists, it returns nil and the error reply.
 func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
@@ -208,7 +208,7 @@ func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command with the given name, in any case. It returns nil if there is none.
+// lookup returns the command with the given name, in any case. It returns nil if none exists.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]

@@ -25,8 +25,8 @@ type conn struct {
 	began time.Time
 
 	in        *wire.Reader // reads through conn.Read
-	readBy    time.Time    // the read deadline of nc; zero if there is none
-	commandBy time.Time    // deadline of the unfinished command; zero if there is none
+	readBy    time.Time    // the read deadline of nc; zero if none exists
+	commandBy time.Time    // deadline of the unfinished command; zero if none exists
 	out       []byte       // buffered replies
 	closing   bool         // the connection ends after the current command
 	known     bool         // the handshake is done, and the client has authenticated if that is required
@@ -40,7 +40,7 @@ type conn struct {
 	// user is the authenticated user. It is nil for a client that has sent no secret, and on servers without users.
 	user *users.User
 
-	pending *pendingDecisions // decision commands without a reply; nil if there are none
+	pending *pendingDecisions // decision commands without a reply; nil if none exist
 	tx      transaction
 }
 

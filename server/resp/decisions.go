@@ -9,7 +9,7 @@ import (
 type DecisionCommand struct {
 	Spec
 
-	// Was is the command's former name, which clients may still use. It is "" if there is none.
+	// Was is the command's former name, which clients may still use. It is "" if none exists.
 	Was string
 
 	// Parse appends the command's requests to dst: usually one, or one for each key of a command like DEL. words[0]

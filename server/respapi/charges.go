@@ -16,7 +16,7 @@ import (
 // errCharges is the error for a command with too many charges.
 var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and units")
 
-// ownUnits stands for the policy's own cost.
+// ownUnits represents the policy's own cost.
 const ownUnits = "*"
 
 // ofCharges returns HEADGATE.ALLOWALL, PEEKALL or RESERVEALL.

@@ -188,7 +188,7 @@ func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	return wire.AppendInt(dst, 0)
 }
 
-// appendHandle appends the id that a later command needs. It appends null if there is none.
+// appendHandle appends the id that a later command needs. It appends null if none exists.
 func appendHandle(dst []byte, proto wire.Proto, handle string) []byte {
 	if handle == "" {
 		return wire.AppendNull(dst, proto)

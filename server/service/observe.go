@@ -70,7 +70,7 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns the key or hash under which a request is counted. For several items it is the key of the binding limit.
+// Key returns the key or hash that a request is counted under. For several items it is the key of the binding limit.
 // Observers must show it instead of Request.Key. Its bytes are overwritten after the call.
 func (o *Observed) Key(i int) string {
 	switch {

@@ -57,7 +57,7 @@ type Keeper struct {
 
 // Stats holds a keeper's counts.
 type Stats struct {
-	// At is the time of the last write. It is zero if there was none. Keys is the number of keys in the last snapshot.
+	// At is the time of the last write. It is zero if none was made. Keys is the number of keys in the last snapshot.
 	At   time.Time
 	Keys int64
 	// Took is the duration of the last snapshot.

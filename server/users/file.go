@@ -58,7 +58,7 @@ func (f *File) FormerRights() map[string]string {
 // Unknown returns the user for clients without a secret. It returns nil if such clients are refused.
 func (f *File) Unknown() *User { return f.current.Load().unknown }
 
-// Of returns the user with the given secret. It returns nil if there is none.
+// Of returns the user with the given secret. It returns nil if none exists.
 func (f *File) Of(secret string) *User { return f.current.Load().of(secret) }
 
 // Named returns the user with the given name if the secret belongs to this user. Otherwise it returns nil.

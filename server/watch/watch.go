@@ -24,7 +24,7 @@ const (
 	quiet = 100 * time.Millisecond
 	// longest is the maximum time that a report waits for quiet.
 	longest = time.Second
-	// pollEvery is the interval at which the files are compared even without an event. Network file systems send no
+	// pollEvery is the interval between comparisons of the files without an event. Network file systems send no
 	// events for changes by other machines.
 	pollEvery = 5 * time.Second
 )

@@ -26,7 +26,7 @@ type pattern struct {
 
 var patterns = []pattern{
 	{"what", regexp.MustCompile(`(?i)(^|[.:;] |\b(is|are|says?|said|of|than|and|by|with|on|to|from|that|tells?) )what (?:[^?]*$)`)}, // "What is asked is …"
-	{"of which", regexp.MustCompile(`(?i)\b(of|by|under) which\b`)},                                                                 // "the interval at which", "the instant from which" are usual
+	{"of which", regexp.MustCompile(`(?i)\b(of|by|from|to|in|for|under|after|at) which\b`)},
 	{"who", regexp.MustCompile(`(?i)\b(who|whoever|whom)\b`)},
 	{"stands, lies", regexp.MustCompile(`(?i)\b(stands?|stood|lies|lay)\b`)},
 	{"beside", regexp.MustCompile(`(?i)\bbeside\b`)},
@@ -37,9 +37,6 @@ var patterns = []pattern{
 	{"; so", regexp.MustCompile(`(?i); so\b`)},
 	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
 }
-
-// idioms matches usual English that contains the words of a pattern.
-var idioms = regexp.MustCompile(`(?i)\bthere (is|are|was|were) none\b|\bstands? (for|in for|out)\b`)
 
 // place is where a pattern was found.
 type place struct {
@@ -131,7 +128,6 @@ func page(path string, found map[string][]place) error {
 }
 
 func note(found map[string][]place, path string, line int, text string) {
-	text = idioms.ReplaceAllString(text, "")
 	for _, p := range patterns {
 		if p.matches.MatchString(text) {
 			found[p.name] = append(found[p.name], place{strings.TrimPrefix(path, "../"), line, text})

@@ -75,7 +75,7 @@ func verdict(e *adminapi.Explanation) string {
 // withoutOverrides is appended if only a key's hash is known.
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
-// hash describes in words under which hash the key is counted.
+// hash describes in words which hash the key has.
 func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {

@@ -31,7 +31,7 @@ func (o *output) Write(p []byte) (int, error) {
 // WriteString implements [io.StringWriter], hiding the file's method.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns a command's error. If there is none, it returns the error that made the output incomplete. A closed
+// result returns a command's error. If none exists, it returns the error that made the output incomplete. A closed
 // pipe, for example with head, is not an error.
 func (o *output) result(err error) error {
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// progressEvery is the interval at which the bar is drawn.
+// progressEvery is the interval between two drawings of the bar.
 const progressEvery = 200 * time.Millisecond
 
 // progress draws a progress bar while a log is read, if standard error is a terminal. end removes the bar.

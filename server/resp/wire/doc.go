@@ -33,7 +33,7 @@ const (
 	// MaxBatch is the maximum number of commands returned by one ReadBatch.
 	MaxBatch = 1024
 
-	// MaxBatchArgs is the number of words at which a batch ends early. A batch therefore contains fewer than
+	// MaxBatchArgs is the number of words that ends a batch early. A batch therefore contains fewer than
 	// MaxBatchArgs+MaxArgs words.
 	MaxBatchArgs = 8 << 10
 

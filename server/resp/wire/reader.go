@@ -33,7 +33,7 @@ func NewReader(src io.Reader) *Reader {
 // is read with the bounds that apply at that time.
 func (r *Reader) SetAnonymous(anonymous bool) { r.anonymous = anonymous }
 
-// ReadBatch returns the complete buffered commands, at most MaxBatch. If there are none, it reads from the source
+// ReadBatch returns the complete buffered commands, at most MaxBatch. If none exist, it reads from the source
 // until there is one. Like Redis, it skips empty commands.
 //
 // The commands and their bytes are valid until the next call. An error is returned after all commands that precede

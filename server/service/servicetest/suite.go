@@ -73,7 +73,7 @@ type Request struct {
 	Used    []int64
 	// Reports distinguishes a report of the units in Used from a commit.
 	Reports bool
-	// Class is the class of a take, peek, give, reserve or acquire. It is "" if there is none.
+	// Class is the class of a take, peek, give, reserve or acquire. It is "" if none exists.
 	Class string
 }
 
