@@ -84,14 +84,15 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 
 // accepted returns the accepted values of an error, with the members of the Go type instead of the fields in files.
 func accepted(a algo.Algorithm, input *engine.InputError) string {
-	if needed := needs[input.Field]; needed != "" && strings.HasPrefix(input.Accepted, "no such field") {
-		return "set only with " + needed
-	}
-	switch noSuch := strings.HasPrefix(input.Accepted, "no such field"); {
-	case noSuch && a.Adapts():
-		return "not set with Min and Max"
-	case noSuch && a.Has("guarantees"):
-		return "not set with Guarantees"
+	if strings.HasPrefix(input.Accepted, "no such field") {
+		switch needed := needs[input.Field]; {
+		case needed != "":
+			return "set only with " + needed
+		case a.Adapts():
+			return "not set with Min and Max"
+		case a.Has("guarantees"):
+			return "not set with Guarantees"
+		}
 	}
 	words := strings.Fields(input.Accepted)
 	for i, word := range words {
@@ -107,7 +108,7 @@ var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Ma
 
 // members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{
-	"limit": "Rate.Count", "window": "Rate.Period", "rate": "Rate",
+	"limit": "Rate.Count", "window": "Rate.Period",
 	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
@@ -88,10 +89,8 @@ func newKeys(most int) keys {
 // denied, and a request only once for a key of several charges. add returns the index of the key, or -1 if there are
 // already too many keys.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
-	name, counted := a.items[i].Key, false
-	for j := range a.items[:i] {
-		counted = counted || a.items[j].Key == name
-	}
+	name := a.items[i].Key
+	counted := slices.ContainsFunc(a.items[:i], func(earlier route.Item) bool { return earlier.Key == name })
 	place, ok := k.places[name]
 	if !ok {
 		if len(k.all) >= k.most {

@@ -53,14 +53,13 @@ func (r *runner) due(edits []edit) error {
 
 // batches divides mutants into batches of one package each, in the order of each package's first mutant.
 func (r *runner) batches(all []int) (batches [][]int) {
-	open := map[string]int{} // the package's batch that is not full, plus one
+	open := map[string]int{} // the index of each package's last batch
 	for _, i := range all {
 		pkg := r.known[r.mutants[i].key()].pkg
-		at := open[pkg] - 1
-		if at < 0 || len(batches[at]) == batchSize {
-			batches = append(batches, nil)
-			at = len(batches) - 1
-			open[pkg] = at + 1
+		at, ok := open[pkg]
+		if !ok || len(batches[at]) == batchSize {
+			at = len(batches)
+			batches, open[pkg] = append(batches, nil), at
 		}
 		batches[at] = append(batches[at], i)
 	}

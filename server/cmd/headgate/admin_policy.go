@@ -154,9 +154,11 @@ func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	}
 	if len(args) > 0 {
 		if c.Fields = fieldsOf(args[0], ofKey); !json.Valid(c.Fields) {
-			return nil, fmt.Errorf("FIELDS %s is not JSON; accepted: %s", strconv.Quote(args[0]), map[bool]string{
-				false: `an object such as '{"rate":"50/s"}', or a limit as text`, true: `an object such as '{"set":{"rate":"50/s"}}', a limit as text, deny or unlimited`,
-			}[ofKey])
+			accepted := `an object such as '{"rate":"50/s"}', or a limit as text`
+			if ofKey {
+				accepted = `an object such as '{"set":{"rate":"50/s"}}', a limit as text, deny or unlimited`
+			}
+			return nil, fmt.Errorf("FIELDS %s is not JSON; accepted: %s", strconv.Quote(args[0]), accepted)
 		}
 	}
 	return c, nil
