@@ -130,6 +130,11 @@ type FairShare struct {
 	Rate Rate
 	// Burst is the capacity for all keys together: 10 to 68719476736 units, by default the rate's count.
 	Burst int64
+	// MaxQueue makes the limit a fair pacer: instead of being denied, up to MaxQueue units wait for their slots, as under
+	// a [Pacer], and the burst and the queue together are divided among the keys. Burst is then 1 or more, by default
+	// 1, and Burst and MaxQueue together are 10 to 68719476736. [Decision].Delay is at most MaxQueue divided by the
+	// rate. Policy files call this limit fair-pacer.
+	MaxQueue int64
 	// Weight is a key's weight, 1 to 100, by default 1. While two keys both ask for more than they get, a key of weight
 	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
 	// policies with the same name and different weights divide it among their keys.
@@ -143,5 +148,9 @@ type FairShare struct {
 }
 
 func (f FairShare) rule() engine.Limit {
-	return build(algo.FairShare, f.Rate, units("burst", f.Burst), units("weight", int64(f.Weight)), flag("nested", f.Nested), word("name", f.Name))
+	a := algo.FairShare
+	if f.MaxQueue != 0 {
+		a = algo.FairPacer
+	}
+	return build(a, f.Rate, units("burst", f.Burst), units("max_queue", f.MaxQueue), units("weight", int64(f.Weight)), flag("nested", f.Nested), word("name", f.Name))
 }

@@ -24,6 +24,7 @@ func TestFieldsOfLimits(t *testing.T) {
 		"pacer 5/s max_wait 2s": headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
 		`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
 		`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
+		`fair-pacer 50/1m burst 5 max_queue 20 nested`:                         headgate.FairShare{Rate: minute, Burst: 5, MaxQueue: 20, Nested: true},
 		`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
 		`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
 		`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
@@ -46,7 +47,7 @@ func TestFieldsOfLimits(t *testing.T) {
 func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
-	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}, algo.FairConcurrency: headgate.Concurrency{}}
+	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}, algo.FairConcurrency: headgate.Concurrency{}, algo.FairPacer: headgate.FairShare{}}
 	for _, limit := range []headgate.Limit{
 		headgate.TokenBucket{Rate: headgate.PerSecond(10)},
 		headgate.TokenBucket{Rate: headgate.PerSecond(10), Min: 1, Max: 100},
@@ -66,6 +67,8 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 		switch a {
 		case algo.Concurrency, algo.FairConcurrency: // one struct with the field Fair; Concurrency has no Name
 			want = 4
+		case algo.FairShare, algo.FairPacer: // one struct with the field MaxQueue
+			want = 6
 		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all three
 			want = 13
 		}

@@ -106,6 +106,7 @@ var builders = [...]func(*draft, *spec) error{
 	algo.AdaptiveRate:    (*draft).adaptiveRate,
 	algo.GuaranteedRate:  (*draft).guaranteedRate,
 	algo.FairConcurrency: (*draft).fairConcurrency,
+	algo.FairPacer:       (*draft).fairPacer,
 }
 
 // If a builder is missing, every program that imports the package panics.

@@ -56,14 +56,37 @@ func (d *draft) fairShare(l *spec) error {
 	if err := d.rate(l); err != nil {
 		return err
 	}
-	most := int64(mostDivided)
-	if n.Nested {
-		most /= 2
-	}
-	if n.Burst < LeastDivided || n.Burst > most {
+	if most := mostDividedBy(n); n.Burst < LeastDivided || n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("%d to %d on fair-share: among more than burst − 1 keys none has a unit", LeastDivided, most))
 	}
 	return checkRefill("burst", l, n.Burst, 0)
+}
+
+// fairPacer checks a fair pacer. Stores divide the sum of its burst and queue, as they divide a fair share's burst.
+func (d *draft) fairPacer(l *spec) error {
+	n := &l.numbers
+	if err := d.rate(l); err != nil {
+		return err
+	}
+	if n.HasQueue = d.has("max_queue"); !n.HasQueue {
+		return invalid("max_queue", remark("not set"), "a number of units on a fair-pacer")
+	}
+	most := mostDividedBy(n) - n.Burst
+	if most < 1 {
+		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on fair-pacer", mostDividedBy(n)-1))
+	}
+	if least := max(1, LeastDivided-n.Burst); n.Queue < least || n.Queue > most {
+		return invalid("max_queue", n.Queue, fmt.Sprintf("%d to %d on fair-pacer with burst %d: with a smaller sum some keys never have a unit", least, most, n.Burst))
+	}
+	return checkRefill("max_queue", l, n.Burst, n.Queue)
+}
+
+// mostDividedBy returns the largest number of units that the limit can divide among keys.
+func mostDividedBy(n *algo.Limit) int64 {
+	if n.Nested {
+		return mostDivided / 2
+	}
+	return mostDivided
 }
 
 // MaxWeight is the largest weight of a key in a limit that divides its units among keys.

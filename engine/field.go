@@ -56,7 +56,7 @@ var fields = withRanges([]Field{
 	{
 		Name: "burst", Kind: FieldUnits,
 		number: &number{of: func(n *algo.Limit) *int64 { return &n.Burst }, within: between(1, algo.MaxUnits), byDefault: defaultBurst},
-		About:  "The number of units that pass at once after an idle time. By default the rate's count, or 1 for a pacer and a warm-up. For a fair share 10 to 68719476736; nested, at most half of that.",
+		About:  "The number of units that pass at once after an idle time. By default the rate's count, or 1 for a pacer, a fair pacer and a warm-up. For a fair share 10 to 68719476736; nested, at most half of that.",
 	},
 	{
 		Name: "debt", Kind: FieldUnits,
@@ -74,7 +74,7 @@ var fields = withRanges([]Field{
 		Name: "max_queue", Kind: FieldUnits, implies: true,
 		text:   maxQueueText,
 		number: &number{of: func(n *algo.Limit) *int64 { return &n.Queue }, within: between(0, algo.MaxUnits), byDefault: always(0)},
-		About:  "The largest number of units that wait. A pacer needs max_wait, max_queue or both.",
+		About:  "The largest number of units that wait. A pacer needs max_wait, max_queue or both. A fair pacer needs max_queue; with the burst, it is 10 to 68719476736, nested at most half of that.",
 	},
 	{
 		Name: "warm_up", Kind: FieldSpan, implies: true,

@@ -5,7 +5,7 @@ import "time"
 // Pool is the common state of all keys of a limit that divides its units among them. It is derived from answers to
 // peeks. For permits, only Burst and Outstanding are known.
 type Pool struct {
-	// Burst is the total number of units: the size of the bucket, or the number of permits. Outstanding is the number
+	// Burst is the total number of units: the size of the bucket, with a fair pacer's queue, or the number of permits. Outstanding is the number
 	// of units that have not refilled yet, or are held.
 	Burst, Outstanding int64
 	// Own estimates the number of outstanding units of this key, and Heavy the number of keys of weight 1 that request
@@ -31,7 +31,8 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 		}
 		return Pool{Burst: n.Count, Outstanding: max(0, n.Count-free)}, true
 	}
-	p.Burst, p.Outstanding = n.Burst, min(n.Burst, n.Refilled(reset.Microseconds()))
+	p.Burst = n.Burst + n.Queue
+	p.Outstanding = min(p.Burst, n.Refilled(reset.Microseconds()))
 	free = p.Burst - p.Outstanding
 	if !n.Nested {
 		p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))

@@ -230,7 +230,7 @@ func fieldsAllowed(a algo.Algorithm) schema {
 	switch least := (schema{"minimum": engine.LeastDivided}); {
 	case a.Divides() && a.Holds():
 		forbidden["limit"] = least
-	case a.Divides():
+	case a.Divides() && !a.Paces():
 		forbidden["burst"] = least
 	}
 	switch {

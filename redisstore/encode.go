@@ -323,7 +323,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 // weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
-	return append(appendUnits(appendInt(b, 7, l.Period), l.Burst), byte(l.Weight)|bit(l.Nested)<<7)
+	b = appendUnits(appendUnits(appendInt(b, 7, l.Period), l.Burst), l.Queue)
+	return append(b, byte(l.Weight)|bit(l.Nested)<<7)
 }
 
 func encodePenalty(b []byte, l *algo.Limit, cost, _ int64) []byte {

@@ -61,7 +61,7 @@ var fragments = [familyCount]struct {
 	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
 	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency, algo.FairConcurrency}, encodePermits},
 	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
-	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare}, encodeFair},
+	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare, algo.FairPacer}, encodeFair},
 	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
 	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive},
 	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed},

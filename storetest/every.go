@@ -24,6 +24,7 @@ func Examples() map[algo.Algorithm]engine.Limit {
 		algo.WarmUp:         rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
 		algo.Concurrency:    rule.Concurrency(100, rule.LeaseTime(time.Hour)),
 		algo.FairShare:      rule.FairShare(rate, rule.Burst(200)),
+		algo.FairPacer:      rule.FairPacer(rate, rule.Burst(190), rule.MaxQueue(10)),
 		algo.AdaptiveRate:   rule.AdaptiveRate(rate, 100, 100),
 		algo.GuaranteedRate: rule.GuaranteedRate(rate, "50:1,0", rule.Burst(101)),
 	}

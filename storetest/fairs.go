@@ -10,6 +10,8 @@ import (
 var (
 	divided       = rule.FairShare(rule.PerSecond(10), rule.Burst(20))
 	dividedThrice = rule.FairShare(rule.PerSecond(10), rule.Burst(20), rule.Weight(3))
+	dividedQueue  = rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(10))
+	dividedSlots  = rule.FairPacer(rule.PerSecond(10), rule.MaxQueue(19))
 	nested        = rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
 )
 
@@ -81,6 +83,31 @@ var fairs = []scenario{
 			take(divided, 1, want{allowed: true, remaining: 7, reset: 500 * ms, granted: settledNow}).of(2).as(engine.OpSettle),
 			take(divided, 1, yes(6, 600*ms)).reserve(0).by("bob"),
 			take(divided, 25, want{allowed: true, reset: 3 * second, granted: settledNow}).of(4).as(engine.OpSettle),
+		},
+	},
+	{
+		name: "fair pacers", why: "burst and queue are divided as a burst of both is; what is beyond the burst waits for its slot, which is given back before it comes",
+		steps: []step{
+			take(dividedQueue, 1, yes(10, 0)).as(engine.OpPeek),
+			take(dividedQueue, 11, no(10, never, 0)),
+			take(dividedQueue, 10, yes(0, second)),
+			take(dividedQueue, 1, no(0, 100*ms, second)),
+			take(dividedQueue, 1, yes(4, 1100*ms).after(100*ms)).by("bob"),
+			take(dividedQueue, 4, yes(0, 1500*ms).after(500*ms)).by("bob"),
+			take(dividedQueue, 2, no(2, 100*ms, 1500*ms).after(700*ms)).reserve(600 * ms).by("carol"),
+			take(dividedQueue, 1, yes(1, 1600*ms).after(600*ms)).reserve(second).by("carol"),
+			take(dividedQueue, 0, want{allowed: true, remaining: 2, reset: 1500 * ms, granted: settledNow}).of(8).as(engine.OpSettle).by("carol"),
+			take(dividedQueue, 1, yes(1, 1600*ms).after(600*ms)).by("dave"),
+			take(dividedQueue, 1, yes(8, 200*ms)).in(1500 * ms).by("dave"),
+		},
+	},
+	{
+		name: "fair pacers and reservations", why: "the units before a caller that waits are not given back, because its slot stays where it is",
+		steps: []step{
+			take(dividedSlots, 2, yes(8, 200*ms).after(100*ms)).reserve(second),
+			take(dividedSlots, 2, yes(7, 400*ms).after(300*ms)).reserve(second).by("bob"),
+			take(dividedSlots, 0, want{allowed: true, remaining: 7, reset: 400 * ms, granted: settledNow}).of(1).as(engine.OpSettle),
+			take(dividedSlots, 0, want{allowed: true, remaining: 9, reset: 200 * ms, granted: settledNow}).of(2).as(engine.OpSettle),
 		},
 	},
 	{

@@ -41,6 +41,8 @@ func TestExtremes(t *testing.T) {
 		rule.FairShare(rule.Per(most, time.Millisecond), rule.Burst(1<<36), rule.Weight(100)),
 		rule.FairShare(rule.Per(10, years-time.Microsecond), rule.Burst(10)),
 		rule.FairShare(rule.Per(1<<36, years), rule.Burst(1<<36)),
+		rule.FairPacer(rule.Per(1<<36, years), rule.Burst(1), rule.MaxQueue(1<<36-1)),
+		rule.FairPacer(rule.Per(most, time.Millisecond), rule.Burst(1<<35), rule.MaxQueue(1<<35), rule.Weight(100)),
 		rule.AdaptiveRate(rule.Per(100_000_000, time.Millisecond), 1, 100_000_000, rule.Burst(int64(years/time.Millisecond))),
 		rule.AdaptiveRate(rule.Per(1, time.Hour), 1, 100_000_000, rule.Burst(int64(years/time.Hour))),
 		rule.GuaranteedRate(rule.Per(most, time.Millisecond), "1,1-1", rule.Burst(int64(years/2/time.Millisecond))),

@@ -100,7 +100,11 @@ func (b *bucket) amount() *big.Int { return sub(b.full(), b.d) }
 
 // cap returns the maximum value of d: the capacity plus the amount that may be queued or owed.
 func (b *bucket) cap() *big.Int {
-	if b.limit.Algorithm != Pacer {
+	switch b.limit.Algorithm {
+	case Pacer:
+	case FairPacer:
+		return b.tokens(b.limit.pooled())
+	default:
 		return add(b.full(), b.tokens(b.limit.Debt))
 	}
 	return sub(b.full(), b.need(0))
@@ -191,7 +195,7 @@ func (b *bucket) most() int64 {
 // which a clock that was set back lags, because that is how far away the slot is in real time. Section 3 says "delay =
 // wait", and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
-	if b.limit.Algorithm != Pacer {
+	if !b.limit.paces() {
 		return 0
 	}
 	if b.limit.NextPays {
@@ -200,6 +204,9 @@ func (b *bucket) delay(c int64) int64 {
 	missing := larger(num(0), sub(b.tokens(c), b.amount()))
 	return ceilDiv(missing, b.l).Int64()
 }
+
+// paces reports whether admitted callers wait for their units.
+func (l Limit) paces() bool { return l.Algorithm == Pacer || l.Algorithm == FairPacer }
 
 // spend charges under the call's own rate, which is then stored in the state.
 func (b *bucket) spend(c int64) {

@@ -8,21 +8,31 @@ import (
 	"sort"
 )
 
-// FairShare is the name of the algorithm.
-const FairShare = "fair-share"
+// The names of the algorithms that divide a bucket, or a pacer's queue.
+const (
+	FairShare = "fair-share"
+	FairPacer = "fair-pacer"
+)
 
-var _ = register(algorithm{
-	names:  []string{FairShare},
-	check:  Limit.checkFairShare,
-	absent: func(l Limit, now int64) view { return newPool(newBucket(l, now), nil) },
-	grid: func(l Limit) string {
-		count, period := l.rate()
-		return fmt.Sprintf("%v/%v", count, period)
-	},
-	shared: true,
-})
+var (
+	_ = register(dividing(FairShare))
+	_ = register(dividing(FairPacer))
+)
 
-// pool is the state of a fair-share limit (section 3b): one bucket for all keys, and a list of the keys that owe the
+func dividing(name string) algorithm {
+	return algorithm{
+		names:  []string{name},
+		check:  Limit.checkFairShare,
+		absent: func(l Limit, now int64) view { return newPool(newBucket(l, now), nil) },
+		grid: func(l Limit) string {
+			count, period := l.rate()
+			return fmt.Sprintf("%v/%v", count, period)
+		},
+		shared: true,
+	}
+}
+
+// pool is the state of a fair share or a fair pacer (section 3b): one bucket for all keys, and a list of the keys that owe the
 // bucket's missing units.
 type pool struct {
 	*bucket
@@ -77,7 +87,7 @@ func (p *pool) find() int {
 
 // passes reports whether a cost passes if d is missing from the bucket.
 func (p *pool) passes(c int64, d *big.Int) bool {
-	if less(sub(p.full(), d), p.tokens(c)) {
+	if less(sub(p.cap(), d), p.tokens(c)) {
 		return false
 	}
 	key := func(o owned) bool { return o.owner == p.limit.owner() }
@@ -109,7 +119,7 @@ func (p *pool) within(c int64, d *big.Int, of func(owned) bool, w *big.Int) bool
 	case c == 1:
 		return true
 	}
-	left := sub(sub(mul(num(p.limit.Burst), grains), missing), cost)
+	left := sub(sub(mul(num(p.limit.pooled()), grains), missing), cost)
 	return add(own, cost).Cmp(mul(w, left)) <= 0
 }
 
@@ -124,7 +134,7 @@ func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	if group.Sign() > 0 && d.Sign() > 0 {
 		owed = floorDiv(mul(add(mul(add(w, num(1)), own), mul(num(8), group)), missing), p.total)
 	}
-	room := mul(mul(num(8), w), sub(mul(num(p.limit.Burst), grains), missing))
+	room := mul(mul(num(8), w), sub(mul(num(p.limit.pooled()), grains), missing))
 	return add(owed, mul(mul(num(9), add(w, num(1))), cost)).Cmp(room) <= 0
 }
 
@@ -141,6 +151,14 @@ func groupOf(key string) string {
 	return key
 }
 
+// pooled returns the number of units that all keys can owe together.
+func (l Limit) pooled() int64 {
+	if l.MaxQueue != nil {
+		return l.Burst + *l.MaxQueue
+	}
+	return l.Burst
+}
+
 func (l Limit) weight() int64 { return max(1, l.Weight) }
 
 func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
@@ -150,13 +168,13 @@ func (p *pool) admits(c int64) bool { return p.passes(c, p.d) }
 func (p *pool) largest() int64 {
 	w := p.limit.weight()
 	if p.limit.Nested {
-		return floorDiv(mul(num(8*w), num(p.limit.Burst)), num(9*(w+1))).Int64()
+		return floorDiv(mul(num(8*w), num(p.limit.pooled())), num(9*(w+1))).Int64()
 	}
-	return floorDiv(mul(num(w), num(p.limit.Burst)), num(w+1)).Int64()
+	return floorDiv(mul(num(w), num(p.limit.pooled())), num(w+1)).Int64()
 }
 
 func (p *pool) most() int64 {
-	return int64(sort.Search(int(p.limit.Burst), func(i int) bool { return !p.admits(int64(i) + 1) }))
+	return int64(sort.Search(int(p.limit.pooled()), func(i int) bool { return !p.admits(int64(i) + 1) }))
 }
 
 func (p *pool) rows(c int64) []row {
@@ -229,18 +247,21 @@ func (p *pool) back(give func()) {
 	}
 }
 
-func (p *pool) spare() int64 { return bounded(floorDiv(sub(add(p.full(), p.full()), p.d), p.p)) }
+func (p *pool) spare() int64 { return bounded(floorDiv(sub(add(p.cap(), p.full()), p.d), p.p)) }
 
 func (l Limit) checkFairShare() error {
 	err := errors.Join(
 		within("count", l.Count, 1, MaxUnits),
-		within("burst", l.Burst, 10, map[bool]int64{false: 1 << 36, true: 1 << 35}[l.Nested]),
+		within("burst", l.pooled(), 10, map[bool]int64{false: 1 << 36, true: 1 << 35}[l.Nested]),
 		within("weight", l.weight(), 1, 100),
 		within("period_us", l.PeriodUS, MinPeriodUS, MaxPeriodUS),
 		l.noCountDenied(),
 	)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case l.Algorithm == FairPacer && (l.MaxQueue == nil || *l.MaxQueue < 1):
+		return errors.New("model: a fair pacer needs max_queue")
 	}
 	return l.checkBucket()
 }

@@ -117,16 +117,20 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Dec
 	}
 	rows := report(items, !allowed)
 	for i := range rows {
-		if it := items[rows[i].item]; !allowed && it.bucket() {
+		if _, ok := items[rows[i].item].bucket(); ok && !allowed {
 			rows[i].wait = waits[rows[i].item]
 		}
 	}
 	return conclude(rows, items, allowed, delays)
 }
 
-func (it *item) bucket() bool {
-	_, ok := it.view.(*bucket)
-	return ok
+// bucket returns the item's bucket, also if keys divide it.
+func (it *item) bucket() (b *bucket, ok bool) {
+	if p, ok := it.view.(*pool); ok {
+		return p.bucket, true
+	}
+	b, ok = it.view.(*bucket)
+	return b, ok
 }
 
 // delaying reports whether every limit can delay its callers. A limit that is a choice cannot.
@@ -136,7 +140,7 @@ func delaying(limits []Limit) bool {
 			return false
 		}
 		switch keyOf(l, i, len(limits)).algorithm {
-		case TokenBucket, Pacer, Penalty:
+		case TokenBucket, Pacer, FairPacer, Penalty:
 		default:
 			return false
 		}
@@ -152,11 +156,11 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	if it.cost == 0 {
 		return 0, 0
 	}
-	b, ok := it.view.(*bucket)
+	b, ok := it.bucket()
 	switch {
 	case wait == 0:
 		delay = it.view.delay(it.cost)
-	case ok && delays && wait != never && it.limit.Algorithm != Pacer:
+	case ok && delays && wait != never && !it.limit.paces():
 		l, p := it.limit.rate()
 		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
 			return wait, 0 // the state's rate is faster, and the charge would end it
@@ -276,7 +280,7 @@ func (g *log) place() int64 { return g.now }
 // giveBack gives back n units of a reservation, but no more than the smallest of the amounts in section 8.
 func (b *bucket) giveBack(n int64, h held, r returns) returns {
 	now := b.ts // the clock, or the state's instant if the clock is behind it
-	if now >= h.ends || b.limit.Algorithm == Pacer && now >= h.slot {
+	if now >= h.ends || b.limit.paces() && now >= h.slot {
 		return r
 	}
 	r = r.live(b.p, now)

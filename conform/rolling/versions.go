@@ -142,6 +142,12 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 			return rule.FairShare(rate, rule.Burst(10+least+r.Int64N(20)), rule.Weight(1+r.IntN(100)), rule.Named(name))
 		})
 	},
+	"fair-pacer": func(r *rand.Rand, least int64) []engine.Limit {
+		rate, name := rule.Per(1+r.Int64N(12), time.Second), strconv.FormatUint(r.Uint64(), 36)
+		return ofOne(r, func() engine.Limit {
+			return rule.FairPacer(rate, rule.Burst(10+least+r.Int64N(9)), rule.MaxQueue(1+r.Int64N(9)), rule.Weight(1+r.IntN(100)), rule.Named(name))
+		})
+	},
 	"adaptive-rate": func(r *rand.Rand, least int64) []engine.Limit {
 		period := time.Duration(1+r.IntN(7)) * time.Second
 		return ofOne(r, func() engine.Limit {

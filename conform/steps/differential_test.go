@@ -58,7 +58,7 @@ func TestEveryAlgorithmIsTried(t *testing.T) {
 		"script.Algorithms":  func(a algo.Algorithm) bool { return slices.Contains(script.Algorithms, a.String()) },
 		"versions":           func(a algo.Algorithm) bool { return rolling.Draws[a.String()] != nil },
 		"bounds": func(a algo.Algorithm) bool {
-			return a == algo.Pacer || slices.ContainsFunc(bounds(), func(b bound) bool { return b.limit.Algorithm() == a })
+			return a.Paces() || slices.ContainsFunc(bounds(), func(b bound) bool { return b.limit.Algorithm() == a })
 		},
 	}
 	for _, a := range algo.Algorithms() {

@@ -188,7 +188,7 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 }
 
 // HasDebt reports whether Queue is a debt rather than a pacer's queue.
-func (l *Limit) HasDebt() bool { return l.Algorithm != Pacer && l.Queue > 0 }
+func (l *Limit) HasDebt() bool { return l.Queue > 0 && !l.HasQueue }
 
 func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	price, depth := b.price(l, cost), b.deepest(l)

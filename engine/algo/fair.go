@@ -77,7 +77,8 @@ func (f *fair) measure() {
 }
 
 // bound limits how many of the D missing grains a key, or all keys of its group, can owe: a cost of m grains passes if
-// ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst in grains.
+// ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst, with a fair pacer's queue,
+// in grains.
 type bound struct {
 	parts, slope, price int64
 	// none is set if the key or the group has no parts. In that case the bound does not apply to a single unit.
@@ -157,11 +158,11 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
 	}
-	depth := product(l.Burst-cost, f.bucket.Period)
+	depth := product(l.pool()-cost, f.bucket.Period)
 	bounds, n := f.bounds(l)
 	for i := range bounds[:n] {
 		b := &bounds[i]
-		if b.none && cost == 1 || f.owed(b)+b.slope*f.parts.level+b.price*cost*grains <= b.slope*l.Burst*grains {
+		if b.none && cost == 1 || f.owed(b)+b.slope*f.parts.level+b.price*cost*grains <= b.slope*l.pool()*grains {
 			continue
 		}
 		if within := f.depth(l, b, cost); within.less(depth) {
@@ -176,7 +177,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 
 // depth returns the largest missing amount at which the bound still admits the cost.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
-	total, most := int64(1), b.slope*l.Burst*grains-b.price*cost*grains
+	total, most := int64(1), b.slope*l.pool()*grains-b.price*cost*grains
 	if b.parts > 0 {
 		total = f.parts.total
 	}
@@ -185,26 +186,30 @@ func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	return product(level/grains, f.bucket.Period).plus(uint128{lo: uint64(rest)})
 }
 
+// pool returns the number of units that all keys can owe together: the burst, and the queue of a fair pacer.
+func (l *Limit) pool() int64 { return l.Burst + l.Queue }
+
 // mostOfOne returns the largest number of units that a key can owe while no other key owes any.
 func (l *Limit) mostOfOne() int64 {
 	switch {
 	case l.Algorithm.Holds():
 		return l.mostHeld()
 	case l.Nested:
-		return innerRoom * l.Weight * l.Burst / ((innerRoom + 1) * (l.Weight + 1))
+		return innerRoom * l.Weight * l.pool() / ((innerRoom + 1) * (l.Weight + 1))
 	}
-	return l.Weight * l.Burst / (l.Weight + 1)
+	return l.Weight * l.pool() / (l.Weight + 1)
 }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
-	most := max(0, l.Burst*grains-f.parts.level) / grains
+	free := l.pool()*grains - f.parts.level
+	most := max(0, free) / grains
 	bounds, n := f.bounds(l)
 	for i := range bounds[:n] {
 		b, least := &bounds[i], int64(0)
 		if b.none {
 			least = 1
 		}
-		left := b.slope*(l.Burst*grains-f.parts.level) - f.owed(b)
+		left := b.slope*free - f.owed(b)
 		most = min(most, max(least, left/(grains*b.price)))
 	}
 	return most

@@ -23,6 +23,13 @@ type client struct {
 // state that occurs.
 func divide(t *testing.T, rate, burst int64, keys ...*client) (total int) {
 	t.Helper()
+	total, _ = divideUnder(t, algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst}, keys...)
+	return total
+}
+
+// divideUnder is like divide, for any limit. It also returns the longest delay of a request, in µs.
+func divideUnder(t *testing.T, limit algo.Limit, keys ...*client) (total int, longest int64) {
+	t.Helper()
 	r, state := rand.New(rand.NewPCG(7, 0)), algo.State{}
 	for _, k := range keys {
 		k.next += r.ExpFloat64() / k.rate
@@ -30,16 +37,17 @@ func divide(t *testing.T, rate, burst int64, keys ...*client) (total int) {
 	for {
 		k := slices.MinFunc(keys, func(a, b *client) int { return cmp.Compare(a.next, b.next) })
 		if k.next >= 20 {
-			return total
+			return total, longest
 		}
-		limit := algo.Limit{Algorithm: algo.FairShare, Count: rate, Period: 1_000_000, Burst: burst, Weight: max(1, k.weight), Nested: k.group > 0}
+		limit := limit
+		limit.Weight, limit.Nested = max(1, k.weight), k.group > 0
 		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: k.group<<32 | uint64(slices.Index(keys, k)+1)}}
 		k.asked++
 		if algo.Allow(steps, algo.Instant{Now: int64(k.next * 1e6)}) {
 			k.given++
 			total++
 			k.first = k.first || k.asked == 1
-			state = steps[0].State
+			state, longest = steps[0].State, max(longest, steps[0].Outcome.Delay)
 			if _, err := algo.DecodeState(state.Append(nil)); err != nil {
 				t.Fatal(err)
 			}
@@ -83,6 +91,30 @@ func TestFairUnderFlood(t *testing.T) {
 	}
 	if total < 19_990 || total > 20_200 || jain(total, all) < 0.99 || denied*1000 > asked || !late.first {
 		t.Errorf("%d passed of 20000 to 20200, Jain %.4f, %d of %d denied of the others; the late key's first passed: %t", total, jain(total, all), denied, asked, late.first)
+	}
+}
+
+// TestFairPacerUnderFlood simulates the same keys under a pacer. The queue of a plain pacer is nearly always full of the
+// flooding key's requests. Under a fair pacer, the keys that request little get everything they request.
+func TestFairPacerUnderFlood(t *testing.T) {
+	for _, c := range []struct {
+		algorithm      algo.Algorithm
+		least, most    float64 // Jain's index
+		fewest, denied float64 // the fraction of the modest keys' requests that are denied
+	}{
+		{algo.Pacer, 0, 0.2, 0.9, 1},
+		{algo.FairPacer, 0.99, 1, 0, 0.001},
+	} {
+		good := several(10, func(int) float64 { return 20 })
+		all := slices.Concat([]*client{{rate: 20_000}}, several(5, func(int) float64 { return 300 }), good)
+		limit := algo.Limit{Algorithm: c.algorithm, Count: 1000, Period: 1_000_000, Burst: 1, Queue: 199, HasQueue: true}
+		total, longest := divideUnder(t, limit, all...)
+		modest := together(good...)
+		denied, index := 1-float64(modest.given)/float64(modest.asked), jain(total, all)
+		if total < 19_990 || total > 20_200 || longest > 199_000 || index < c.least || index > c.most || denied < c.fewest || denied > c.denied {
+			t.Errorf("%s: %d passed, the longest delay is %d µs, Jain %.4f, %.4f of the modest requests denied", c.algorithm, total, longest, index, denied)
+		}
+		t.Logf("%s: flood %d, others %d, modest %.4f denied, longest delay %d µs, Jain %.4f", c.algorithm, all[0].given, all[1].given, denied, longest, index)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	AdaptiveRate
 	GuaranteedRate
 	FairConcurrency
+	FairPacer
 	algorithmCount
 )
 
@@ -44,6 +45,7 @@ var algorithms = [algorithmCount]algorithm{
 	AdaptiveRate:    adaptiveRate,
 	GuaranteedRate:  guaranteedRate,
 	FairConcurrency: fairConcurrency,
+	FairPacer:       fairPacer,
 }
 
 // traits contains the properties for every value of an Algorithm. Decisions read it several times. It has an entry for

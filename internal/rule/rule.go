@@ -66,6 +66,11 @@ func Concurrency(limit int64, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.Concurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)
 }
 
+// FairPacer returns a fair pacer.
+func FairPacer(rate engine.Rate, settings ...engine.Setting) engine.Limit {
+	return engine.Build(algo.FairPacer, []engine.Rate{rate}, settings...)
+}
+
 // FairConcurrency returns a limit on the units that all keys hold at the same time, divided among the keys.
 func FairConcurrency(limit int64, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FairConcurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)

@@ -1,11 +1,11 @@
--- Fair shares: engine/algo/fair.go. whole and part are the missing tokens of the common bucket: whole tokens, and the
--- rest in units of 1/period token. image is the stored state: a header of 40 bytes, and then the list of keys, the most
--- recently charged key first. An entry consists of 8 bytes with the key's hash and 4 bytes with its parts. packed is
--- set while the header agrees with the locals. total is the sum of all parts, including the parts of keys that have
--- left the list.
+-- Fair shares and fair pacers: engine/algo/fair.go. whole and part are the missing tokens of the common bucket: whole
+-- tokens, and the rest in units of 1/period token. depth is the burst and a fair pacer's queue. image is the stored
+-- state: a header of 40 bytes, and then the list of keys, the most recently charged key first. An entry consists of 8
+-- bytes with the key's hash and 4 bytes with its parts. packed is set while the header agrees with the locals. total is
+-- the sum of all parts, including the parts of keys that have left the list.
 
 --- locals
-local rate, period, burst, weight, own_key, image, packed, total
+local rate, period, burst, depth, weight, own_key, image, packed, total
 local whole, part, clock, behind, own, own_at
 local numbers -- if there are groups, the parts of all keys of the request's group
 
@@ -23,7 +23,8 @@ end
 
 --- args
 local own_rate, own_period
-cost, own_rate, own_period, burst, weight, own_key, at = unpack('>I7I6I7I6Bc8', arg, at)
+cost, own_rate, own_period, burst, depth, weight, own_key, at = unpack('>I7I6I7I6I6Bc8', arg, at)
+depth = burst + depth
 rate, period, numbers = own_rate, own_period, nil
 if weight >= 128 then weight, numbers = weight - 128, 0 end
 
@@ -45,7 +46,7 @@ end
 
 --- bound
 -- The bound of the request's key. If there are groups, it is the bound of the key's group (i = 1) or of the key (i =
--- 2): parts·D/S + slope·D + price·cost ≤ slope·burst. If none is set, the bound does not apply to a single unit. Each
+-- 2): parts·D/S + slope·D + price·cost ≤ slope·depth. If none is set, the bound does not apply to a single unit. Each
 -- part that needs these locals declares them.
 parts, slope, price, none = own, weight, weight + 1, own == 0
 if i == 2 then
@@ -82,17 +83,17 @@ end
 
 --- wait
 wait, delay = 0, 0
-if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * burst then
+if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * depth then
   wait = NEVER
 elseif cost > 0 then
   -- The largest missing amount with which the cost fits into the bucket and within the bounds.
-  local most, most_part = burst - cost, 0
+  local most, most_part = depth - cost, 0
   for i = 1, numbers and 2 or 1 do
     local parts, slope, price, none
     --@bound
     if not none or cost > 1 then
       local of = parts > 0 and total or 1
-      local fair, rest = muldiv(of, (slope * burst - price * cost) * 256 + 1, parts + slope * of)
+      local fair, rest = muldiv(of, (slope * depth - price * cost) * 256 + 1, parts + slope * of)
       if rest == 0 then fair = fair - 1 end
       rest = fair % 256
       local fair_part = muldiv(rest, period, 256)
@@ -102,13 +103,17 @@ elseif cost > 0 then
   end
   local over, over_part = whole - most, part - most_part
   if over_part < 0 then over, over_part = over - 1, over_part + period end
-  if over > 0 or over == 0 and over_part > 0 then wait = span(rate, period, over, over_part) + behind end
+  if over > 0 or over == 0 and over_part > 0 then
+    wait = span(rate, period, over, over_part) + behind
+  elseif depth > burst and whole + cost >= burst then
+    delay = span(rate, period, whole + cost - burst, part)
+  end
 end
 
 --- room
 local level
 --@level
-local free = 256 * burst - level
+local free = 256 * depth - level
 room = free > 0 and (free - free % 256) / 256 or 0
 for i = 1, numbers and 2 or 1 do
   local parts, slope, price, none
@@ -121,7 +126,7 @@ for i = 1, numbers and 2 or 1 do
 end
 
 --- spare
-room = 2 * burst - whole
+room = burst + depth - whole
 if part > 0 then room = room - 1 end
 if room < 0 then room = 0 end
 
@@ -187,9 +192,18 @@ whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
 --@returned
 
+--- reserve
+if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+
+--- free
+if depth > burst then
+  local debt = 0
+  --@waiting
+end
+
 --- give_held
 local moment, left, same_rate, own_rate, own_period = clock, held_ends - clock, true, rate, period
-if left > 0 then
+if left > 0 and (depth == burst or clock < slot) then
   local level
   --@level
   --@give_back
@@ -225,15 +239,16 @@ end
 --@write_key
 
 --- suspend
-suspended = { rate, period, burst, weight, own_key, image, packed, total, whole, part, clock, behind, own, own_at, numbers }
+suspended = { rate, period, burst, weight, own_key, image, packed, total, whole, part, clock, behind, own, own_at, numbers, depth }
 
 --- resume
 rate, period, burst, weight, own_key, image, packed, total = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7], suspended[8]
 whole, part, clock, behind, own, own_at, numbers = suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14], suspended[15]
+depth = suspended[16]
 
 --- continues
 -- The next operation on the bucket uses the same state, which is written after the last of them.
-continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 10, 28) == string.sub(arg, 10, 28)
+continued = KEYS[k + 1] == key and string.sub(ARGV[j + 1], 10, 34) == string.sub(arg, 10, 34)
 
 --- ttl
 --@read

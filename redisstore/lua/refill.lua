@@ -108,6 +108,31 @@ for i = 1, #all do
 end
 returns.value = table.concat(list)
 
+--- waiting
+-- A later caller continues at its slot, and its own units must be available at that time. Therefore back is lowered to
+-- the amount that can be given back while callers may still wait.
+local over, over_part = whole + waited - burst, part + waited_part
+if over_part >= period then over, over_part = over + 1, over_part - period end
+if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) then
+  waits = moment + span(rate, period, over, over_part)
+  local free, free_part = burst - after, -after_part
+  if debt == 2 then
+    free, free_part = 0, 0
+  elseif debt == 1 then
+    -- A caller continues up to 1 µs after the bucket is out of debt.
+    free, free_part = depth - after, -after_part
+    local rest = rate % period
+    local full, full_part = burst - (rate - rest) / period, -rest
+    if full < free or full == free and full_part < free_part then free, free_part = full, full_part end
+  end
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  free, free_part = free - waited, free_part - waited_part
+  if free_part < 0 then free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
+end
+
 --- give_back
 -- Gives units of a reservation back to a bucket. The charge refills within left µs, counted from moment; at most the
 -- part that has not refilled (back) is given back. same_rate is set if the bucket still has the reservation's rate,

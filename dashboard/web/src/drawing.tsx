@@ -43,6 +43,7 @@ function curve(l: Limit, until = 0): Shape | null {
       const end = Math.max(until, 2 * warm);
       return { points: [...points, [end, last + perSecond * (end - warm)]], end };
     }
+    case "fair-pacer":
     case "pacer": {
       const burst = Number(l.fields.burst ?? 1);
       const end = until || 10 / perSecond;

@@ -104,7 +104,7 @@ export function tighter(limit: Limit, share: number): string {
 
 /** buckets are the limits that another rate turns into a token bucket: it leaves the counter that
  * keys or classes share, and does not adapt. */
-const buckets = ["fair-share", "adaptive-rate", "guaranteed-rate"];
+const buckets = ["fair-share", "fair-pacer", "adaptive-rate", "guaranteed-rate"];
 
 /** set returns the fields of an override that gives a key another rate. It has all fields of
  * the shown limit, even if the policy has changed in the meantime. */

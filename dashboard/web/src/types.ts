@@ -527,4 +527,5 @@ export const algorithms: Record<string, string[]> = {
   "adaptive-rate": [],
   "guaranteed-rate": [],
   "fair-concurrency": [],
+  "fair-pacer": [],
 };
