@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,18 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 		s.leave()
 		<-s.gone
 	}
+}
+
+// answered is a store that counts the answers that its caller has got.
+type answered struct {
+	engine.Store
+
+	calls atomic.Int64
+}
+
+func (s *answered) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.Store.Do(ctx, ops, results)
+	s.calls.Add(1)
 }
 
 // TestCancelledWaitsOnRedis checks that if a caller cancels while its call is in flight, or while it waits for its
@@ -76,9 +89,11 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 // TestLeaversOfSlotsOnRedis checks that when callers of Wait and clients of middleware cancel, they leave no gap
 // before the remaining callers.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
-	limiters, _ := twoProcesses(t, redistest.Redis)
+	limiters, stores := twoProcesses(t, redistest.Redis)
 	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
-	served := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
+	answers := &answered{Store: stores[0]}
+	byWeb := operate.Policy(headgate.New(headgate.WithStore(answers)), "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
+	served := httplimit.New(byWeb, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
 	if _, err := p.Allow(t.Context(), "all"); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +121,8 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		})
 	}
 	testbed.Until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
+	// The slots before a client's whose answer has not arrived cannot be given back, because it may wait.
+	testbed.Until(t, "the clients have their slots", func() bool { return answers.calls.Load() == 5 && peek().Delay > 15*time.Minute })
 	cancelWeb()
 	web.Wait()
 	// If a caller leaves during its call, it returns immediately. Its slot is given back when the answer arrives.
