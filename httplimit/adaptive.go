@@ -10,12 +10,12 @@ import (
 	"github.com/headgate/headgate/adaptive"
 )
 
-// retryWithin is the longest Retry-After that an overloaded server sends. Each response contains a random value between
-// 1 s and retryWithin, so that clients do not all retry at the same moment.
+// retryWithin is the longest Retry-After of a 503. Each response contains a random value between 1 s and retryWithin, so
+// that clients do not all retry at the same moment.
 const retryWithin = 4 * time.Second
 
-// OverloadWait returns the Retry-After for one response of an overloaded server: a random time between 1 s and 4 s.
-func OverloadWait() time.Duration {
+// overloadWait returns the Retry-After of a 503: a random time between 1 s and 4 s.
+func overloadWait() time.Duration {
 	return time.Second + rand.N(retryWithin-time.Second) //nolint:gosec // no secret
 }
 
@@ -37,7 +37,6 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			permit, ok := l.TryAcquire()
 			if !ok {
-				RetryAfter(w.Header(), OverloadWait())
 				NewProblem(http.StatusServiceUnavailable, "", "the server is overloaded").Write(w)
 				return
 			}

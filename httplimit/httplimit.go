@@ -128,7 +128,11 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 
 func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Request) (err error) {
 	key, ok := m.key(r)
-	if !ok {
+	switch {
+	case ok:
+	case key != "":
+		return &NoKeyError{Part: key, Status: http.StatusBadRequest}
+	default:
 		return ErrNoKey
 	}
 	c.policy, c.Units = policy, 1

@@ -120,7 +120,7 @@ func TestClientBehindProxies(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
-		if got, ok := key(r); got != c.want || ok != (c.want != "") {
+		if got, ok := key(r); ok && got != c.want || ok != (c.want != "") {
 			t.Errorf("%s, %s: %s: %q, %t; want %q", c.peer, c.header, c.value, got, ok, c.want)
 		}
 	}
@@ -143,6 +143,29 @@ func TestRealIPCountsWhereConfigured(t *testing.T) {
 		}
 		if got, _ := key(r); got != c.want {
 			t.Errorf("%s, X-Forwarded-For %q: %s, want %s", c.peer, c.forwarded, got, c.want)
+		}
+	}
+}
+
+// TestMissingPart checks that the error for a request without a key names the missing part.
+func TestMissingPart(t *testing.T) {
+	user, anonymous := httplimit.ByHeader("x-user"), func(*http.Request) (string, bool) { return "", false }
+	for want, key := range map[string]httplimit.Key{
+		"header X-User":                   user,
+		"cookie sid":                      httplimit.ByCookie("sid"),
+		"query token":                     httplimit.HashLong(httplimit.ByQuery("token")),
+		"path value id":                   httplimit.Join(httplimit.All(), httplimit.ByPathValue("id")),
+		"header X-User or header X-Other": httplimit.Or(user, anonymous, httplimit.ByHeader("X-Other")),
+		"":                                anonymous,
+	} {
+		var problem httplimit.Problem
+		w := get(httplimit.New(operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1))), key)(hello), with("X-None", "1"))
+		detail := "the request lacks a part of its key"
+		if want != "" {
+			detail += ": " + want
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || w.Code != http.StatusBadRequest || problem.Detail != detail {
+			t.Errorf("%s: %d %s, %v", want, w.Code, w.Body, err)
 		}
 	}
 }
@@ -304,7 +327,7 @@ func TestDecider(t *testing.T) {
 	h := httplimit.By(&decider{}, httplimit.WithDenied(denied))(hello)
 	for i, want := range []int{http.StatusOK, http.StatusTeapot, http.StatusServiceUnavailable} {
 		w := get(h)
-		if w.Code != want || rateLimit(w) != "" || w.Header().Get("Retry-After") != "" {
+		if w.Code != want || rateLimit(w) != "" || (w.Header().Get("Retry-After") != "") != (want == http.StatusServiceUnavailable) {
 			t.Errorf("request %d: %d %v, want %d", i, w.Code, w.Header(), want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // Key returns the key of a request. ok is false if the request lacks the key, such as a header. In that case the
-// response is a 400, unless [WithError] sets another one.
+// response is a 400, unless [WithError] sets another one, and key can name the missing part, such as "header
+// X-API-Key", for the [NoKeyError]. If it is "", the error is [ErrNoKey].
 //
 // A key is at most 1024 bytes long. A longer key can only come from the client, so it also gets a 400, unless
 // [HashLong] shortens it.
@@ -33,7 +35,7 @@ func ByClient(proxies Proxies) Key {
 		peer := Peer(r)
 		client := proxies.Client(peer, r.Header)
 		if !client.IsValid() {
-			return "", false
+			return "client address", false
 		}
 		if client == peer {
 			if text, ok := textOfPeer(r); ok {
@@ -67,10 +69,11 @@ func network(client netip.Addr) string {
 // values gets a fresh limit with each.
 func ByHeader(name string) Key {
 	name = http.CanonicalHeaderKey(name)
+	part := "header " + name
 	return func(r *http.Request) (string, bool) {
 		values := r.Header[name]
 		if len(values) == 0 || values[0] == "" {
-			return "", false
+			return part, false
 		}
 		return values[0], true
 	}
@@ -82,7 +85,7 @@ func ByCookie(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		c, err := r.Cookie(name)
 		if err != nil || c.Value == "" {
-			return "", false
+			return "cookie " + name, false
 		}
 		return c.Value, true
 	}
@@ -92,8 +95,10 @@ func ByCookie(name string) Key {
 // middleware must be inside the mux.
 func ByPathValue(name string) Key {
 	return func(r *http.Request) (string, bool) {
-		value := r.PathValue(name)
-		return value, value != ""
+		if value := r.PathValue(name); value != "" {
+			return value, true
+		}
+		return "path value " + name, false
 	}
 }
 
@@ -102,11 +107,10 @@ func ByPathValue(name string) Key {
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil {
-			return "", false
+		if value := fields.Get(name); err == nil && value != "" {
+			return value, true
 		}
-		value := fields.Get(name)
-		return value, value != ""
+		return "query " + name, false
 	}
 }
 
@@ -114,7 +118,7 @@ func ByQuery(name string) Key {
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
-		if len(name) > engine.MaxKeyBytes {
+		if ok && len(name) > engine.MaxKeyBytes {
 			sum := sha256.Sum256([]byte(name))
 			name = "sha256:" + hex.EncodeToString(sum[:])
 		}
@@ -135,7 +139,7 @@ func Join(keys ...Key) Key {
 		for i, key := range keys {
 			part, ok := key(r)
 			if !ok {
-				return "", false
+				return part, false
 			}
 			parts[i] = part
 		}
@@ -152,6 +156,10 @@ func Or(keys ...Key) Key {
 				return headgate.Key(strconv.Itoa(i), part), true
 			}
 		}
-		return "", false
+		missing := make([]string, len(keys))
+		for i, key := range keys {
+			missing[i], _ = key(r)
+		}
+		return strings.Join(slices.DeleteFunc(missing, func(part string) bool { return part == "" }), " or "), false
 	}
 }

@@ -49,11 +49,14 @@ func QuotaExceeded(status int, policy, countedBy string) Problem {
 func (e *NoKeyError) Problem() Problem { return NewProblem(e.Status, "", e.Detail()) }
 
 // Write responds to a request with the problem, including the request's id if there is one. Temporary responses are
-// marked as not cacheable.
+// marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s.
 func (p Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		h.Set("Cache-Control", "no-store")
+	}
+	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+		RetryAfter(h, overloadWait())
 	}
 	if id := h[requestID]; len(id) > 0 {
 		p.RequestID = id[0]

@@ -84,6 +84,6 @@ const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by
 func decoder(name string, errs *Errors) *yamlfile.Decoder {
 	return &yamlfile.Decoder{
 		Report: func(at yamlfile.Place, message string) { errs.Add(yamlfile.ErrorAt(name, at, message)) },
-		Hints:  map[string]string{"domain": theirs, "descriptors": theirs},
+		Hints:  map[string]string{"domain": theirs, "descriptors": theirs, "tests": "this is a field of a test file, which headgate test reads"},
 	}
 }

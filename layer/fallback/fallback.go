@@ -114,6 +114,9 @@ type Stats struct {
 	Away bool
 	// Losses is the number of times that the store came back without its data.
 	Losses int64
+	// Doubted is set if the store came back without its data, and no operator has accepted this loss. Shares also decide
+	// until the limits have recovered.
+	Doubted bool
 	// Owed is the number of settlements and permits to be sent to the store as soon as it answers.
 	Owed int64
 	// Unsettled is the number of settlements that could not be sent before their reservations ended. Their units stay
@@ -125,7 +128,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
-		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
+		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(), Doubted: s.member.Lost() != 0,
 		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
 	}
 	for i := range s.lanes.each {

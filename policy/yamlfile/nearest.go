@@ -21,12 +21,16 @@ func DidYouMean(given string, names []string) string {
 // two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
 // similar names, nearest returns the alphabetically first. A name does not count as similar if more than a third of its
 // letters, or more than two, would have to change, or if the given text has only one or two letters. If no name is
-// similar, but exactly one begins with the given text, nearest returns that name. Otherwise it returns "".
+// similar, but exactly one begins with the given text of two or more letters, nearest returns that name. Otherwise it
+// returns "".
 func nearest(given string, names []string) string {
-	if len(given) < 3 || len(given) > maxGuess {
-		return ""
-	}
 	lower := strings.ToLower(given)
+	switch {
+	case len(given) < 2 || len(given) > maxGuess:
+		return ""
+	case len(given) == 2:
+		return beginsWith(lower, names)
+	}
 	best, least := "", min(2, len(given)/3)+1
 	for _, name := range names {
 		if len(name) > maxGuess || name == given || max(len(name), len(given))-min(len(name), len(given)) > 2 {

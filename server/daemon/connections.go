@@ -45,7 +45,7 @@ func (d *Daemon) boundConnections() {
 		frontEnds++
 	}
 	files := openFiles()
-	if d.conns = connections(files, frontEnds); d.conns < maxConns {
+	if d.conns = connections(files, frontEnds); d.conns < maxConns/2 {
 		c.Logger.Warn("too few open files for all connections: raise ulimit -n, or LimitNOFILE of systemd",
 			"connections", d.conns, "most", maxConns, "open_files", files)
 	}

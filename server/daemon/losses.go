@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and another when answers are exact again, which is when the
-// slowest limit that shares decide has recovered.
+// losses logs a line when the store has lost its data, and another when answers are exact again: when the slowest limit
+// that shares decide has recovered, or when an operator has accepted the loss.
 type losses struct {
 	logger *slog.Logger
 	seen   int64
@@ -19,13 +20,17 @@ type losses struct {
 
 // look compares the number of losses with the last known number. The function recovery returns how long the active
 // limits take to recover.
-func (l *losses) look(now time.Time, count int64, recovery func() time.Duration) {
+func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.Duration) {
 	switch {
-	case count > l.seen:
-		l.seen, l.until = count, now.Add(recovery())
+	case stats.Losses > l.seen:
+		l.seen, l.until = stats.Losses, now.Add(recovery())
 		l.logger.Error("store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow",
-			"losses", count, "until", l.until.UTC().Truncate(time.Second))
-	case !l.until.IsZero() && now.After(l.until):
+			"losses", stats.Losses, "until", l.until.UTC().Truncate(time.Second))
+	case l.until.IsZero():
+	case !stats.Doubted:
+		l.until = time.Time{}
+		l.logger.Info("an operator has accepted the data loss: answers are exact again")
+	case now.After(l.until):
 		l.until = time.Time{}
 		l.logger.Info("limits have recovered from the data loss: answers are exact again")
 	}
@@ -48,7 +53,7 @@ func (d *Daemon) followLosses(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			l.look(time.Now(), d.store.Fallback.Stats().Losses, recovery)
+			l.look(time.Now(), d.store.Fallback.Stats(), recovery)
 		}
 	}
 }

@@ -7,8 +7,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/policy"
 )
+
+// TestAcceptedLoss checks that a line is logged when an operator accepts a loss, and none when the limits recover.
+func TestAcceptedLoss(t *testing.T) {
+	var log bytes.Buffer
+	l, now := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}, time.Now()
+	for second := range 100 {
+		stats := fallback.Stats{Losses: 1, Doubted: second < 10}
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return time.Minute })
+	}
+	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), `msg="an operator has accepted the data loss: answers are exact again"`) {
+		t.Error(log.String())
+	}
+}
 
 // TestLossLogsTwoLines checks that one line is logged when a loss is detected, and one when every limit decided by
 // shares has recovered, including overrides. Another loss in between restarts the recovery.
@@ -36,7 +50,7 @@ overrides:
 		if second >= 70 {
 			count = 2
 		}
-		l.look(now.Add(time.Duration(second)*time.Second), count, func() time.Duration { return slowest(config.Policies) })
+		l.look(now.Add(time.Duration(second)*time.Second), fallback.Stats{Losses: count, Doubted: count > 0}, func() time.Duration { return slowest(config.Policies) })
 	}
 	var lines []string
 	for line := range strings.Lines(log.String()) {

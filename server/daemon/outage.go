@@ -69,13 +69,13 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	}
 	if errors.Is(err, context.DeadlineExceeded) && o.last.Sub(o.since) < recoveryTime {
 		if before, ok := o.slow.Allow(o.last); ok {
-			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: decisions are not known", append(attributes, slog.Int64("unknown", before+1))...)
+			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: failure modes decide", append(attributes, slog.Int64("unknown", before+1))...)
 		}
 		return
 	}
 	o.told = true
 	o.sums.Outages++
-	o.logger.LogAttrs(ctx, slog.LevelError, "store away: decisions are not known", attributes...)
+	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", attributes...)
 }
 
 // NotReplicated counts a charge that too few replicas have confirmed in time. This is not an outage: the store has

@@ -49,7 +49,7 @@ func TestOutageLogsTwoLines(t *testing.T) {
 			}
 		}
 	})
-	const away, back = `ERROR msg="store away: decisions are not known" error="no connection" request_id=r1`,
+	const away, back = `ERROR msg="store away: failure modes decide" error="no connection" request_id=r1`,
 		`INFO msg="store back" away_ms=2500 unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -71,7 +71,7 @@ func TestSlowAnswerIsNotAnOutage(t *testing.T) {
 		}
 		state = o.state()
 	})
-	const slow = `WARN msg="store slow: decisions are not known" error="late: context deadline exceeded" unknown=`
+	const slow = `WARN msg="store slow: failure modes decide" error="late: context deadline exceeded" unknown=`
 	if got, want := strings.Join(lines, "\n"), slow+"1\n"+slow+"200"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

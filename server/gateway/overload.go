@@ -18,7 +18,6 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	var ok bool
 	if e.permit, ok = l.TryAcquire(); !ok {
 		e.upstream.overloaded.Add(1)
-		httplimit.RetryAfter(w.Header(), httplimit.OverloadWait())
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the upstream is overloaded"))
 		return false
 	}

@@ -42,7 +42,7 @@ func run() int {
 		return int(code)
 	default:
 		for _, text := range texts(err) {
-			fmt.Fprintln(os.Stderr, "headgate: "+strings.TrimPrefix(text, "headgate: "))
+			fmt.Fprintln(os.Stderr, "headgate: "+strings.ReplaceAll(strings.TrimPrefix(text, "headgate: "), ": headgate: ", ": "))
 		}
 		return int(exitUnusable)
 	}

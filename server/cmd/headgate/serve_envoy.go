@@ -64,11 +64,9 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		g.Address = daemon.Off // unless the policies file sets an address
 	}
 	if c.Flags().Changed("failure") {
-		failure, err := policy.ParseFailure(serve.failure)
-		if err != nil {
-			return g, err
+		if failure, err := policy.ParseFailure(serve.failure); err == nil { // serveFlags.read reports an error
+			g.Options.Failure = &failure
 		}
-		g.Options.Failure = &failure
 	}
 	return g, nil
 }
