@@ -10,14 +10,13 @@ import (
 )
 
 // SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation that is
-// neither settled nor reported on within the term ends, and its permits are released. The argument then determines the
-// fate of its charge: it is kept ("keep"), given back ("release"), or replaced by the estimate ("estimate"). The store
-// keeps open reservations, so they survive the process that made them. Overdue reservations are ended within about a
+// neither settled nor reported on within the term ends, and its permits are released. Its charge is kept if then is
+// "keep", given back if it is "release", and replaced by the estimate if it is "estimate". The store keeps open reservations, so they survive the process that made them. Overdue reservations are ended within about a
 // second by any limiter on the same store that has used a policy or a reservation with a term. A reservation is never
 // delayed longer than its term.
 //
 // In a list of charges, the shortest term applies. If the term is out of range, [Policy.Err] and every method that
-// reserves return an error. If the argument then is any other word, every method returns an error.
+// reserves return an error. For any other value of then, every method returns an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ceilingScript decides 100 token buckets in the simplest way: in floating point, with one limit for all keys, and
-// with one bit per answer.
+// ceilingScript makes a decision for each of 100 token buckets in the simplest way: in floating point, with one limit
+// for all keys, and with one bit per answer.
 const ceilingScript = `local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local v, out = redis.call('MGET', unpack(KEYS)), {}

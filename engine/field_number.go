@@ -86,7 +86,7 @@ func (d *draft) number(l *spec, f *Field) error {
 	return nil
 }
 
-// accepts describes the accepted values for errors.
+// accepts describes the accepted values, for error messages.
 func (f *Field) accepts(least, most int64) string {
 	if f.Kind == FieldSpan {
 		return FormatSpan(Micros(least)) + " to " + FormatSpan(Micros(most)) + ", in whole microseconds" + f.number.note

@@ -103,7 +103,7 @@ type Op struct {
 	// reservation then holds permits.
 	ID string
 	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units whose window or segment has
-	// ended in the meantime are not given back again. If Taken is zero, the oldest units that are still counted are
+	// ended in the meantime are not given back. If Taken is zero, the oldest units that are still counted are
 	// given back.
 	Taken time.Time
 	// Share is for OpAtMost on one limit: the operation charges at most ⌊units/Share⌋ of the units that would pass, but
@@ -129,8 +129,8 @@ type Op struct {
 	Atomic bool
 	// Hints are for the layers above the store.
 	Hints Hints
-	// Replicas makes a store with replicas wait until they have received a charge. An in-memory store ignores the
-	// field. Layers must not decide the operation from units of their own.
+	// Replicas, if set, makes a store with replicas wait until the given number of them have received the charge. An
+	// in-memory store ignores it. A layer must not decide such an operation with units of its own.
 	Replicas Replicas
 }
 

@@ -170,8 +170,8 @@ func waitDuration(wait int64) time.Duration {
 	return Micros(wait)
 }
 
-// Micros returns a number of µs in an answer as a duration. A duration above 2^63 − 1 ns, 292 years, becomes 292 years:
-// a clock that is set back by centuries can make a reset that long.
+// Micros converts a number of microseconds from an answer to a duration. It caps the result at 2^63 − 1 ns, about 292
+// years. If a clock is set back by centuries, the time until a reset can be longer than that.
 func Micros(n int64) time.Duration {
 	return time.Duration(min(n, int64(math.MaxInt64/time.Microsecond))) * time.Microsecond
 }

@@ -23,7 +23,7 @@ var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have"
 type WhenFull uint8
 
 const (
-	// Refuse returns ErrFull. No key loses its spent units.
+	// Refuse rejects the new key with ErrFull. The spent units of existing keys stay counted.
 	Refuse WhenFull = iota
 	// Evict drops the key whose limit would reset first. This key gets its spent units back.
 	Evict

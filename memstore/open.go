@@ -30,8 +30,9 @@ type counterName struct {
 	of         engine.Counter
 }
 
-// kept is one open reservation. It is encoded in a string, so that a million of them stay small: the end of its term (8
-// bytes), a byte that is 1 if it has ceilings, the reservation, and the reported units of each of its limits.
+// kept is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
+// end of the reservation's term (8 bytes), a byte that is 1 if the reservation has ceilings, the encoded reservation,
+// and the units reported for each of its limits.
 type kept string
 
 const keptHead = 9

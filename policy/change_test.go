@@ -133,8 +133,8 @@ func TestChangesThatCannotApply(t *testing.T) {
 	}
 }
 
-// Regression: bug 52. Changes to keys set fields of the changed policy, whatever their order. The file's overrides set
-// fields of the file's limit.
+// Regression: bug 52. Whatever the order of the changes, a change to a key applies to the policy as changed. An
+// override in the file applies to the limit in the file.
 func TestChangeUnderOverrides(t *testing.T) {
 	c, err := policy.Parse("p.yaml", []byte(`{policies: {api: 100/s burst 200}, overrides: [{policy: api, key: ann, set: {burst: 9}}]}`))
 	if err != nil {

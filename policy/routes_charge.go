@@ -157,8 +157,8 @@ func (r *chargeReader) limits() (charges []Charge) {
 	return charges
 }
 
-// checkSums reports charges with the same policy and key if their sum exceeds the policy's capacity, so that they can
-// never pass.
+// checkSums reports charges for the same policy and key that can never pass because their sum exceeds the policy's
+// capacity.
 func checkSums(readers []chargeReader, charges []route.Charge) {
 	for i := range readers {
 		sum, together := int64(0), 0

@@ -117,7 +117,7 @@ type scripts struct {
 	move, page, replace        lazyScript // for Relayout
 }
 
-// script returns the script of a template for a family.
+// script returns the script generated from a template for a family.
 func (s *Store) script(t template, f family) *script {
 	if t == merged && s.hashes == 0 && s.writesMany.Load() {
 		return s.scripts.many[f]()

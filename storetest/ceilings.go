@@ -20,7 +20,7 @@ func capped(id, user string, tokens, most, mostOfOrg int64) engine.Op {
 	}, Term: &engine.Term{Within: 10 * time.Second, Then: engine.ReleaseCharge, Ceilings: []int64{most, mostOfOrg}}}
 }
 
-// pending makes a reservation, and checks how many units open reservations can still charge on each limit.
+// pending makes a reservation and checks, for each limit, the number of units that open reservations can still charge.
 func (l lists) pending(op engine.Op, want ...int64) *engine.Reservation {
 	l.Helper()
 	answer := do(l.T, l.store, op)

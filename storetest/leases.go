@@ -76,9 +76,9 @@ func runMoreUnits(t *testing.T, o Options) {
 	}
 }
 
-// runLeaseLengths checks that each permit keeps its own length under any version of the limit, and is shortened to that
-// length if the clock is set back (regression: bug 41; a denied acquire with a short lease time shortened other
-// holders' permits).
+// runLeaseLengths checks that each permit keeps the lease time with which it was granted, whichever version of the
+// limit later requests use. If the clock is set back, the rest of its lease is cut to that time (regression: bug 41; a
+// denied acquire with a short lease time shortened other holders' permits).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

@@ -158,7 +158,8 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 	}
 }
 
-// unanswered lists the classes of errors from a store that is away, or was away when the process started.
+// unanswered lists the classes of errors that occur when the store is unreachable, or was unreachable when the process
+// started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
 // spared is the maximum number of a key's requests that may end without a decision. On a busy machine, a request's

@@ -32,7 +32,7 @@ var (
 	calendarUnits = []string{"1m", "1h", "1d", "1w", "1mo", "1y"}
 )
 
-// drawing configures how to draw limits for an algorithm. Each file registers its own.
+// drawing configures how random limits of an algorithm are generated. Each algorithm's file registers one.
 type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
 	// onGrid moves a limit to another limit's grid. It is nil if the algorithm has no grid.

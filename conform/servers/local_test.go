@@ -32,7 +32,7 @@ type answer struct {
 	OvershootMax *int64 `json:"overshoot_max"`
 }
 
-// taken takes a unit of a policy through a server.
+// taken takes one unit under the named policy through the server, and returns the answer.
 func taken(w *web, name string) (a answer) {
 	w.t.Helper()
 	status, body := w.status("/v1/allow", `{"policy":"`+name+`","key":"k"}`)

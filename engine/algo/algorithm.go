@@ -16,7 +16,7 @@ type algorithm struct {
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost if count_denied is set. The argument wait is the request's longest wait. unshare
+	// penalize counts a denied cost if count_denied is set. The argument wait is the longest wait of the request's limits. unshare
 	// copies the state's lists, so that penalize can be tried on a copy of the state.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)

@@ -240,7 +240,7 @@ func (b *bench) give(l *algo.Limit, n int64) bool {
 	return given > 0
 }
 
-// missing returns the missing amount, in 1/period token.
+// missing returns the missing amount, in units of 1/period token.
 func (b *bench) missing(l *algo.Limit) int64 {
 	peek := []algo.Step{{Limit: l, State: b.state}}
 	algo.Peek(peek, algo.Instant{Now: b.now, Wall: b.now})

@@ -9,8 +9,8 @@ type Step struct {
 	State State
 	// Choice is the number of the limit's choice: see [Pass]. It is 0 for a limit that always takes part.
 	Choice uint8
-	// Taken is for Give: the handle of the charge to give back. Units that have since left with their window, segment
-	// or entry are not given back again. 0 gives back the oldest units.
+	// Taken is for Give: the handle of the charge to give back. Units whose window, segment or entry has expired since
+	// then are not given back. If Taken is 0, the oldest units are given back.
 	Taken int64
 	// Share is for AtMost, which charges at most ⌊units/Share⌋ of the units that would pass, but at least one unit if
 	// any passes. 0 and 1 charge all of them.

@@ -117,7 +117,7 @@ type NewChange struct {
 
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
-	// For is how long the change lasts, instead of Expires.
+	// For is how long the change lasts. It can be set instead of Expires.
 	For string `json:"for,omitempty"`
 }
 

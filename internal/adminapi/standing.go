@@ -10,7 +10,8 @@ import (
 // Explanation is the state of a key under a policy.
 type Explanation struct {
 	Policy string `json:"policy"`
-	// Combined is true if the policy is written with "all" or "first": an override of its keys is then deny or unlimited.
+	// Combined is true if the policy is defined with "all" or "first". An override for one of its keys can then only be
+	// deny or unlimited.
 	Combined bool `json:"combined,omitempty"`
 	KeyFields
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Outliving returns a context for a call on behalf of several callers. It carries the values of the first caller's
-// context. It ends when end is called, or when the given time has passed after all callers' contexts have ended. During
-// that time, the charge in a late answer can still be given back.
+// context. It ends when end is called, or when the given time has elapsed since the last caller's context ended. The
+// extra time lets a late answer arrive, so that its charge can be given back.
 func Outliving(while time.Duration, callers ...context.Context) (ctx context.Context, end context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(callers[0]))
 	present := new(atomic.Int64)

@@ -2,8 +2,8 @@ package batch
 
 import "github.com/headgate/headgate/engine"
 
-// maxLanes bounds the lanes for operations that wait for replicas. Programs use only a few different waits, at most one
-// for each policy. Operations with further waits share one lane.
+// maxLanes bounds the number of lanes for operations that wait for replicas. Programs use only a few different waits,
+// at most one for each policy. Once maxLanes exist, operations with any other wait share one lane.
 const maxLanes = 16
 
 // lane holds operations that can share calls, because they wait for the same number of replicas, with the same time

@@ -17,7 +17,7 @@ import (
 
 var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
 
-// acquire runs an operation of the given kind on a permit of a key, with a timeout of 20 ms.
+// acquire runs a permit operation of the given kind for a key, with a timeout of 20 ms.
 func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Result {
 	t.Helper()
 	op := engine.Single(kind, "k", ten, 1)

@@ -90,8 +90,8 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	return answer
 }
 
-// settled handles the store's answer to a settlement. If shares were charged in addition to the store, it also settles
-// the charge to them. It keeps a settlement that the store missed.
+// settled handles the store's answer to a settlement. If shares were charged as well as the store, it also settles
+// their charges. If the store may not have received the settlement, settled adds it to the outbox.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	of := op.Reservation
 	if op.Stage == engine.Report {

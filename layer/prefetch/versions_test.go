@@ -54,7 +54,7 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		if n := held.Stats().Returned; n == 0 {
 			t.Error("nothing was returned")
 		}
-		// A limit with another grid has another counter, and takes no units from this one.
+		// A limit with a different grid uses a different counter, so it takes no units from the first limit's counter.
 		allow(other, engine.Exact)
 		if n := left(); n != 96 {
 			t.Errorf("%d left, want 96", n)

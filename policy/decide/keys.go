@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// hashKeys holds the hashes of one batch's keys and their memory. It is empty if there are no secrets, because keys are
-// then not hashed.
+// hashKeys holds the hashes of one batch's keys and the buffer that contains them. It is empty if there are no secrets,
+// because then keys are not hashed.
 type hashKeys struct {
 	secrets *keyhash.Secrets
 	buffer  []byte

@@ -22,15 +22,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // precise is a format whose times are in microseconds.
 const precise = `$msec $remote_addr "$request"`
 
-// preciseLine formats a line whose time is after µs later than at.
-func preciseLine(after int64, path string) string {
-	now := at + after
+// preciseLine formats a line with a time that is the given number of µs after at.
+func preciseLine(micros int64, path string) string {
+	now := at + micros
 	return fmt.Sprintf("%d.%06d 203.0.113.7 \"GET %s HTTP/1.1\"\n", now/1e6, now%1e6, path)
 }
 
-// wholeLine formats a line whose time is after seconds later than at.
-func wholeLine(after int, path string) string {
-	now := time.UnixMicro(at).Add(time.Duration(after) * time.Second).UTC()
+// wholeLine formats a line with a time that is the given number of seconds after at.
+func wholeLine(seconds int, path string) string {
+	now := time.UnixMicro(at).Add(time.Duration(seconds) * time.Second).UTC()
 	return fmt.Sprintf("203.0.113.7 - - [%s] \"GET %s HTTP/1.1\" 200 5 \"-\" \"-\"\n", now.Format("02/Jan/2006:15:04:05 -0700"), path)
 }
 

@@ -138,7 +138,8 @@ func (f *finder) rate(w int) engine.Rate {
 	return rule.Per(roundUp(headroom(f.mostUpTo(w, f.options.Deny))), Windows[w].Length)
 }
 
-// mostUpTo returns the smallest number of requests in a window that at most a share of the well-behaved keys exceed.
+// mostUpTo returns the smallest n such that at most the given share of the well-behaved keys exceed n requests in a
+// window.
 func (f *finder) mostUpTo(w int, share float64) int64 {
 	values := make([]int64, len(f.behaved))
 	for n, key := range f.behaved {

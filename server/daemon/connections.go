@@ -24,8 +24,8 @@ const (
 	manyFiles = 1 << 20
 )
 
-// connections returns the number of connections for each front end, given the limit on open files, so that a flood on
-// one front end leaves files for the others.
+// connections returns the largest number of connections for each front end, given the limit on open files. A flood on
+// one front end can then not use up the open files of the others.
 func connections(files uint64, frontEnds int) int {
 	spare := min(spareFiles, files/4)
 	return max(1, int(min(maxConns, (files-spare)/uint64(max(1, frontEnds)))))

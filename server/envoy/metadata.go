@@ -117,8 +117,8 @@ func dynamicMetadata(request *pb.RateLimitRequest, matches []match, statuses []s
 	return &structpb.Struct{Fields: all}
 }
 
-// bare describes an empty descriptor. It is shared because a request can have many empty descriptors, at two bytes
-// each.
+// bare describes an empty descriptor. It is shared because an empty descriptor takes only two bytes of a request, so a
+// request can contain very many of them.
 var bare = structpb.NewStructValue(describe(nil))
 
 // descriptionOf returns the description of a descriptor. Descriptions may share memory.

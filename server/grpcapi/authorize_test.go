@@ -61,7 +61,7 @@ func headersOf(options []*core.HeaderValueOption) string {
 	return b.String()
 }
 
-// TestCheck checks that the routes decide the requests that Envoy describes.
+// TestCheck checks that requests described by Envoy are allowed or denied according to the routes.
 func TestCheck(t *testing.T) {
 	client, limiter := authorizing(t, "trusted_proxies: [127.0.0.0/8, 10.0.0.0/8]")
 	users := func(source string, headers map[string]string) *auth.CheckResponse {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// domainPolicy returns the name, in a user's policies, of a domain of Envoy's rate limit service.
+// domainPolicy returns the name of a domain of Envoy's rate limit service in a user's list of policies.
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users, giving hits back requires

@@ -61,7 +61,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limits error) (data []byte
 	return data, true, refusal(err)
 }
 
-// refusal returns the error for a body. If the body exceeds a bound, it uses the API's wording.
+// refusal converts an error from reading a body to the error for the client. If the body exceeded a bound, the error
+// uses the API's wording.
 func refusal(err error) error {
 	if bad, ok := errors.AsType[*jsontext.Error](err); ok {
 		return badField(bad.Field, bad.Detail)

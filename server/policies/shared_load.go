@@ -160,7 +160,7 @@ type value struct {
 	err     error
 }
 
-// get returns the values of many names.
+// get reads the values of the given names in parallel.
 func (s *shared) get(ctx context.Context, names []string) ([]value, error) {
 	values := make([]value, len(names))
 	var wg sync.WaitGroup

@@ -23,8 +23,8 @@ type HTTPRequest struct {
 	BodySize int64
 }
 
-// Read returns the request for the routes. Its error is a *engine.InputError for the field request, client, body_size
-// or headers.
+// Read converts h to a request that routes can match. The error is a *engine.InputError for the field request, client,
+// body_size or headers.
 func (h *HTTPRequest) Read() (r route.Request, err error) {
 	words := strings.Fields(h.Text)
 	if len(words) == 1 {

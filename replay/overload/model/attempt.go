@@ -33,7 +33,7 @@ func take(free *[]int32) (int32, bool) {
 	return last, true
 }
 
-// open returns a new call of the client.
+// open starts a new call by the client and returns its index in r.calls.
 func (r *run) open(client int32) int32 {
 	c := call{start: r.now, client: client, phase: int32(r.phase)}
 	i, ok := take(&r.freeCall)

@@ -50,7 +50,7 @@ func (r *run) enter(slot int32) bool {
 	return true
 }
 
-// startWaiting assigns waiting attempts to free workers.
+// startWaiting assigns waiting attempts to idle workers.
 func (r *run) startWaiting() {
 	s := &r.server
 	s.account(r.now)

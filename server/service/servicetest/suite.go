@@ -71,7 +71,7 @@ type Request struct {
 	Handle  string
 	Commits bool
 	Used    []int64
-	// Reports distinguishes a report of the units in Used from a commit.
+	// Reports is true if the request reports the units in Used instead of committing them.
 	Reports bool
 	// Class is the class of a take, peek, give, reserve or acquire. It is "" if none exists.
 	Class string
