@@ -143,7 +143,7 @@ export interface ChangeName {
 export interface NewChange extends ChangeName {
   fields?: unknown;
   expires?: string;
-  /** For is how long the change lasts, instead of Expires. */
+  /** For is how long the change lasts. It can be set instead of Expires. */
   for?: string;
 }
 
@@ -328,7 +328,7 @@ export interface Leases {
 /** Explanation is the state of a key under a policy. */
 export interface Explanation extends KeyFields {
   policy: string;
-  /** Combined is true if the policy is written with "all" or "first": an override of its keys is then deny or unlimited. */
+  /** Combined is true if the policy is defined with "all" or "first". An override for one of its keys can then only be deny or unlimited. */
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
