@@ -101,7 +101,7 @@ func ParseParts(text string) (Parts, error) {
 // ParseAlgorithm returns the algorithm with the given name or alias. ok is false if none exists.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	for _, a := range algo.Algorithms() {
-		if slices.Contains(a.Names(), name) {
+		if a.HasName(name) {
 			return a, true
 		}
 	}

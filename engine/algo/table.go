@@ -92,6 +92,11 @@ func (a Algorithm) Names() []string {
 	return slices.Concat([]string{a.String()}, a.entry().aliases)
 }
 
+// HasName reports whether the name is the algorithm's name or one of its aliases. Unlike Names, it does not allocate.
+func (a Algorithm) HasName(name string) bool {
+	return a.String() == name || slices.Contains(a.entry().aliases, name)
+}
+
 // Fields returns the names of the fields that a limit of the algorithm can have in addition to its rate, in the order
 // of its text form.
 func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }

@@ -138,7 +138,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(), OldName: d.names.used,
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(), OldName: d.names.used, Untrusted: untrusted(c.Logger),
 	})
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/service"
@@ -24,6 +25,15 @@ func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	return func(client string) {
 		w.shown[from].Add(1)
 		w.lines.Warn(w.logger, "wrong secret", "frontend", from.String(), "client", client)
+	}
+}
+
+// untrusted returns a function that logs the address of a proxy that the policies file does not trust. Many proxies
+// forward a request if they get no decision, so such a proxy may limit nothing.
+func untrusted(logger *slog.Logger) func(caller string) {
+	lines := &lograte.Limit{Lines: 1, Per: time.Minute}
+	return func(caller string) {
+		lines.Warn(logger, "authorize: the caller is not in trusted_proxies, and may forward requests without a limit", "caller", caller)
 	}
 }
 

@@ -26,6 +26,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	peer := httplimit.Peer(r)
 	if !a.service.Proxies().Trusts(peer) {
+		a.service.Untrusted(peer.String())
 		status := http.StatusForbidden
 		if denied == status {
 			status = http.StatusInternalServerError // this proxy interprets 403 as a denial

@@ -64,6 +64,9 @@ type Config struct {
 	Secret func(ctx context.Context) ([]byte, error)
 	// OldName is called when a request uses the former name of a verb. It can be nil.
 	OldName func(former, now string)
+	// Untrusted is called with the address of a caller that is not a trusted proxy, but describes a request for the
+	// routes. It can be nil.
+	Untrusted func(caller string)
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
 	// of the remaining time. 0 means no bound.
 	Deadline time.Duration
@@ -112,6 +115,13 @@ func New(c Config) *Service {
 
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
+
+// Untrusted reports that a caller that is not a trusted proxy has described a request.
+func (s *Service) Untrusted(caller string) {
+	if s.config.Untrusted != nil {
+		s.config.Untrusted(caller)
+	}
+}
 
 // OldName reports that a request used the former name of a verb.
 func (s *Service) OldName(former, now string) {
