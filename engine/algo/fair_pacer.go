@@ -11,6 +11,8 @@ var fairPacer = algorithm{
 		divides:      true,
 		keepsReturns: true,
 		delays:       true, // its callers wait anyway
+		// Its denials are not repeated, because the queue keeps moving. Its units are not prefetched, because each unit
+		// has a place in the queue, and other keys may need it.
 	},
 	on: fairShare.on,
 	// A process does not know the keys of other processes, so a share is one pacer for all keys.
