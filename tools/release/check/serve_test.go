@@ -20,13 +20,13 @@ func serve(t *testing.T, place string) {
 	if out, err := fromUnit(t, place, "ExecStartPre").CombinedOutput(); err != nil {
 		t.Fatalf("the check of the unit: %v\n%s", err, out)
 	}
-	if got := login(t, place, 6); !slices.Equal(got, []int{200, 200, 200, 200, 200, 429}) {
+	if got := login(t, place, "/v1/allow", 6); !slices.Equal(got, []int{200, 200, 200, 200, 200, 429}) {
 		t.Errorf("login allows 5 requests a minute; statuses of six: %v", got)
 	}
 }
 
-// login starts the unit, sends requests to the policy login, stops the unit, and returns the statuses.
-func login(t *testing.T, place string, requests int, flags ...string) (statuses []int) {
+// login starts the unit, posts requests for the policy login to the path, stops the unit, and returns the statuses.
+func login(t *testing.T, place, path string, requests int, flags ...string) (statuses []int) {
 	t.Helper()
 	flags = append([]string{"--resp", "off", "--http", "127.0.0.1:0", "--drain", "0s"}, flags...)
 	server := fromUnit(t, place, "ExecStart", flags...)
@@ -40,7 +40,7 @@ func login(t *testing.T, place string, requests int, flags ...string) (statuses 
 	t.Cleanup(func() { _ = server.Process.Kill() })
 	address := listening(t, log)
 	for range requests {
-		answer, err := http.Post("http://"+address+"/v1/allow", "application/json", strings.NewReader(`{"policy":"login","key":"joe"}`))
+		answer, err := http.Post("http://"+address+path, "application/json", strings.NewReader(`{"policy":"login","key":"joe"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // TestUpgrade upgrades a package from an earlier build to the release. The changed policies are kept, and the release
-// continues with the state that the earlier program wrote.
+// continues with the state that the earlier program wrote. The client stays the same: its path is the one that the
+// earlier program knows.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
 		t.Skip("*** no -previous: NO UPGRADE IS TESTED ***")
@@ -28,7 +29,7 @@ func TestUpgrade(t *testing.T) {
 	if err := os.Chown(state, 65532, 65532); err != nil {
 		t.Fatal(err)
 	}
-	if got := login(t, place, 3, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 200, 200}) {
+	if got := login(t, place, "/v1/take", 3, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 200, 200}) {
 		t.Fatalf("the earlier program answers %v", got)
 	}
 	dpkg("--force-confold", "--install", debFile())
@@ -38,7 +39,7 @@ func TestUpgrade(t *testing.T) {
 	if got, err := os.ReadFile(policies); err != nil || !slices.Equal(got, changed) {
 		t.Errorf("the policies were replaced: %q, %v", got, err)
 	}
-	if got := login(t, place, 2, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 429}) {
+	if got := login(t, place, "/v1/take", 2, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 429}) {
 		t.Errorf("of four requests an hour three were taken before the upgrade; statuses of two more: %v", got)
 	}
 }
