@@ -115,6 +115,7 @@ func TestProblemsOfHolds(t *testing.T) {
 		{"commit", `{"actual":1}`, "reservation is not set; accepted: the reservation from the answer to reserve"},
 		{"commit", `{"reservation":"x"}`, "actual is not set; accepted: the units that were used, 0 or more, or a list with the units of each charge"},
 		{"commit", `{"reservation":"x","actual":-1}`, "actual is -1; accepted: a whole number, 0 or more"},
+		{"commit", `{"reservation":"x","actual":[1,-2]}`, "charges.1: actual is -2; accepted: a whole number, 0 or more"},
 		{"commit", `{"reservation":"x.y","actual":1}`, "reservation is not one of this service; accepted: the reservation from the answer to reserve"},
 		{"cancel", `{"reservation":"x","actual":1}`, `unknown field "actual"; accepted: reservation`},
 		{"cancel", `{"policy":"burst","key":"k"}`, `unknown field "policy"; accepted: reservation`},

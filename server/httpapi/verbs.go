@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/yamlfile"
+	"github.com/headgate/headgate/server/service"
 )
 
 // verb is the operation of a path.
@@ -171,8 +172,8 @@ func (v *verb) settle(f *requestFields) (decide.Request, error) {
 	case commits && f.Actual == nil:
 		return r, badField("actual", "actual is not set; accepted: the units that were used, 0 or more, or a list with the units of each charge")
 	case commits:
-		if least := slices.Min(f.Actual.units); least < 0 {
-			return r, badField("actual", "actual is "+strconv.FormatInt(least, 10)+"; accepted: a whole number, 0 or more")
+		if err := f.Actual.check(); err != nil {
+			return r, err
 		}
 		if r.Cost = f.Actual.units[0]; f.Actual.list {
 			r.Used = f.Actual.units
@@ -202,6 +203,19 @@ func (a *actual) UnmarshalJSON(data []byte) error {
 		return badField("actual", "actual has "+strconv.Itoa(n)+" numbers; accepted: one for each charge, 1 to 32")
 	}
 	return nil
+}
+
+// check returns the error for a negative number. In a list it names the charge.
+func (a *actual) check() error {
+	i := slices.IndexFunc(a.units, func(n int64) bool { return n < 0 })
+	if i < 0 {
+		return nil
+	}
+	err := badField("actual", fmt.Sprintf("actual is %d; accepted: a whole number, 0 or more", a.units[i]))
+	if a.list {
+		err = service.OfCharge(i, err)
+	}
+	return err
 }
 
 // maxDelayMillis is the longest delay that a caller can accept: 36525 days.

@@ -120,7 +120,8 @@ policies:
 	}
 	for words, want := range map[string]string{
 		"COMMIT " + handle + " 1 2": "one for each of the 3 charges",
-		"COMMIT " + handle + " -1":  "actual must be",
+		"COMMIT " + handle + " -1":  "ERR actual must be",
+		"COMMIT " + handle + " 1 x": "ERR charges.1: actual must be",
 		"RENEWALL nonsense":         "reservation is",
 		"RENEWALL":                  "wrong number of arguments",
 	} {

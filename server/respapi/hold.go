@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
 	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/service"
 )
 
 const (
@@ -116,7 +117,9 @@ func settling(r *decide.Request, words [][]byte) (err error) {
 	}
 	used := make([]int64, len(words)-2)
 	for i := range used {
-		if used[i], err = parseInt("actual", words[2+i], 0, maxQuantity); err != nil {
+		if used[i], err = parseInt("actual", words[2+i], 0, maxQuantity); err != nil && len(used) > 1 {
+			return service.OfCharge(i, &service.Error{Err: err})
+		} else if err != nil {
 			return err
 		}
 	}
