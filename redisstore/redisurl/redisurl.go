@@ -117,7 +117,7 @@ func (a *Address) deadline() (err error) {
 		a.Deadline = -1
 	default:
 		if a.Deadline, err = engine.ParseSpan(text); err != nil || a.Deadline < time.Millisecond || a.Deadline > MaxDeadline {
-			return invalid("deadline", "out of range", "?deadline=50ms: 1ms to 1m, or none") // not shown: a ? may be in a password
+			return invalid("store", "a URL with a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // not shown: a ? may be in a password
 		}
 	}
 	return nil
