@@ -6,7 +6,7 @@ const (
 	blockAccepted = "1ms to 366d, in whole microseconds"
 )
 
-// penalty checks a penalty: the number of ignored denials in a window that starts a block, and the lengths of blocks.
+// penalty checks a penalty: the number of ignored denials in a window that is a strike, and the lengths of blocks.
 func (d *draft) penalty(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if r.Count < 1 || r.Count > 1_000_000 {
@@ -19,5 +19,26 @@ func (d *draft) penalty(l *spec) error {
 		return err
 	}
 	n.Count, n.Period, n.CountDenied = r.Count, r.Period.Microseconds(), true
+	for _, field := range []string{"block", "max_block"} {
+		if n.Soft && d.has(field) {
+			return invalid(field, d.of(field).Span, "no "+field+" on a soft penalty")
+		}
+	}
 	return d.numbers(l)
+}
+
+// defaultBlock returns the window, or 0 for a soft penalty.
+func defaultBlock(l *spec) int64 {
+	if l.numbers.Soft {
+		return 0
+	}
+	return l.numbers.Period
+}
+
+// defaultForget returns the longest block that a penalty has by default, also for a soft penalty.
+func defaultForget(l *spec) int64 {
+	if l.numbers.Soft {
+		return min(32*l.numbers.Period, longestBlock.Microseconds())
+	}
+	return l.numbers.MaxBlock
 }

@@ -75,6 +75,8 @@ type Standing struct {
 	// InForce is the rate in force of a limit whose rate adapts, in 1/1024 units per window, and Version counts the
 	// rate's changes since the state began. Both are 0 for other limits.
 	InForce, Version int64
+	// Strikes is the number of strikes of a penalty that are not forgotten.
+	Strikes int64
 }
 
 // LimitOutcome is the answer for one limit of an operation.
@@ -160,7 +162,7 @@ func (s *Standing) fill(from *algo.Outcome) {
 	s.Limit, s.Remaining, s.Window = from.Limit, from.Remaining, from.Window
 	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), Micros(from.Reset)
 	s.Delay, s.After = Micros(from.Delay), Micros(from.After)
-	s.InForce, s.Version = from.Rate, from.Version
+	s.InForce, s.Version, s.Strikes = from.Rate, from.Version, from.Strikes
 }
 
 func waitDuration(wait int64) time.Duration {

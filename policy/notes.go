@@ -13,8 +13,8 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect: policies with only a penalty and, if there are routes,
-// routes that are hidden by an earlier route or charge only penalties, overrides for keys that no route produces, and
+// Notes reports settings in a valid file that have no effect: policies with only a penalty, or with a soft one and no
+// fair share, and, if there are routes, such routes, routes that are hidden by an earlier route, overrides for keys that no route produces, and
 // policies that no route names. Such settings are not errors, because a request can also name a policy and a key
 // itself.
 func (c *Config) Notes() (notes []string) {
@@ -27,6 +27,9 @@ func (c *Config) Notes() (notes []string) {
 	})
 	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
 		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
+	})...)
+	notes = append(notes, noteEach(c.softWithoutShares(routes), "%d more routes have soft penalties without effect", func(i int) string {
+		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of fair shares and fair pacers, and the route has none", i)
 	})...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
@@ -46,22 +49,57 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// penaltyNotes reports policies with only a penalty.
+// penaltyNotes reports policies with only a penalty, or with a soft one and no fair share.
 func (c *Config) penaltyNotes() []string {
-	var only []string
+	var only, soft []string
 	for _, name := range c.Policies.Names() {
-		if p, _ := c.Policies.Get(name); p.punishesOnly() {
+		p, _ := c.Policies.Get(name)
+		switch isSoft, divides := p.softens(); {
+		case p.punishesOnly():
 			only = append(only, name)
+		case isSoft && !divides:
+			soft = append(soft, name)
 		}
 	}
-	return noteEach(only, "%d more policies are only a penalty", func(name string) string {
-		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
+	notes := noteEach(soft, "%d more policies have soft penalties without effect", func(name string) string {
+		return "policy " + name + " has a soft penalty without effect: it lowers parts of fair shares and fair pacers, and the policy has none"
 	})
+	return append(notes, noteEach(only, "%d more policies are only a penalty", func(name string) string {
+		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
+	})...)
 }
 
 // punishesOnly reports whether all limits of a policy are penalties.
 func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
+}
+
+// softens reports whether the policy has a soft penalty, and whether it has a limit that a soft penalty affects.
+func (p *Policy) softens() (soft, divides bool) {
+	for i := range p.members {
+		n := p.members[i].limit.Numbers()
+		soft, divides = soft || n.Soft, divides || n.Algorithm.Divides() && !n.Algorithm.Holds()
+	}
+	return soft, divides
+}
+
+// softWithoutShares returns the routes with a soft penalty and without a limit that it affects.
+func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
+	for i := range routes {
+		soft, divides := false, false
+		for _, charge := range routes[i].Charges {
+			for _, name := range charge.Policies {
+				if p, ok := c.Policies.Get(name); ok {
+					isSoft, shares := p.softens()
+					soft, divides = soft || isSoft, divides || shares
+				}
+			}
+		}
+		if soft && !divides {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // onlyPenalties returns the routes that charge only penalties.

@@ -244,11 +244,16 @@ func (p *Policy) include(other *Policy) error {
 	return nil
 }
 
-// distinct returns an error for two members with the same counter.
+// distinct returns an error for two members with the same counter, or in the wrong order.
 func (p *Policy) distinct(field string) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}
-	for _, m := range p.members {
+	for i, m := range p.members {
+		for _, earlier := range p.members[:i] {
+			if err := m.limit.CheckAfter(earlier.limit); err != nil {
+				return err
+			}
+		}
 		c := counter{m.space, m.limit.Algorithm().String(), m.limit.Name()}
 		if seen[c] {
 			return invalid(field, c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")

@@ -244,7 +244,9 @@ func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	*step = algo.Step{Limit: c.Limit.Numbers(), Choice: c.Choice}
 	o := &step.Outcome
 	o.Remaining, o.Wait, o.Reset, o.Delay, o.After = r.integer(8), r.integer(8), r.integer(8), r.integer(8), r.integer(7)
-	o.Window = int(r.integer(1))
+	if o.Window = int(r.integer(1)); step.Limit.Algorithm.Punishes() {
+		o.Strikes, o.Window = int64(o.Window), 0
+	}
 	if step.Limit.Algorithm.Adapts() {
 		o.Rate, o.Version = r.integer(6), r.integer(6)
 	}

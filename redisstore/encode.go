@@ -152,7 +152,7 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 // encodeOp appends an operation in the form that its script reads: its kind, the number of limits (unless the
 // template's operations have one limit each), and each limit, preceded by its family. All numbers are big-endian.
 func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []byte {
-	b = append(b, byte(op.Kind))
+	b = append(b, byte(op.Kind)|bit(p.denied > 0)<<7)
 	switch t {
 	case single:
 	case reserve:
@@ -165,6 +165,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	if t == permits {
 		b = append(b, byte(len(op.ID)))
 		b = append(b, op.ID...)
+	}
+	if p.denied > 0 {
+		b = appendInt(b, 7, p.denied)
 	}
 	switch op.Kind {
 	case engine.OpReserve:
@@ -184,7 +187,9 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 			switch {
 			case l.Algorithm.Divides():
-				b = binary.BigEndian.AppendUint64(b, op.Whose(i))
+				if b = binary.BigEndian.AppendUint64(b, op.Whose(i)); !l.Algorithm.Holds() {
+					b = append(b, byte(p.strikes))
+				}
 			case l.Algorithm.Adapts():
 				b = encodeReport(b, c.Report)
 			}
@@ -319,7 +324,7 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends the arguments except for the request's key, which follows. For a nested limit, 128 is added to the
+// encodeFair appends the arguments except for the request's key and its strikes on other slots, which follow. For a nested limit, 128 is added to the
 // weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)

@@ -32,6 +32,9 @@ type pipeline struct {
 	body     []byte // buffer for the reservation being encoded
 	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
+	// strikes and denied are set for a part of an operation whose limits are on several slots: the strikes of soft
+	// penalties on earlier slots, and, if another slot has denied the request, its wait in µs.
+	strikes, denied int64
 
 	// The fields for one round trip:
 	commands []Command
@@ -121,6 +124,9 @@ func (c *scriptCall) clear() {
 func (p *pipeline) add(i int) {
 	op := &p.ops[i]
 	t, f := scriptFor(op)
+	if p.denied > 0 {
+		t = several // the only template that receives a denial by another slot
+	}
 	var slot uint16
 	if p.store.conn.Cluster() {
 		slot = p.store.slotOf(op, 0)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -15,8 +16,8 @@ import (
 // For an acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
 // No limit is exceeded, but a denied request, or one whose process dies, can keep its cost charged on earlier slots for
-// a while. Limits that count denied requests count such a request only on the slot that denies it. The mode of the
-// decision is "split".
+// a while. Limits that count denied requests count a denial by another slot afterwards. The mode of the decision
+// is "split".
 type splitOp struct {
 	store    *Store
 	op       *engine.Op
@@ -28,6 +29,8 @@ type splitOp struct {
 	// unconfirmed is set if too few replicas have acknowledged a charge. The remaining slots are still charged, so that
 	// the request as a whole is charged.
 	unconfirmed error
+	// denied is the wait in µs of a request that was denied by one slot, while others count the denial.
+	denied int64
 }
 
 // slotOp is the part of a splitOp that runs on one slot.
@@ -139,7 +142,10 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	ops, results := []engine.Op{part.op}, []engine.Result{{}}
 	p := new(pipeline) // its steps are read below, so it does not return to the pool
 	p.start(x.store, ops, results)
-	p.undelayed = !x.op.Delaying()
+	p.undelayed, p.strikes = !x.op.Delaying(), x.strikes()
+	if kind == engine.OpAllow {
+		p.denied = x.denied
+	}
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
@@ -199,7 +205,58 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 	for i := range x.steps {
 		x.steps[i].Outcome.Delay = 0
 	}
+	x.countDenied(ctx, n)
 	return nil
+}
+
+// countDenied lets limits on other slots than n count the request, if they count denials and n has denied it. As on a
+// single slot, requests that can never pass, or that a penalty denies, are not counted. If a slot does not answer, it
+// does not count the denial. If the denial is a strike of a soft penalty, n answers again, because its wait has changed.
+func (x *splitOp) countDenied(ctx context.Context, n int) {
+	longest := int64(0)
+	for i := range x.steps {
+		wait := x.steps[i].Outcome.Wait
+		if wait == algo.Never || wait > 0 && x.op.Charges[i].Limit.Punishes() {
+			return
+		}
+		longest = max(longest, wait)
+	}
+	x.denied = longest
+	strikes := x.strikes()
+	for m := range x.slotOps {
+		part := &x.slotOps[m]
+		counts := slices.ContainsFunc(part.op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Numbers().CountDenied })
+		if m == n || !counts {
+			continue
+		}
+		if x.op.Kind == engine.OpAtMost {
+			x.setCost(m, 1)
+		}
+		x.update(ctx, m, engine.OpAllow)
+	}
+	if x.denied = 0; x.strikes() > strikes && x.op.Kind != engine.OpReserve {
+		x.update(ctx, n, engine.OpPeek)
+	}
+}
+
+// update runs a slot's operation again. If the slot does not answer, its earlier answer remains.
+func (x *splitOp) update(ctx context.Context, n int, kind engine.Kind) {
+	part := &x.slotOps[n]
+	before := part.result
+	if x.runSlot(ctx, n, kind, time.Time{}) != nil {
+		part.result = before
+	}
+}
+
+// strikes returns how often the request's part of fair limits is halved, by the soft penalties on slots that have
+// answered.
+func (x *splitOp) strikes() (strikes int64) {
+	for i := range x.steps {
+		if x.op.Charges[i].Limit.Numbers().Soft {
+			strikes = max(strikes, min(x.steps[i].Outcome.Strikes, x.op.Charges[i].Limit.Numbers().MostStrikes()))
+		}
+	}
+	return strikes
 }
 
 // takeAtMost takes from each slot at most what the earlier slots granted, and then returns everything above the

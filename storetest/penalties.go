@@ -21,6 +21,7 @@ var (
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
+	softened  = []engine.Limit{rule.Penalty(rule.PerMinute(4), rule.Soft(), rule.Forget(24*time.Second)), divided}
 	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
@@ -140,6 +141,26 @@ var penalties = []scenario{
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
 		),
+	},
+	{
+		name: "strikes of a soft penalty", why: "the fourth ignored denial halves the key's part, also in its own answer, while any units are missing",
+		steps: []step{
+			offend(softened, 10, yes(0, second)),
+			offend(softened, 1, no(0, 100*ms, second)),
+			offend(softened, 1, no(0, 100*ms, second)),
+			offend(softened, 1, no(0, 100*ms, second)),
+			offend(softened, 1, no(0, 100*ms, second)),
+			offend(softened, 1, want{reset: second, retry: 433594 * time.Microsecond}).as(engine.OpPeek),
+			offend(softened, 1, no(0, 433594*time.Microsecond, second)),
+			offend(softened, 1, want{reset: second, retry: 433594 * time.Microsecond}).as(engine.OpAtMost),
+			offend(softened, 1, no(0, time.Microsecond, 566407*time.Microsecond)).in(433593 * time.Microsecond),
+			offend(softened, 1, yes(0, 666406*time.Microsecond)).in(time.Microsecond),
+			offend(softened, 11, no(0, never, 666406*time.Microsecond)),
+			offend(softened, 10, no(0, 666406*time.Microsecond, 666406*time.Microsecond)),
+			offend(softened, 10, yes(0, second)).in(666406 * time.Microsecond),
+			offend(softened, 10, yes(0, second)).in(time.Minute),
+			offend(softened, 1, no(0, 100*ms, second)),
+		},
 	},
 	{
 		name: "a block after the clock was set back", why: "far back, the block begins now",

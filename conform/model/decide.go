@@ -83,6 +83,7 @@ func charge(items []item, allowed bool) (charged []bool) {
 			charged[i] = true
 		}
 	}
+	weaken(items)
 	return charged
 }
 

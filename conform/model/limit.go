@@ -51,6 +51,7 @@ type Limit struct {
 	Rank       int64       `json:"rank,omitempty"`
 
 	// These fields are for penalties, in addition to Limit and WindowUS.
+	Soft       bool  `json:"soft,omitempty"`
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`
 	ForgetUS   int64 `json:"forget_us,omitempty"`

@@ -73,7 +73,9 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 		r.held[i] = held{id: strconv.Itoa(s.made), units: it.cost, taken: it.view.place()}
 		r.held[i].slot = r.held[i].taken + delays[i]
 	}
-	d := s.charged(items, waits, delays, allowed).paid(made)
+	d := s.charged(items, waits, delays, allowed, func(i int) {
+		waits[i], delays[i] = items[i].reserve(delaying(limits), longestUS)
+	}).paid(made)
 	if !allowed {
 		return d.Answer, nil
 	}
@@ -88,11 +90,12 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items or, for a denied request, only the items that count denials, and returns the decision.
-func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
+// charged charges the items or, for a denied request, only the items that count denials, and returns the decision. If
+// the denial is a strike, again reserves the items whose parts it lowers, in order to find their waits.
+func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, again func(i int)) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
-	for i, it := range items {
+	for _, it := range items {
 		switch {
 		case it.cost == 0:
 		case allowed:
@@ -110,6 +113,12 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Dec
 		}
 		if it.reported {
 			s.store(it)
+		}
+	}
+	more := weaken(items)
+	for i, it := range items {
+		if _, ok := it.view.(*pool); ok && more && !allowed {
+			again(i)
 		}
 		if !allowed && waits[i] == 0 {
 			delays[i] = 0

@@ -64,7 +64,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	sets := make([][]model.Limit, n)
 	for i := range sets {
 		for j, a := range algorithms {
-			l := randomLimit(r, a, opts)
+			l := randomLimitAt(r, j, a, opts)
 			switch {
 			case i > 0 && opts.Changes:
 				l = changed(r, sets[0][j], l, opts)
@@ -95,6 +95,15 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	return sets
 }
 
+// randomLimitAt draws the limit at an index of a set. A soft penalty precedes the limits that it affects.
+func randomLimitAt(r *rand.Rand, index int, algorithm string, opts Options) model.Limit {
+	l := randomLimit(r, algorithm, opts)
+	for l.Soft && index > 0 {
+		l = randomLimit(r, algorithm, opts)
+	}
+	return l
+}
+
 // ranked returns a limit with guarantees for another class.
 func ranked(r *rand.Rand, l model.Limit) model.Limit {
 	if n := len(l.Guarantees); n > 0 {
@@ -114,7 +123,7 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 			algorithms = append(algorithms, model.Concurrency)
 		}
 		if !opts.First && r.IntN(3) == 0 {
-			algorithms = append(algorithms, model.Penalty)
+			algorithms = slices.Insert(algorithms, r.IntN(2)*len(algorithms), model.Penalty)
 		}
 	}
 	return algorithms

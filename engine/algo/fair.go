@@ -43,9 +43,11 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level and whose are used during one decision: the number of missing grains, and the number of the request's key.
-	level int64
-	whose uint64
+	// level, whose and strikes are used during one decision: the number of missing grains, the number of the request's
+	// key, and how often its part is halved.
+	level   int64
+	whose   uint64
+	strikes int64
 }
 
 type part struct {
@@ -92,19 +94,19 @@ const innerRoom = 8
 
 // bounds returns the bounds for the request's key. For a nested limit, they are the group's bound and then the key's.
 // Both follow from the room of a group of weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group
-// can owe innerRoom times the room of the group.
+// can owe innerRoom times the room of the group. Each strike halves the weight of the key, or innerRoom.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
 	if i := f.find(); i >= 0 {
 		own = f.parts.of[i].parts
 	}
-	outer := bound{parts: own, slope: l.Weight, price: l.Weight + 1, none: own == 0}
 	if !l.Nested {
-		return [2]bound{outer}, 1
+		halved := int64(1) << f.parts.strikes
+		return [2]bound{{parts: halved * own, slope: l.Weight, price: l.Weight + halved, none: own == 0}}, 1
 	}
-	outer.parts = f.ofGroup()
-	outer.none = outer.parts == 0
-	inner := bound{parts: (l.Weight+1)*own + innerRoom*outer.parts, slope: innerRoom * l.Weight, price: (innerRoom + 1) * (l.Weight + 1), none: own == 0}
+	group, room := f.ofGroup(), int64(innerRoom)>>f.parts.strikes
+	outer := bound{parts: group, slope: l.Weight, price: l.Weight + 1, none: group == 0}
+	inner := bound{parts: (l.Weight+1)*own + room*group, slope: room * l.Weight, price: (room + 1) * (l.Weight + 1), none: own == 0}
 	return [2]bound{outer, inner}, 2
 }
 
@@ -153,10 +155,14 @@ func (f *fair) owed(b *bound) int64 {
 }
 
 // wait admits a cost if the bucket contains enough units and the key, after the charge, owes no more than its bounds
-// allow. If there are no groups, a key may owe its weight times the remaining units.
+// allow. If there are no groups, a key may owe its weight times the remaining units. A full bucket admits the largest
+// cost even for a key with strikes, because no other key needs the units.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
+	}
+	if f.parts.level == 0 {
+		return 0, 0
 	}
 	depth := product(l.pool()-cost, f.bucket.Period)
 	bounds, n := f.bounds(l)
@@ -175,11 +181,15 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount at which the bound still admits the cost.
+// depth returns the largest missing amount at which the bound still admits the cost. It is 0 for a cost that only a full
+// bucket admits.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.pool()*grains-b.price*cost*grains
 	if b.parts > 0 {
 		total = f.parts.total
+	}
+	if most < 0 {
+		return uint128{}
 	}
 	level, _ := product(total, most+1).minus(uint128{lo: 1}).over(b.parts + b.slope*total)
 	rest, _ := product(level%grains, f.bucket.Period).over(grains)
@@ -201,6 +211,9 @@ func (l *Limit) mostOfOne() int64 {
 }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
+	if f.parts.level == 0 {
+		return l.mostOfOne()
+	}
 	free := l.pool()*grains - f.parts.level
 	most := max(0, free) / grains
 	bounds, n := f.bounds(l)

@@ -52,6 +52,7 @@ type Limit struct {
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
 	Nested      bool // a fair share is divided among groups of keys, and each group's part among its keys
+	Soft        bool // a penalty that lowers the key's weight in fair limits, and does not block
 
 	// Count and Period mean L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
 	// common divisor. For a window and a log they describe the first window. For concurrency, Count is the limit and
@@ -68,8 +69,8 @@ type Limit struct {
 	// Weight applies to a limit that divides its units among keys: a key can get Weight times as much as a key of
 	// weight 1.
 	Weight int64
-	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a block, in
-	// µs.
+	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a strike, in
+	// µs. Block and MaxBlock of a soft penalty are 0.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can cause, in µs.

@@ -1,10 +1,11 @@
 package algo
 
 // penalty counts denials by the other limits of the same request. It admits all requests until a key has ignored too
-// many denials, and then denies the key's requests for a time that doubles with each block.
+// many denials, and then denies the key's requests for a time that doubles with each block. A soft penalty does not
+// block. Instead, each strike halves the key's part of the request's fair shares and fair pacers.
 var penalty = algorithm{
 	name:   "penalty",
-	fields: []string{"block", "max_block", "forget", "name"},
+	fields: []string{"soft", "block", "max_block", "forget", "name"},
 	properties: properties{
 		delays:   true, // a reservation may wait for another limit's units; a blocked key is still denied
 		punishes: true,
@@ -21,7 +22,8 @@ var penalty = algorithm{
 // Strikes is the state of a penalty. A caller ignores a denial if it sends another request, and is denied again,
 // before the wait stated by the denial is over.
 type Strikes struct {
-	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began.
+	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began. A strike
+	// of a soft penalty is a block without a length.
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
@@ -38,8 +40,14 @@ const maxStrikes = 63
 // jitter shortens a block by up to an eighth, so that blocked keys do not return together.
 const jitter = 8
 
-// MostStrikes returns the smallest number of strikes that leads to the longest block.
+// softStrikes bounds the strikes of a soft penalty: they lower a key's part to an eighth.
+const softStrikes = 3
+
+// MostStrikes returns the smallest number of strikes that leads to the longest block. For a soft penalty it is 3.
 func (l *Limit) MostStrikes() int64 {
+	if l.Soft {
+		return softStrikes
+	}
 	strikes, _ := l.doubled(maxStrikes)
 	return strikes
 }
@@ -196,7 +204,7 @@ func (s *struck) report(l *Limit, t Instant, o *Outcome) {
 	if o.Remaining = max(0, v.tolerated(l, t)-v.Ignored); v.blocked(l, t) > 0 {
 		o.Remaining = 0
 	}
-	o.Reset = s.ttl(l, t)
+	o.Reset, o.Strikes = s.ttl(l, t), v.left(l, t)
 }
 
 func (s *struck) ttl(_ *Limit, t Instant) int64 {

@@ -29,9 +29,9 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 	for i := range steps {
 		delays = delays && steps[i].Limit.Delays() && steps[i].Choice == 0
 	}
+	settle(steps, t)
 	for i := range steps {
 		s := &steps[i]
-		s.settle(t)
 		s.wait(t)
 		if s.Cost > 0 {
 			s.reserve(delays, longest)
@@ -50,7 +50,13 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 				o.Delay = 0
 			}
 		}
-		punish(steps, t, (*Step).count)
+		punish(steps, t, (*Step).count, func(s *Step) {
+			s.State.parts.strikes = s.Strikes
+			s.wait(t)
+			if s.reserve(delays, longest); s.Outcome.Wait == 0 {
+				s.Outcome.Delay = 0
+			}
+		})
 	}
 	for i := range steps {
 		steps[i].finish(t)
@@ -117,6 +123,9 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 		s := &steps[i]
 		absent := s.State.Absent()
 		s.settle(t)
+		if i+1 < len(steps) {
+			steps[i+1].weaken(s, t)
+		}
 		s.Write = false
 		used := max(s.Cost, s.Held.Reported)
 		more := used - max(s.Held.Units, s.Held.Reported)

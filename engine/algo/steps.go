@@ -22,6 +22,9 @@ type Step struct {
 	Holder string
 	// Whose identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
+	// Strikes is the number of times that the request's part of fair shares and fair pacers is halved: 0 to 3. Each
+	// function sets it to at least the strikes of the soft penalties that precede the step.
+	Strikes int64
 	// Report contains outcomes of earlier requests, for a limit whose rate adapts. For other limits it is nil. It
 	// counts even if the request is denied or costs nothing.
 	Report *Report
@@ -46,10 +49,32 @@ type Step struct {
 
 // Allow charges every step or none, and reports whether the request passes.
 func Allow(steps []Step, t Instant) bool {
+	settle(steps, t)
+	return allow(steps, t)
+}
+
+// settle settles all steps, in order, because the strikes of a soft penalty apply to the steps after it.
+func settle(steps []Step, t Instant) {
 	for i := range steps {
 		steps[i].settle(t)
+		if i+1 < len(steps) {
+			steps[i+1].weaken(&steps[i], t)
+		}
 	}
-	return allow(steps, t)
+}
+
+// weaken sets the strikes that apply to a step after another step is settled.
+func (s *Step) weaken(before *Step, t Instant) {
+	s.Strikes = max(s.Strikes, before.Strikes)
+	if before.Limit.Soft {
+		s.Strikes = max(s.Strikes, before.softStrikes(t))
+	}
+}
+
+// softStrikes returns the strikes of a soft penalty that count.
+func (s *Step) softStrikes(t Instant) int64 {
+	v := s.State.struck.value()
+	return min(softStrikes, v.left(s.Limit, s.instant(t)))
 }
 
 // allow is like Allow, for settled steps.
@@ -62,7 +87,10 @@ func allow(steps []Step, t Instant) bool {
 		}
 	}
 	if !allowed {
-		punish(steps, t, (*Step).count)
+		punish(steps, t, (*Step).count, func(s *Step) {
+			s.State.parts.strikes = s.Strikes
+			s.wait(t)
+		})
 	}
 	for i := range steps {
 		steps[i].finish(t)
@@ -72,12 +100,15 @@ func allow(steps []Step, t Instant) bool {
 
 // Peek returns the answer that Allow would return, but reports the state before the charge and writes nothing.
 func Peek(steps []Step, t Instant) bool {
-	for i := range steps {
-		steps[i].settle(t)
-	}
+	settle(steps, t)
 	allowed := probe(steps, t)
 	if !allowed {
-		punish(steps, t, (*Step).countCopy)
+		punish(steps, t, (*Step).countCopy, func(s *Step) {
+			before := s.State.parts.strikes
+			s.State.parts.strikes = s.Strikes
+			s.wait(t)
+			s.State.parts.strikes = before
+		})
 	}
 	for i := range steps {
 		s := &steps[i]
@@ -91,10 +122,9 @@ func Peek(steps []Step, t Instant) bool {
 // is not 0. If no unit passes, it denies like an Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
 	granted = Never
+	settle(steps, t)
 	for i := range steps {
-		s := &steps[i]
-		s.settle(t)
-		if s.Cost > 0 {
+		if s := &steps[i]; s.Cost > 0 {
 			granted = min(granted, s.Cost, s.share(s.arithmetic.room(s.Limit, s.instant(t))))
 		}
 	}
@@ -125,6 +155,9 @@ func Give(steps []Step, t Instant) {
 		s := &steps[i]
 		absent := s.State.Absent()
 		s.settle(t)
+		if i+1 < len(steps) {
+			steps[i+1].weaken(s, t)
+		}
 		if s.Write = !absent && s.Cost > 0; s.Write {
 			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
 			s.settle(t) // the remaining units may be ahead of the clock
@@ -171,7 +204,7 @@ func (s *Step) settle(t Instant) {
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
 	if s.State.extra != nil {
-		s.State.parts.whose = s.Whose
+		s.State.parts.whose, s.State.parts.strikes = s.Whose, s.Strikes
 		if s.State.adapted.stepped && s.Cost > 0 { // a denial also stores the new rate, because the answer's wait assumes it
 			s.Write, s.moved = true, nil
 		}
@@ -216,8 +249,9 @@ func (s *Step) charge(t Instant, units, ahead int64) {
 }
 
 // punish counts a denied request on the limits that count denials, and computes their waits again. It does not count
-// requests that can never pass, or that a penalty denies.
-func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64)) {
+// requests that can never pass, or that a penalty denies. If the denial is a strike of a soft penalty, again computes
+// the waits of the limits whose parts it lowers, so that a retry after the wait passes.
+func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64), again func(s *Step)) {
 	longest := int64(0)
 	for i := range steps {
 		o := &steps[i].Outcome
@@ -231,11 +265,23 @@ func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64))
 			count(s, t, longest)
 		}
 	}
+	for i := range steps[1:] {
+		s := &steps[i+1]
+		if steps[i].Strikes <= s.Strikes {
+			continue
+		}
+		if s.Strikes = steps[i].Strikes; s.Limit.Algorithm.Divides() {
+			again(s)
+		}
+	}
 }
 
 func (s *Step) count(t Instant, wait int64) {
 	if penalize := s.Limit.Algorithm.entry().penalize; penalize != nil {
 		penalize(&s.State, s.Limit, s.instant(t), s.Cost, wait)
+	}
+	if s.Limit.Soft {
+		s.Strikes = max(s.Strikes, s.softStrikes(t))
 	}
 	s.Write, s.moved = true, nil
 	s.wait(t)
@@ -323,6 +369,8 @@ type Outcome struct {
 	// Rate is the rate in force of a limit whose rate adapts, in 1/1024 units per period, and Version counts the
 	// rate's changes since the state began. Both are 0 for other limits.
 	Rate, Version int64
+	// Strikes is the number of strikes of a penalty that are not forgotten.
+	Strikes int64
 	// Aside is set for a step that belongs to another choice than the charged one: see [Pass].
 	Aside bool
 }

@@ -135,6 +135,8 @@ type Standing struct {
 	Pool *Pool `json:"pool,omitempty"`
 	// InForce is the rate in force of an adaptive rate. It is omitted for other limits.
 	InForce *InForce `json:"in_force,omitempty"`
+	// Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0.
+	Strikes int64 `json:"strikes,omitempty"`
 	// State is true if the store has state for the key. Without state the limit is full.
 	State bool   `json:"state"`
 	Mode  string `json:"mode,omitempty"`

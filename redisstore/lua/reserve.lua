@@ -23,7 +23,7 @@ for j = 1, count do
   arg = ARGV[j]
   local limits, steps, allowed, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, nil, nil, nil, nil
   local stage, opened, ceilings = 0, nil, '' -- opened is the open reservation of an operation with a term
-  kind, at, wrote, dropped, longest_wait = byte(arg), 4, false, 0, 0
+  kind, at, wrote, dropped, longest_wait, struck, raised = byte(arg), 4, false, 0, 0, 0, 0
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
@@ -102,7 +102,7 @@ for j = 1, count do
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
-    s.returns = returns
+    s.returns, s.accepts = returns, accepts
     steps[i] = s
     local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
     if ceiling > 0 then
@@ -126,6 +126,7 @@ for j = 1, count do
     failed = answer.err
   end
 
+  local decided = struck
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
@@ -180,6 +181,11 @@ for j = 1, count do
         after = 0
         --@wait
         delay = 0
+      elseif raised > decided then
+        struck, accepts = raised, s.accepts
+        --@wait
+        --@reserve
+        if wait == 0 then delay = 0 end
       end
     end
     if write then

@@ -10,7 +10,11 @@ for j = 1, count do
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
   end
-  kind, wrote, longest_wait = byte(arg), false, 0
+  kind, wrote, longest_wait, struck, raised = byte(arg), false, 0, 0, 0
+  if kind >= 128 then -- another slot has denied the request, so limits that count denials count it
+    kind, allowed = kind - 128, 0
+    longest_wait, at = unpack('>I7', arg, at)
+  end
   local least = NEVER
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
@@ -48,6 +52,7 @@ for j = 1, count do
   end
   --@choose
 
+  local decided = struck
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
@@ -65,18 +70,20 @@ for j = 1, count do
         --@charge
       end
     else
-      delay = 0
-      if count_denied == 1 and cost > 0 and longest_wait < NEVER then
-        local settled = suspended
+      local settled, counts = suspended, count_denied == 1 and cost > 0 and longest_wait < NEVER
+      if counts then
         write = true
         --@penalize
         after = 0
+      end
+      if counts or raised > decided then
+        if raised > decided then struck = raised end
         --@wait
-        delay = 0
-        if kind == PEEK then
-          suspended = settled
-          --@resume
-        end
+      end
+      delay = 0
+      if kind == PEEK then
+        struck, suspended = decided, settled
+        --@resume
       end
     end
     if kind == PEEK then write = false end

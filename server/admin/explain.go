@@ -130,9 +130,10 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	results := make([]operate.Result, len(ops))
 	a.Decide(ctx, ops, results)
+	var answered operate.Result
 	if len(together) > 0 {
-		answer(&e, &results[0], deciding)
-		results = results[1:]
+		answered, results = results[0], results[1:]
+		answer(&e, &answered, deciding)
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[0], &results[1])
@@ -144,7 +145,20 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 			results = results[1:]
 		}
 	}
+	strikes(&e, &answered, deciding, together)
 	return e
+}
+
+// strikes adds the strikes of penalties, and lowers the units that a key with strikes can take from fair limits. Only
+// the answer to the whole request shows either.
+func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, together []engine.Charge) {
+	for i := range r.Decision.Limits {
+		l, of := &e.Limits[deciding[i]], &r.Decision.Limits[i]
+		l.Strikes = of.Strikes
+		if together[i].Limit.Algorithm().Divides() {
+			l.Set(of, r.Decision.At, r.Decision.Promise.Mode)
+		}
+	}
 }
 
 // rule describes the source of a charge's limit.

@@ -24,7 +24,7 @@ function curve(l: Limit, until = 0): Shape | null {
   const perSecond = first.count / first.seconds;
   switch (l.algorithm) {
     case "penalty":
-      return blocks(l);
+      return l.fields.soft ? null : blocks(l); // a soft penalty has no blocks
     case "token-bucket":
     case "guaranteed-rate":
     case "adaptive-rate":

@@ -106,6 +106,7 @@ export const en = {
   costIs: "cost {cost}",
   classesAre: "classes {classes}",
   classIs: "class {name}",
+  strikes: "strikes: {n}",
   rateInForce: "rate in force {rate}, changes: {n}",
   poolIs: "all keys: {n} of {all} outstanding, about {own} this key's; about {keys} keys ask for more than they get",
   poolGroups: "all keys: {n} of {all} outstanding; about {groups} groups ask for more than they get",

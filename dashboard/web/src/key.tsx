@@ -132,6 +132,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
                 : l.pool.own === undefined
                   ? t("poolGroups", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), groups: whole(l.pool.heavy_keys) })
                   : t("poolIs", { n: whole(l.pool.outstanding), all: whole(l.pool.burst), own: whole(l.pool.own), keys: whole(l.pool.heavy_keys) })}</small>}
+              {!!l.strikes && <small class="dim">{t("strikes", { n: whole(l.strikes) })}</small>}
               {l.in_force && <small class="dim">{t("rateInForce", { rate: l.in_force.rate, n: whole(l.in_force.changes) })}</small>}
             </td>
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>

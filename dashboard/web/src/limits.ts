@@ -23,7 +23,7 @@ const names: Record<string, string> = {};
 for (const [name, aliases] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
 const numbers = ["burst", "debt", "max_queue", "segments", "weight", "min", "max", "failures", "rank"];
 const spans = ["max_wait", "warm_up", "segment", "lease", "interval", "max_pause", "block", "max_block", "forget"];
-const flags = ["count_denied", "next_pays", "nested"];
+const flags = ["count_denied", "next_pays", "nested", "soft"];
 const others = ["align", "anchor", "guarantees", "lend"];
 const held = ["concurrency", "fair-concurrency"];
 
@@ -75,7 +75,7 @@ function guess({ fields }: Limit): string {
   if ("weight" in fields || "nested" in fields) return "fair-share";
   if ("min" in fields || "max" in fields) return "adaptive-rate";
   if ("guarantees" in fields) return "guaranteed-rate";
-  if ("block" in fields || "max_block" in fields || "forget" in fields) return "penalty";
+  if ("soft" in fields || "block" in fields || "max_block" in fields || "forget" in fields) return "penalty";
   return "align" in fields ? "fixed-window" : "token-bucket";
 }
 

@@ -438,6 +438,8 @@ export interface Standing {
   pool?: Pool;
   /** InForce is the rate in force of an adaptive rate. It is omitted for other limits. */
   in_force?: InForce;
+  /** Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0. */
+  strikes?: number;
   /** State is true if the store has state for the key. Without state the limit is full. */
   state: boolean;
   mode?: string;

@@ -105,6 +105,7 @@ export const zh: Record<keyof typeof en, string> = {
   costIs: "成本 {cost}",
   classesAre: "类别 {classes}",
   classIs: "类别 {name}",
+  strikes: "违规次数：{n}",
   rateInForce: "当前速率 {rate}，变化次数：{n}",
   poolIs: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键；约 {keys} 个键的请求超过其份额",
   poolGroups: "所有键：{n}/{all} 个单位尚未恢复；约 {groups} 个组的请求超过其份额",

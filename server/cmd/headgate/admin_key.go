@@ -102,6 +102,9 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 		if p := e.Limits[i].Pool; p != nil {
 			fmt.Fprintf(w, "    all keys: %s\n", poolText(p))
 		}
+		if n := e.Limits[i].Strikes; n > 0 {
+			fmt.Fprintf(w, "    strikes: %d\n", n)
+		}
 		if r := e.Limits[i].InForce; r != nil {
 			fmt.Fprintf(w, "    rate in force: %s, changes: %d\n", r.Rate, r.Changes)
 		}
