@@ -21,8 +21,9 @@ var (
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
-	softened  = []engine.Limit{rule.Penalty(rule.PerMinute(4), rule.Soft(), rule.Forget(24*time.Second)), divided}
-	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
+	softened   = []engine.Limit{rule.Penalty(rule.PerMinute(4), rule.Soft(), rule.Forget(24*time.Second)), divided}
+	softGroups = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Soft()), nested}
+	punishing  = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
 func offend(limits []engine.Limit, cost int64, w want) step {
@@ -157,9 +158,24 @@ var penalties = []scenario{
 			offend(softened, 1, yes(0, 666406*time.Microsecond)).in(time.Microsecond),
 			offend(softened, 11, no(0, never, 666406*time.Microsecond)),
 			offend(softened, 10, no(0, 666406*time.Microsecond, 666406*time.Microsecond)),
-			offend(softened, 10, yes(0, second)).in(666406 * time.Microsecond),
+			offend(softened, 1, yes(10, 0)).in(666406 * time.Microsecond).as(engine.OpPeek),
+			offend(softened, 10, yes(0, second)),
 			offend(softened, 10, yes(0, second)).in(time.Minute),
 			offend(softened, 1, no(0, 100*ms, second)),
+		},
+	},
+	{
+		name: "strikes in a group", why: "they lower the key's part of its group's room, and not the group's part",
+		steps: []step{
+			offend(softGroups, 8, yes(0, 800*ms)).by("a:x"),
+			offend(softGroups, 8, want{retry: 711329 * time.Microsecond, reset: 800000 * time.Microsecond}).by("a:x"),
+			offend(softGroups, 8, want{retry: 800000 * time.Microsecond, reset: 800000 * time.Microsecond}).by("a:x"),
+			offend(softGroups, 1, want{allowed: true, remaining: 7, reset: 100000 * time.Microsecond}).by("b:y").in(time.Second),
+			offend(softGroups, 3, want{allowed: true, remaining: 5, reset: 400000 * time.Microsecond}).by("a:z"),
+			offend(softGroups, 1, want{allowed: true, remaining: 5, reset: 400000 * time.Microsecond}).by("a:x").as(engine.OpPeek),
+			offend(softGroups, 9, want{allowed: true, reset: 900000 * time.Microsecond, granted: 5}).by("a:x").as(engine.OpAtMost),
+			offend(softGroups, 1, want{allowed: true, remaining: 1, reset: 900000 * time.Microsecond}).by("a:z").as(engine.OpPeek),
+			offend(softGroups, 4, want{retry: 438672 * time.Microsecond, reset: 900000 * time.Microsecond}).by("a:x"),
 		},
 	},
 	{

@@ -161,9 +161,6 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
 	}
-	if f.parts.level == 0 {
-		return 0, 0
-	}
 	depth := product(l.pool()-cost, f.bucket.Period)
 	bounds, n := f.bounds(l)
 	for i := range bounds[:n] {

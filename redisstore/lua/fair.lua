@@ -90,10 +90,10 @@ wait, delay = 0, 0
 if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * depth then
   wait = NEVER
 elseif cost > 0 then
-  -- The largest missing amount with which the cost fits into the bucket and within the bounds. A full bucket has no
-  -- bounds. If a bound of a key with strikes never admits the cost, the bucket must be full.
+  -- The largest missing amount with which the cost fits into the bucket and within the bounds. If a bound of a key with
+  -- strikes never admits the cost, the bucket must be full.
   local most, most_part = depth - cost, 0
-  for i = 1, whole + part > 0 and (numbers and 2 or 1) or 0 do
+  for i = 1, numbers and 2 or 1 do
     local parts, slope, price, none
     --@bound
     if not none or cost > 1 then

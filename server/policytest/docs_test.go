@@ -53,7 +53,7 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 8 {
-		t.Errorf("%d test files in the documentation, want 8", tested)
+	if tested != 9 {
+		t.Errorf("%d test files in the documentation, want 9", tested)
 	}
 }
