@@ -2,8 +2,6 @@ package memstore
 
 import (
 	"context"
-	"sync/atomic"
-	"unsafe"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -45,26 +43,4 @@ func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[ahea
 			s.prefetch(&s.shards[f.shard], f.hash)
 		}
 	}
-}
-
-// lines publishes the location of a shard's table to readers that do not hold the shard's lock.
-type lines struct{ table atomic.Pointer[table] }
-
-// prefetch starts to fetch the lines for a hash: the line with the shard's lock, and the lines where the search begins.
-// It fetches nothing if the shard has a hot key, because denials without the lock read none of these lines. If the
-// table has just been replaced, the fetch is wasted.
-func (s *Store) prefetch(h *shard, key hash) {
-	if h.hot.scope.Load() != nil {
-		return
-	}
-	prefetchWrite(unsafe.Pointer(h))
-	if t := s.lines[s.shard(key)].table.Load(); t != nil {
-		i := t.home(key.hi)
-		prefetchSlot(unsafe.Pointer(&t.marks[i]), unsafe.Pointer(&t.slots[i]))
-	}
-}
-
-// publishTable publishes the location of the shard's table.
-func (s *Store) publishTable(h *shard) {
-	s.lines[h.index].table.Store(&table{marks: h.table.marks, slots: h.table.slots})
 }

@@ -16,11 +16,11 @@
 //
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer
-//	ahead.go     many operations in one call; prefetches cache lines
+//	ahead.go     many operations in one call
 //	fast.go      a known key with one limit and a state of two words; a busy denied key
 //	             needs no lock
 //	slow.go      everything else: several limits, new keys, larger states
-//	lookup.go    key → hash → shard → slot
+//	lookup.go    key → hash → shard → slot; prefetches cache lines
 //	shard.go     the states under one lock; table.go, where they are
 //	scope.go     the shared part of many states: namespace and limit
 //	expiry.go    the next state to expire; evict.go the next to drop when the store is full

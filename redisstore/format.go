@@ -142,10 +142,6 @@ func isLayout(text string) bool {
 	return err == nil
 }
 
-// plain reports whether a store with the defaults would find the same states. Only such a store may start before it has
-// read the marker.
-func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }
-
 func (s *Store) layoutError(layout string) error {
 	return &engine.InputError{
 		Field: "layout", Value: s.hashes.String(),

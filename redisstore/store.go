@@ -175,3 +175,7 @@ func (s *Store) goBackground(run func()) bool {
 	s.background.Go(run)
 	return true
 }
+
+// plain reports whether a store with the defaults would find the same states. Only such a store may start before it has
+// read the marker.
+func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }

@@ -104,7 +104,7 @@ func (at *plan) setTerm(op *engine.Op) error {
 // which clients cannot guess.
 func reserveItems(op *engine.Op, items int) {
 	op.Listed = items
-	if slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
+	if op.ID == "" && slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
 		op.ID = rand.Text()
 	}
 }

@@ -61,7 +61,8 @@ type Request struct {
 	// Atomic rejects items in several slots of a Cluster, because those would be decided one after another.
 	Atomic bool
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
-	// is the client's choice, or "" for a generated id that other clients cannot guess.
+	// is the client's choice, or "" for a generated id that other clients cannot guess. For OpReserve it is the id of the
+	// reservation, which other clients must not be able to guess, or "" for a generated one.
 	ID string
 	// MaxDelay is the longest delay that the caller of OpReserve accepts. If it is 0, no future units are reserved,
 	// because a caller that does not set MaxDelay may check only Allowed and use the units too early.

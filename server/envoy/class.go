@@ -35,9 +35,6 @@ func (c *classes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// hasClasses reports whether the rule has classes.
-func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }
-
 // classify reads a rule's classes after its quota has been built. The argument of is the rule's rate_limit.
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")

@@ -130,3 +130,6 @@ func (s *Service) check(ctx context.Context, b *buffers) {
 		return
 	}
 }
+
+// hasClasses reports whether the rule has classes.
+func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }

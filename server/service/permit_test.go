@@ -17,21 +17,31 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestRightsToEachItem checks that a user needs the right to each policy of a request, and to inline limits.
-func TestRightsToEachItem(t *testing.T) {
-	config, err := policy.Parse("p.yaml", []byte("policies: {api: 9/s, other: 9/s}"))
-	if err != nil {
-		t.Fatal(err)
+// openUsers opens a users file with the hashes of the secrets.
+func openUsers(t *testing.T, format string, secrets ...string) *users.File {
+	t.Helper()
+	var hashes []any
+	for _, secret := range secrets {
+		hashes = append(hashes, sha256.Sum256([]byte(secret)))
 	}
 	file := filepath.Join(t.TempDir(), "users.yaml")
-	text := fmt.Sprintf("users:\n  shop: {sha256: [%x], may: [decide], policies: [api], inline: false}\n", sha256.Sum256([]byte("shop")))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, format, hashes...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := users.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// TestRightsToEachItem checks that a user needs the right to each policy of a request, and to inline limits.
+func TestRightsToEachItem(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: 9/s, other: 9/s}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := openUsers(t, "users:\n  shop: {sha256: [%x], may: [decide], policies: [api], inline: false}\n", "shop")
 	limiter := headgate.New()
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})

@@ -192,6 +192,9 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	}
 	for i := range requests {
 		r := &requests[i]
+		if r.Kind == engine.OpReserve {
+			r.ID = reservationID(user, guarded)
+		}
 		if guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
 			if err := s.permit(user, guarded, from, r); err != nil {
 				b.Refuse(r, &Error{Code: Forbidden, Err: err})

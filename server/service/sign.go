@@ -3,12 +3,14 @@ package service
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/users"
 )
 
 // signer signs reservations that leave the server, so that no client can give back units that it was not charged. The
@@ -17,11 +19,17 @@ type signer struct {
 	shared []byte // secret of all servers on one store; nil while it is unknown
 	own    []byte // secret of this server: reservations of its share are settled only here
 	err    *Error // the reason why shared is unknown
+
+	user    *users.User // the user of the call
+	guarded bool        // the call came through a listener with users
 }
 
 // signer returns the signer for a call's reservations.
 func (s *Service) signer(ctx context.Context) *signer {
 	g := &signer{}
+	if s.config.Users {
+		g.user, g.guarded = users.From(ctx)
+	}
 	shared, err := s.config.Secret(ctx)
 	if err != nil {
 		g.err = &Error{Code: Unavailable, Err: err}
@@ -65,5 +73,33 @@ func (g *signer) Open(text string) (*engine.Reservation, error) {
 	if err != nil {
 		return nil, &Error{Code: Invalid, Field: "reservation", Err: errReservation}
 	}
+	if _, owner, owned := strings.Cut(held.ID, ownerMark); owned && g.guarded && !g.user.MayOperate() && owner != ownerOf(g.user, held.ID) {
+		return nil, &Error{Code: Forbidden, Err: errOwner}
+	}
 	return held, nil
+}
+
+// errOwner is the cause of an error with the code Forbidden.
+var errOwner = errors.New("reservation was made by another user; accepted: the user that made it, or one that may: [operate]")
+
+// ownerMark separates the random part of a reservation's id from a hash of the user that made it. Earlier servers treat
+// the id as opaque, so they can settle these reservations.
+const ownerMark = "."
+
+// reservationID returns the id of a user's reservation. Without users it is "", and the id is generated later.
+func reservationID(u *users.User, guarded bool) string {
+	if !guarded || u == nil {
+		return ""
+	}
+	id := rand.Text()
+	return id + ownerMark + ownerOf(u, id)
+}
+
+// ownerOf returns a hash of the user's name and the random part of the id.
+func ownerOf(u *users.User, id string) string {
+	if u == nil {
+		return ""
+	}
+	id, _, _ = strings.Cut(id, ownerMark)
+	return base64.RawURLEncoding.EncodeToString(mac([]byte(id), u.Name)[:9])
 }
