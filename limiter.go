@@ -55,10 +55,11 @@ func WithStore(store engine.Store) Option {
 // "headgate" and those for the policy NAME in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
 
-// WithReplicas makes the limiter wait until this many Redis replicas have received a charge: 1 to [engine.MaxReplicas],
-// within 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the request gets [ErrNotReplicated], and
-// the charge stays. WithReplicas does not make a failover lossless, because a replica without the charge can be
-// promoted. An in-memory store ignores this option. If a value is out of range, every method returns an error.
+// WithReplicas makes the limiter wait until this many Redis replicas have received a charge. The number is 1 to
+// [engine.MaxReplicas], and the time limit is 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the
+// request gets [ErrNotReplicated], and the charge stays. WithReplicas does not make a failover lossless, because a
+// replica without the charge can be promoted. An in-memory store ignores this option. If a value is out of range, every
+// method returns an error.
 func WithReplicas(replicas int, within time.Duration) Option {
 	return func(l *Limiter) {
 		var err error

@@ -64,8 +64,8 @@ const (
 // packages memstore and redisstore implement it. A Keeper does not settle reservations by itself: the caller of Due
 // runs the operations from Overdue.
 type Keeper interface {
-	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis, Due returns a reservation that has
-	// not been ended again after ten seconds. On a Cluster without shards one call covers only some of the slots, and
+	// Due returns up to [MaxDue] overdue reservations; there may be more. On Redis, a reservation that has not been ended
+	// is returned again after ten seconds. On a Cluster without shards one call covers only some of the slots, and
 	// 30 calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns the open reservations that charged a key in any namespace, but not more than the maximum given by

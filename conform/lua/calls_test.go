@@ -22,8 +22,8 @@ import (
 // randomCalls is the number of scripts that TestCalls runs.
 var randomCalls = flag.Int("calls", raced.Size(150, 30), "random scripts of calls with many operations")
 
-// bySteps decides operations one by one with the steps of package algo. It deletes only states that are equivalent to
-// no state.
+// bySteps decides operations one by one with the steps of package algo. It deletes a state only if having no state at
+// all would be equivalent.
 type bySteps struct {
 	clock  func() time.Time
 	states map[string]algo.State

@@ -236,8 +236,8 @@ func TestReplicasOnSeveralSlots(t *testing.T) {
 	}
 }
 
-// While a slot moves, a charge is made once. At first, the number of its replicas is unknown. It is known again when
-// the move has ended.
+// While a slot moves, each charge is made exactly once, but it is not known how many replicas have received it. After
+// the move, this is known again.
 func TestReplicasWhileASlotMoves(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, redistest.Redis)

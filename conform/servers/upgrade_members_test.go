@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// While servers from two builds share one Redis, they count each other for outages. For prefetching, no server may
-// divide units by too small a number: each counts all servers, or prefetches nothing. After the upgrade or the
-// rollback, the remaining servers prefetch again.
+// While servers from two builds share one Redis, each counts the other among those that would share the limits in an
+// outage. When prefetching, no server may divide units among too few servers: it counts all of them, or prefetches
+// nothing. After the upgrade or the rollback, the remaining server prefetches again.
 func TestMembersOfTwoBuilds(t *testing.T) {
 	t.Parallel()
 	earlier, build := buildsOf(t)

@@ -126,8 +126,8 @@ func earlier(all []returned, h *Held) (sum uint128) {
 	return sum
 }
 
-// waited returns the amount that was given back since the reservation was charged, while callers waited that may still
-// be waiting.
+// waited returns the amount given back since the reservation was charged, counting only returns made while a caller was
+// waiting who may still be waiting now.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {

@@ -9,8 +9,8 @@ import (
 
 // Config configures a member. The zero Config means the defaults.
 type Config struct {
-	// Group names the group of processes and the coordinator's values. It is up to 240 bytes long. The default is
-	// "processes".
+	// Group is the name of the group of processes. The names of the group's values in the coordinator begin with it. It
+	// is up to 240 bytes long. The default is "processes".
 	Group string
 	// Name is this process's name in the lists of other processes, up to 200 bytes. It has no other effect. A random
 	// suffix makes it unique.

@@ -90,8 +90,8 @@ func TestSlowAnswerIsNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestChargesWithoutReplicas checks that while replicas lag the store counts as up, and that one line per minute is
-// logged, however many charges are not replicated.
+// TestChargesWithoutReplicas checks that the store counts as up while replicas lag, and that only one line per minute
+// is logged, however many charges are not replicated.
 func TestChargesWithoutReplicas(t *testing.T) {
 	var state metrics.Outage
 	lines := logOf(t, func(o *outage) {

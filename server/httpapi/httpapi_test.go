@@ -48,8 +48,8 @@ type answer struct {
 	Limits  []answer
 }
 
-// limits returns the answer's part for each limit of several charges. If there is only one limit, the answer itself
-// describes it.
+// limits describes each limit in the answer to a request with several charges. If there is only one limit, the answer
+// has no list of limits, and its own fields describe that limit.
 func (a *answer) limits() string {
 	if a.Charges == nil {
 		return ""
