@@ -140,15 +140,6 @@ func (l Limit) Unlimited() bool { return l.of().numbers.Algorithm.AllowsAll() }
 // Punishes reports whether the limit is a penalty, which has no units and denies callers that ignore denials.
 func (l Limit) Punishes() bool { return l.of().numbers.Algorithm.Punishes() }
 
-// CheckAfter returns an [*InputError] if the limit cannot follow another limit of the same request: a soft penalty must
-// precede the limits whose parts it halves, because a store reads a request's limits in order.
-func (l Limit) CheckAfter(earlier Limit) error {
-	if a := earlier.Algorithm(); l.Numbers().Soft && a.Divides() && !a.Holds() {
-		return invalid("limits", remark(a.String()+" "+earlier.Name()+" before the soft penalty "+l.Name()), "the soft penalty first: it halves parts of the limits after it")
-	}
-	return nil
-}
-
 // Counter names the counter of a limit, without the namespace and the key. Limits with the same counter differ at most
 // in their parameters, like versions of one limit.
 type Counter struct {

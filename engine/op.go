@@ -318,7 +318,7 @@ func (o *Op) checkCharge(i int, lease bool) error {
 			return err
 		}
 	}
-	return o.checkEarlier(i)
+	return o.checkTwice(i)
 }
 
 // chooses reports whether the limit may belong to one of the operation's choices.
@@ -352,17 +352,13 @@ func (o *Op) Chosen() bool {
 	return false
 }
 
-// checkEarlier returns an error if the charge cannot follow an earlier one, or if an earlier charge uses the same
-// counter. It also returns one for two charges without their own keys that share a name, even if different windows
-// would give them different counters.
-func (o *Op) checkEarlier(i int) error {
+// checkTwice returns an error if an earlier charge uses the same counter. It also returns one for two charges without
+// their own keys that share a name, even if different windows would give them different counters.
+func (o *Op) checkTwice(i int) error {
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
 	for j := range o.Charges[:i] {
 		other := &o.Charges[j]
-		if err := c.Limit.CheckAfter(other.Limit); err != nil {
-			return err
-		}
 		otherSpace, otherKey := o.Counted(j)
 		if !c.Limit.of().counts() || otherKey != key || otherSpace != space {
 			continue

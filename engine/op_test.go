@@ -31,30 +31,6 @@ func TestLimitTwice(t *testing.T) {
 	}
 }
 
-// TestSoftPenaltyFirst checks that a soft penalty precedes the limits that it affects.
-func TestSoftPenaltyFirst(t *testing.T) {
-	soft, hard := rule.Penalty(rule.PerMinute(1), rule.Soft()), rule.Penalty(rule.PerMinute(1))
-	share, pacer := rule.FairShare(rule.PerSecond(100)), rule.FairPacer(rule.PerSecond(100), rule.MaxQueue(50))
-	for name, c := range map[string]struct {
-		limits []engine.Limit
-		wrong  bool
-	}{
-		"before a fair share": {[]engine.Limit{soft, share, pacer}, false},
-		"after a fair share":  {[]engine.Limit{share, soft}, true},
-		"after a fair pacer":  {[]engine.Limit{pacer, rule.TokenBucket(rule.PerSecond(1)), soft}, true},
-		"not soft":            {[]engine.Limit{share, hard}, false},
-		"no fair limit":       {[]engine.Limit{rule.TokenBucket(rule.PerSecond(1)), soft}, false},
-	} {
-		op := engine.Op{Kind: engine.OpAllow, Key: "k"}
-		for _, limit := range c.limits {
-			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1})
-		}
-		if err := op.Check(); errors.Is(err, engine.ErrInvalid) != c.wrong {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestWhose checks that under a nested limit the numbers of all keys with the same first part identify the same
 // group.
 func TestWhose(t *testing.T) {

@@ -257,7 +257,7 @@ func (o *Op) checkSettle() error {
 	return nil
 }
 
-// Bounds of the charges of shares.
+// Bounds on a reservation's charges to shares.
 const (
 	maxProcess = 256 // bytes of a name
 	maxShares  = MaxCharges * algo.MaxWindows

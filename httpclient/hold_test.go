@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/httpclient"
 )
 
-// The longest hold that the server announced stays in force, because a later response with a shorter hold belongs to a
-// request sent earlier.
+// The longest hold that the server announced stays in force. A later response with a shorter hold does not replace it,
+// because it answers a request that was sent before the longer hold was announced.
 func TestLongestHoldStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){

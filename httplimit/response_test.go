@@ -97,7 +97,8 @@ func TestHEADHasNoBytes(t *testing.T) {
 	}
 }
 
-// A download that exceeds a limit with debt leaves a debt. The client is charged even if it has left.
+// If a limit allows debt, a download that exceeds it is charged in full, as a debt. The client is charged even if it
+// disconnects before the end.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	p := operate.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerSecond(1000), rule.AllowDebt(1<<20)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))

@@ -32,24 +32,11 @@ func (s *LimitSpec) Limits() ([]engine.Limit, error) {
 	return limits, distinct(limits)
 }
 
-// follows returns an error if a limit cannot follow the limits before it.
-func follows(before []engine.Limit, limit engine.Limit) error {
-	for _, earlier := range before {
-		if err := limit.CheckAfter(earlier); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// distinct returns an error if two limits would share a counter, or if their order is wrong.
+// distinct returns an error if two limits would share a counter.
 func distinct(limits []engine.Limit) error {
 	type counter struct{ algorithm, name string }
 	seen := map[counter]bool{}
-	for i, limit := range limits {
-		if err := follows(limits[:i], limit); err != nil {
-			return err
-		}
+	for _, limit := range limits {
 		c := counter{limit.Algorithm().String(), limit.Name()}
 		if seen[c] && limit.Rates() != nil {
 			return invalid("all", c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (c *Config) Notes() (notes []string) {
 		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
 	})...)
 	notes = append(notes, noteEach(c.softWithoutShares(routes), "%d more routes have soft penalties without effect", func(i int) string {
-		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of fair shares and fair pacers, and the route has none", i)
+		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the route has none there", i)
 	})...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
@@ -54,15 +55,15 @@ func (c *Config) penaltyNotes() []string {
 	var only, soft []string
 	for _, name := range c.Policies.Names() {
 		p, _ := c.Policies.Get(name)
-		switch isSoft, divides := p.softens(); {
+		switch {
 		case p.punishesOnly():
 			only = append(only, name)
-		case isSoft && !divides:
+		case idle(func(yield func(*Policy) bool) { yield(p) }):
 			soft = append(soft, name)
 		}
 	}
 	notes := noteEach(soft, "%d more policies have soft penalties without effect", func(name string) string {
-		return "policy " + name + " has a soft penalty without effect: it lowers parts of fair shares and fair pacers, and the policy has none"
+		return "policy " + name + " has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the policy has none there"
 	})
 	return append(notes, noteEach(only, "%d more policies are only a penalty", func(name string) string {
 		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
@@ -74,28 +75,34 @@ func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
 }
 
-// softens reports whether the policy has a soft penalty, and whether it has a limit that a soft penalty affects.
-func (p *Policy) softens() (soft, divides bool) {
-	for i := range p.members {
-		n := p.members[i].limit.Numbers()
-		soft, divides = soft || n.Soft, divides || n.Algorithm.Divides() && !n.Algorithm.Holds()
+// idle reports whether the last soft penalty of some policies has no fair share or fair pacer after it.
+func idle(policies iter.Seq[*Policy]) (soft bool) {
+	for p := range policies {
+		for i := range p.members {
+			n := p.members[i].limit.Numbers()
+			soft = n.Soft || soft && (!n.Algorithm.Divides() || n.Algorithm.Holds())
+		}
 	}
-	return soft, divides
+	return soft
 }
 
-// softWithoutShares returns the routes with a soft penalty and without a limit that it affects.
-func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
-	for i := range routes {
-		soft, divides := false, false
-		for _, charge := range routes[i].Charges {
+// policiesOf returns the policies that a route charges, in order.
+func (c *Config) policiesOf(r *route.Route) iter.Seq[*Policy] {
+	return func(yield func(*Policy) bool) {
+		for _, charge := range r.Charges {
 			for _, name := range charge.Policies {
-				if p, ok := c.Policies.Get(name); ok {
-					isSoft, shares := p.softens()
-					soft, divides = soft || isSoft, divides || shares
+				if p, ok := c.Policies.Get(name); ok && !yield(p) {
+					return
 				}
 			}
 		}
-		if soft && !divides {
+	}
+}
+
+// softWithoutShares returns the routes with a soft penalty and without a limit after it that it affects.
+func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
+	for i := range routes {
+		if idle(c.policiesOf(&routes[i])) {
 			found = append(found, i)
 		}
 	}

@@ -41,7 +41,6 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 		all := readers[i].limits()
 		readers[i].try(bothWays(all))
 		readers[i].try(divided(all, before))
-		readers[i].try(ordered(all, before))
 		before = append(before, all...)
 		limits += len(distinctCharges(all))
 	}
@@ -50,18 +49,6 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	}
 	checkSums(readers, charges)
 	return charges
-}
-
-// ordered returns an error if a charge cannot follow an earlier one.
-func ordered(charges, before []Charge) error {
-	for i := range charges {
-		for _, earlier := range slices.Concat(before, charges[:i]) {
-			if err := charges[i].Limit.CheckAfter(earlier.Limit); err != nil && !charges[i].Shadow && !earlier.Shadow {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // divided returns an error for a limit that divides its units among keys if an earlier entry charges it too, because

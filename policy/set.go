@@ -244,16 +244,11 @@ func (p *Policy) include(other *Policy) error {
 	return nil
 }
 
-// distinct returns an error for two members with the same counter, or in the wrong order.
+// distinct returns an error for two members with the same counter.
 func (p *Policy) distinct(field string) error {
 	type counter struct{ space, algorithm, name string }
 	seen := map[counter]bool{}
-	for i, m := range p.members {
-		for _, earlier := range p.members[:i] {
-			if err := m.limit.CheckAfter(earlier.limit); err != nil {
-				return err
-			}
-		}
+	for _, m := range p.members {
 		c := counter{m.space, m.limit.Algorithm().String(), m.limit.Name()}
 		if seen[c] {
 			return invalid(field, c.algorithm+" "+c.name+" twice", "limits of one algorithm with different names")

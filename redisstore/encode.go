@@ -188,7 +188,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			switch {
 			case l.Algorithm.Divides():
 				if b = binary.BigEndian.AppendUint64(b, op.Whose(i)); !l.Algorithm.Holds() {
-					b = append(b, byte(p.strikes))
+					b = append(b, p.strikesOf(i))
 				}
 			case l.Algorithm.Adapts():
 				b = encodeReport(b, c.Report)
@@ -209,6 +209,14 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 	}
 	return b
+}
+
+// strikesOf returns the strikes of soft penalties on other slots for a charge.
+func (p *pipeline) strikesOf(charge int) byte {
+	if p.strikes == nil {
+		return 0
+	}
+	return byte(p.strikes[charge])
 }
 
 // leadingStrings returns the number of first keys of a reserve or settle that its script reads with one MGET: the keys

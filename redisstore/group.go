@@ -32,9 +32,10 @@ type pipeline struct {
 	body     []byte // buffer for the reservation being encoded
 	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
-	// strikes and denied are set for a part of an operation whose limits are on several slots: the strikes of soft
-	// penalties on earlier slots, and, if another slot has denied the request, its wait in µs.
-	strikes, denied int64
+	// strikes and denied are set for a part of an operation whose limits are on several slots: for each of its charges,
+	// the strikes of soft penalties on other slots, and, if another slot has denied the request, its wait in µs.
+	strikes []int64
+	denied  int64
 
 	// The fields for one round trip:
 	commands []Command

@@ -29,7 +29,7 @@ type splitOp struct {
 	// unconfirmed is set if too few replicas have acknowledged a charge. The remaining slots are still charged, so that
 	// the request as a whole is charged.
 	unconfirmed error
-	// denied is the wait in µs of a request that was denied by one slot, while others count the denial.
+	// denied is the wait in µs of a request that another slot has denied, or 0.
 	denied int64
 }
 
@@ -116,6 +116,19 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 		}
 		part.indices = append(part.indices, i)
 	}
+	soft := func(p *slotOp) bool {
+		return slices.ContainsFunc(p.op.Charges, func(c engine.Charge) bool { return c.Limit.Numbers().Soft })
+	}
+	slices.SortStableFunc(x.slotOps, func(a, b slotOp) int { // fair limits on other slots need the strikes
+		switch {
+		case soft(&a) == soft(&b):
+			return 0
+		case soft(&a):
+			return -1
+		default:
+			return 1
+		}
+	})
 	return x
 }
 
@@ -142,10 +155,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	ops, results := []engine.Op{part.op}, []engine.Result{{}}
 	p := new(pipeline) // its steps are read below, so it does not return to the pool
 	p.start(x.store, ops, results)
-	p.undelayed, p.strikes = !x.op.Delaying(), x.strikes()
-	if kind == engine.OpAllow {
-		p.denied = x.denied
-	}
+	p.undelayed, p.strikes, p.denied = !x.op.Delaying(), x.strikes(part), x.denied
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
@@ -209,9 +219,10 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 	return nil
 }
 
-// countDenied lets limits on other slots than n count the request, if they count denials and n has denied it. As on a
-// single slot, requests that can never pass, or that a penalty denies, are not counted. If a slot does not answer, it
-// does not count the denial. If the denial is a strike of a soft penalty, n answers again, because its wait has changed.
+// countDenied lets limits on other slots than n count the request, if they count denials and n has denied it. Slot n
+// itself has counted it already. Requests that can never pass, or that a penalty denies, are not counted, nor is a denial
+// that begins a block on n. If a slot does not answer, it does not count the denial. If the denial is a strike of a soft penalty, n
+// answers again, because the wait of its fair limits has changed.
 func (x *splitOp) countDenied(ctx context.Context, n int) {
 	longest := int64(0)
 	for i := range x.steps {
@@ -221,42 +232,57 @@ func (x *splitOp) countDenied(ctx context.Context, n int) {
 		}
 		longest = max(longest, wait)
 	}
-	x.denied = longest
-	strikes := x.strikes()
+	before := x.strikes(&x.slotOps[n])
+	counts := func(c *engine.Charge) bool { return c.Cost > 0 && c.Limit.Numbers().CountDenied }
 	for m := range x.slotOps {
-		part := &x.slotOps[m]
-		counts := slices.ContainsFunc(part.op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Numbers().CountDenied })
-		if m == n || !counts {
-			continue
+		if m != n {
+			x.again(ctx, m, engine.OpAllow, longest, counts)
 		}
-		if x.op.Kind == engine.OpAtMost {
-			x.setCost(m, 1)
-		}
-		x.update(ctx, m, engine.OpAllow)
 	}
-	if x.denied = 0; x.strikes() > strikes && x.op.Kind != engine.OpReserve {
-		x.update(ctx, n, engine.OpPeek)
+	if x.op.Kind != engine.OpReserve && !slices.Equal(before, x.strikes(&x.slotOps[n])) {
+		x.again(ctx, n, engine.OpPeek, neverWait, isFair) // with this wait nothing counts again
 	}
 }
 
-// update runs a slot's operation again. If the slot does not answer, its earlier answer remains.
-func (x *splitOp) update(ctx context.Context, n int, kind engine.Kind) {
-	part := &x.slotOps[n]
-	before := part.result
-	if x.runSlot(ctx, n, kind, time.Time{}) != nil {
-		part.result = before
+// again runs the operation of some charges of a slot again, as a request that another slot has denied with a wait. If
+// the slot does not answer, its earlier answer remains.
+func (x *splitOp) again(ctx context.Context, n int, kind engine.Kind, denied int64, of func(c *engine.Charge) bool) {
+	part := x.slotOps[n]
+	some := slotOp{op: part.op}
+	some.op.Charges = nil
+	for i, at := range part.indices {
+		if c := part.op.Charges[i]; of(&c) {
+			if x.op.Kind == engine.OpAtMost {
+				c.Cost = 1
+			}
+			some.op.Charges, some.indices = append(some.op.Charges, c), append(some.indices, at)
+		}
+	}
+	if len(some.indices) > 0 {
+		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{some}, denied: denied}
+		_ = one.runSlot(ctx, 0, kind, time.Time{})
+		x.atMicros = max(x.atMicros, one.atMicros)
 	}
 }
 
-// strikes returns how often the request's part of fair limits is halved, by the soft penalties on slots that have
-// answered.
-func (x *splitOp) strikes() (strikes int64) {
-	for i := range x.steps {
-		if x.op.Charges[i].Limit.Numbers().Soft {
-			strikes = max(strikes, min(x.steps[i].Outcome.Strikes, x.op.Charges[i].Limit.Numbers().MostStrikes()))
+// isFair reports whether strikes affect a charge's limit.
+func isFair(c *engine.Charge) bool {
+	a := c.Limit.Algorithm()
+	return a.Divides() && !a.Holds()
+}
+
+// strikes returns, for each charge of a slot's operation, how often its part is halved by soft penalties that precede
+// it in the request and have answered.
+func (x *splitOp) strikes(part *slotOp) []int64 {
+	all := make([]int64, len(part.indices))
+	for i, at := range part.indices {
+		for j := range x.op.Charges[:at] {
+			if l := x.op.Charges[j].Limit.Numbers(); l.Soft {
+				all[i] = max(all[i], min(x.steps[j].Outcome.Strikes, l.MostStrikes()))
+			}
 		}
 	}
-	return strikes
+	return all
 }
 
 // takeAtMost takes from each slot at most what the earlier slots granted, and then returns everything above the

@@ -151,7 +151,6 @@ var penalties = []scenario{
 			offend(softened, 1, no(0, 100*ms, second)),
 			offend(softened, 1, no(0, 100*ms, second)),
 			offend(softened, 1, no(0, 100*ms, second)),
-			offend(softened, 1, want{reset: second, retry: 433594 * time.Microsecond}).as(engine.OpPeek),
 			offend(softened, 1, no(0, 433594*time.Microsecond, second)),
 			offend(softened, 1, want{reset: second, retry: 433594 * time.Microsecond}).as(engine.OpAtMost),
 			offend(softened, 1, no(0, time.Microsecond, 566407*time.Microsecond)).in(433593 * time.Microsecond),

@@ -37,10 +37,12 @@ func TestSplitCountsDenials(t *testing.T) {
 				op := op
 				op.Space, op.Key = name+kind, splitUser
 				op.Charges = append([]engine.Charge(nil), charges...)
-				if op.Kind == engine.OpAtMost {
-					op.Charges[0].Cost, op.Charges[1].Cost = 1, 1
-				}
-				if op.Kind == engine.OpReserve {
+				switch op.Kind {
+				case engine.OpAtMost:
+					for i := range op.Charges {
+						op.Charges[i].Cost = 4
+					}
+				case engine.OpReserve:
 					op.ID = fmt.Sprint(name, n)
 				}
 				var got, want [1]engine.Result

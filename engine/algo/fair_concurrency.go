@@ -99,8 +99,8 @@ func (s *Permits) fairWait(l *Limit, t Instant, id string, cost int64) int64 {
 	if cost > max(before, l.mostHeld()) || cost > l.Count {
 		return Never
 	}
-	// Permits with the same expiry expire together. Between two such expiries, fewer units can fit, because the average
-	// no longer includes the expired units of a large key.
+	// Permits with the same expiry expire together, so the check comes after the last of them. After only some of them,
+	// fewer units can fit than before, because the average no longer includes the expired units of a large key.
 	left, last := map[string]int64{key: d.own}, t.Now
 	for i := range s.list {
 		e := &s.list[i]

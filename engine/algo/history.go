@@ -92,7 +92,7 @@ func (h *history) add(at, n int64) {
 	h.items = append(h.items, item{at: at, total: total})
 }
 
-// drop deletes all items before the place.
+// drop deletes all items before the given place.
 func (h *history) drop(at int64) {
 	i := h.from(at)
 	h.gone = h.before(i)

@@ -127,7 +127,7 @@ func earlier(all []returned, h *Held) (sum uint128) {
 }
 
 // waited returns the amount given back since the reservation was charged, counting only returns made while a caller was
-// waiting who may still be waiting now.
+// waiting that may still be waiting now.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {

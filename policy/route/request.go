@@ -46,8 +46,8 @@ const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
 // upstream may extract a different path than the routes do. OPTIONS * and the empty path of http://h are accepted.
-// Check also rejects a host that is neither a name nor an address with at most one port (regression: bug 67), and a
-// query with more than 10 000 fields.
+// Check also rejects a query with more than 10 000 fields, and a host in the wrong form: it must be a name or an
+// address, optionally followed by one port (regression: bug 67).
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -101,7 +101,7 @@ func (v *view) clientAddress() netip.Addr {
 }
 
 // cookie returns the first cookie with the given name. readable is false if net/http cannot read such a cookie, for
-// example because it contains a quote or is one of 3001 cookies.
+// example because it contains a quote or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	c, err := (&http.Request{Header: v.Header}).Cookie(name)
 	if err == nil {

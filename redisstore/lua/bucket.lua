@@ -212,9 +212,9 @@ end
 
 --- expired
 -- Computed in floating point, and never too early.
-local narrow, wide = #value == 34 and byte(value) <= FORMAT, #value == 36 and byte(value) == WIDE
-if narrow or wide then
-  local _, clock, whole, part, rate, period = unpack(narrow and '>Bi8I7I7I4I7' or '>Bi8I7I7I6I7', value)
+local form = #value == 34 and byte(value) <= FORMAT and '>i8I7I7I4I7' or #value == 36 and byte(value) == WIDE and '>i8I7I7I6I7'
+if form then
+  local clock, whole, part, rate, period = unpack(form, value, 2)
   gone = clock + (period * whole + part) / rate * 1.000001 < due
 end
 

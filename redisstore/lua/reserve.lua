@@ -102,7 +102,7 @@ for j = 1, count do
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
-    s.returns, s.accepts = returns, accepts
+    s.returns, s.accepts, s.struck = returns, accepts, struck
     steps[i] = s
     local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
     if ceiling > 0 then
@@ -126,13 +126,12 @@ for j = 1, count do
     failed = answer.err
   end
 
-  local decided = struck
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
     --@resume
-    returns = s.returns
+    returns, struck = s.returns, s.struck
     if kind ~= RESERVE and allowed == 1 then
       local reserved, reported = nil, 0
       if stage == 0 then
@@ -181,8 +180,9 @@ for j = 1, count do
         after = 0
         --@wait
         delay = 0
-      elseif raised > decided then
-        struck, accepts = raised, s.accepts
+      elseif raised > 0 then
+        if raised > struck then struck = raised end
+        accepts = s.accepts
         --@wait
         --@reserve
         if wait == 0 then delay = 0 end

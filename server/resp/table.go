@@ -48,7 +48,7 @@ type Spec struct {
 type command struct {
 	Spec
 
-	// do executes the command and appends one reply to c.out. words[0] is the name. It is nil for a decision command,
+	// do executes the command and appends one reply to c.out. words[0] is the name. do is nil for a decision command,
 	// and for a command that only has subcommands.
 	do       func(ctx context.Context, c *conn, words [][]byte)
 	decision *DecisionCommand // nil for other commands

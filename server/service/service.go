@@ -196,7 +196,11 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 			r.ID = reservationID(user, guarded)
 		}
 		if guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
-			if err := s.permit(user, guarded, from, r); err != nil {
+			err := s.permit(user, guarded, from, r)
+			if err == nil && guarded && r.Kind != engine.OpReserve && !owns(user, r.ID) {
+				err = errOwner
+			}
+			if err != nil {
 				b.Refuse(r, &Error{Code: Forbidden, Err: err})
 				continue
 			}

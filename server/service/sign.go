@@ -73,7 +73,7 @@ func (g *signer) Open(text string) (*engine.Reservation, error) {
 	if err != nil {
 		return nil, &Error{Code: Invalid, Field: "reservation", Err: errReservation}
 	}
-	if _, owner, owned := strings.Cut(held.ID, ownerMark); owned && g.guarded && !g.user.MayOperate() && owner != ownerOf(g.user, held.ID) {
+	if g.guarded && !owns(g.user, held.ID) {
 		return nil, &Error{Code: Forbidden, Err: errOwner}
 	}
 	return held, nil
@@ -94,6 +94,16 @@ func reservationID(u *users.User, guarded bool) string {
 	id := rand.Text()
 	return id + ownerMark + ownerOf(u, id)
 }
+
+// owns reports whether a user may settle the reservation with the id, or use the permits that it holds. The id can also
+// be one that the caller of an acquire chose.
+func owns(u *users.User, id string) bool {
+	random, owner, owned := strings.Cut(id, ownerMark)
+	return !owned || len(random) != randomLen || len(owner) != ownerLen || u.MayOperate() || owner == ownerOf(u, id)
+}
+
+// The lengths of the two parts of an id.
+const randomLen, ownerLen = 26, 12
 
 // ownerOf returns a hash of the user's name and the random part of the id.
 func ownerOf(u *users.User, id string) string {

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/headgate/headgate"
@@ -64,11 +65,25 @@ func TestReservationsOfUsers(t *testing.T) {
 					t.Errorf("%s, made by %q, %s by %q: %v", name, c.by, kind, c.settles, answer.Err)
 				}
 			}
+			held, err := engine.ParseReservation(made.Reservation[strings.Index(made.Reservation, ".")+1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := do(c.settles, decide.Request{Kind: engine.OpRelease, Policy: "calls", Key: "k", ID: held.ID})
+			if refused, _ := errors.AsType[*service.Error](release.Err); (refused != nil && refused.Code == service.Forbidden) != c.refused {
+				t.Errorf("%s, made by %q, released by %q: %+v", name, c.by, c.settles, release)
+			}
 			if c.refused { // nothing was lost
 				if answer := do("ops", decide.Request{Kind: engine.OpSettle, Reservation: made.Reservation, Used: make([]int64, max(1, len(reserve.Items)))}); !answer.Found {
 					t.Errorf("%s, made by %q, is not settled: %+v", name, c.by, answer)
 				}
 			}
 		}
+	}
+	if answer := do("shop", decide.Request{Kind: engine.OpReserve, Policy: "calls", Key: "k"}); answer.Err == nil {
+		t.Errorf("a permit is reserved outside of a list: %+v", answer)
+	}
+	if answer := do("shop", decide.Request{Kind: engine.OpAcquire, Policy: "calls", Key: "k", ID: "worker.7"}); answer.Err != nil {
+		t.Errorf("an id that a client chose: %v", answer.Err)
 	}
 }

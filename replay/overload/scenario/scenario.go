@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Scenario is a situation of a server and its clients.
+// Scenario describes a server, its clients, and the events of a simulation.
 type Scenario struct {
 	Name, About string
 	// Build returns the configuration for a seed.
