@@ -51,7 +51,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 			}
 		}
 		punish(steps, t, (*Step).count, func(s *Step) {
-			s.State.parts.strikes = s.Strikes
+			s.State.parts.strikes, s.Outcome.Delay = s.Strikes, 0
 			s.wait(t)
 			if s.reserve(delays, longest); s.Outcome.Wait == 0 {
 				s.Outcome.Delay = 0
