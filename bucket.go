@@ -95,12 +95,13 @@ func (p Pacer) rule() engine.Limit {
 	return build(algo.Pacer, p.Rate, span("max_wait", p.MaxWait), units("max_queue", p.MaxQueue), units("burst", p.Burst), flag("next_pays", p.NextPays), word("name", p.Name))
 }
 
-// WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as long
-// as the rate implies to refill the first token, and less for each later one, until it is warm. If the limit is used at
-// its allowed rate, it is warm after the time Over. A warm limit that has had all its tokens for more than a quarter of
-// that time cools down: it loses as much warmth as the tokens that would have refilled in that time.
+// WarmUp is a token bucket that starts slowly, for a backend with cold caches. A cold limit takes three times as
+// long as the rate implies to refill the first token. Each later token takes less time, until the limit is warm. If
+// the limit is used at its allowed rate, it is warm after the time Over. If a limit has had all its tokens for more
+// than a quarter of that time, it cools down by the number of tokens that would have refilled since it became full.
 //
-// With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's RateLimiter.
+// With 2 a second over 4 s, callers pass after 0, 1.375, 2.5, 3.375, 4, 4.5, 5 s: the sequence of Guava's
+// RateLimiter.
 type WarmUp struct {
 	// Rate is the refill rate of a warm limit.
 	Rate Rate

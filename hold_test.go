@@ -25,8 +25,8 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 	return permit.Hold(ctx), permit, nil
 }
 
-// Callers hold units one after another, in order of arrival, each as soon as the previous caller releases them. The
-// store receives only slightly more than one call per caller.
+// Callers get the units one after another, in order of arrival. Each caller gets them as soon as the previous caller
+// releases them. The store receives only slightly more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

@@ -46,7 +46,7 @@ func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 type Concurrency struct {
 	// Units is the number of units: 1 to 100 000, and at least 10 with Fair.
 	Units int64
-	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
+	// Lease is the time for which a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
 	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Out of 100 units, a
 	// lone key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any
@@ -82,7 +82,8 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 	return limit
 }
 
-// accepted returns the accepted values of an error, with the members of the Go type instead of the fields in files.
+// accepted returns the accepted values stated in an error. It replaces the names of fields in files with the names of
+// the members in the Go type.
 func accepted(a algo.Algorithm, input *engine.InputError) string {
 	if strings.HasPrefix(input.Accepted, "no such field") {
 		switch needed := needs[input.Field]; {
@@ -103,7 +104,7 @@ func accepted(a algo.Algorithm, input *engine.InputError) string {
 	return strings.Join(words, " ")
 }
 
-// needs names the members without which a member has no effect.
+// needs maps a field to the members without which it has no effect.
 var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Max", "max_pause": "Min and Max", "weight": "Fair"}
 
 // members maps fields in policy files to differently named fields of the Go types.
@@ -112,7 +113,8 @@ var members = map[string]string{
 	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
 }
 
-// member returns the name in the algorithm's Go type of a field in policy files: MaxWait for max_wait.
+// member returns the Go name of a field in policy files, such as MaxWait for max_wait. It is the name of the member
+// in the algorithm's Go type.
 func member(a algo.Algorithm, field string) string {
 	if field == "limit" && a.Holds() {
 		return "Units"

@@ -13,7 +13,7 @@ import (
 
 // Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
 // failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
-// Retry-After of that answer, or 0. No request passes until that time is over; MaxPause caps it.
+// Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
 // within a minute. It keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No report is
@@ -104,7 +104,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// take removes and returns the report for a key. It returns nil if none exists.
+// take removes and returns the report for a key. It returns nil if there is no report for the key.
 func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()

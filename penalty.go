@@ -17,11 +17,12 @@ import (
 // MaxBlock of an hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to
 // 120 s, after 2 for 210 to 240 s, and finally after one for an hour.
 //
-// A Soft penalty does not block. After as many ignored denials it strikes the key. Each strike halves the key's part of
-// the [FairShare] limits after the penalty in the same policy, down to an eighth, until it is forgotten. A key alone
-// still gets the whole rate.
+// A Soft penalty does not block. After the same number of ignored denials, it strikes the key. Each
+// strike halves the key's part of the [FairShare] limits after the penalty in the same policy, down to an eighth,
+// until the strike is forgotten. A key that does not compete with other keys still gets the whole rate.
 type Penalty struct {
-	// Rate is the number of ignored denials within a period that starts the first block, or is the first strike.
+	// Rate determines when the first block starts or the first strike is made: after Rate.Count ignored denials
+	// within Rate.Period.
 	Rate Rate
 	// Soft makes the penalty halve the key's part of fair shares instead of blocking the key. Block and MaxBlock must
 	// then be 0.

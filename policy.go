@@ -123,7 +123,7 @@ func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) 
 	return d, err
 }
 
-// AllowN charges either n units, 0 or more, or none. A request for 0 units passes and changes nothing.
+// AllowN charges all n units or none. n must be 0 or more. A request for 0 units passes and changes nothing.
 func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if p.simple(ctx, &d, key, n) {
 		return d, nil

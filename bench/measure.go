@@ -141,12 +141,12 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 	return one, nil
 }
 
-// median returns the median, over the rounds, of the value that the function number computes.
+// median calls the function number for each round's sample, and returns the median of the results.
 func median(samples []sample, number func(sample) float64) float64 {
 	return middle(each(samples, number))
 }
 
-// each returns the value that the function number computes for each round.
+// each calls the function number for each round's sample, and returns the results.
 func each(samples []sample, number func(sample) float64) []float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
@@ -160,8 +160,8 @@ func middle(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// compare returns the lines of a table. Each line holds one contender's median, over its rounds, of the value that the
-// function number computes from a sample.
+// compare returns a table's lines, one for each contender. It calls the function number for each of a contender's
+// samples, and the line contains the median of the results.
 func compare(contenders []contender, samples [][]sample, number func(sample) float64) (lines []line) {
 	for i, c := range contenders {
 		if i == len(samples) || len(samples[i]) == 0 {

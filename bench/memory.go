@@ -141,7 +141,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// manyKeys compares Headgate with many keys to Headgate with few, and a bare table in the same way.
+// manyKeys compares Headgate with many keys and Headgate with few keys. It compares a bare table in the same way.
 func manyKeys(s settings) (table, error) {
 	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4, beside: []string{"headgate, 100000 keys"}}
 	for _, make := range []func(keys int) (contender, error){own, bareTable} {

@@ -57,8 +57,8 @@ func operators(ctx context.Context, s settings) (tables []table, err error) {
 	return []table{depth, calls}, nil
 }
 
-// grpcBeside compares two servers for Envoy's rate limit service. The server on counts for operators, and the server
-// off does not.
+// grpcBeside compares two servers for Envoy's rate limit service. The server named on counts for operators, and the
+// server named off does not.
 func grpcBeside(on, off *server, s settings) (table, error) {
 	var contenders [2]*grpcContender
 	for i, one := range []*server{off, on} {

@@ -19,7 +19,7 @@ type table struct {
 	// reach is the target for the ratio to the best of the others. It is an upper bound if smaller values are better,
 	// and otherwise a lower bound. 0 means no target.
 	reach float64
-	// beside lists the names of the lines to compare with. If it is empty, these are all others.
+	// beside lists the names of the lines to compare with. If it is empty, all other lines are compared.
 	beside []string
 	lines  []line
 	note   string

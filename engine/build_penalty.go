@@ -6,7 +6,8 @@ const (
 	blockAccepted = "1ms to 366d, in whole microseconds"
 )
 
-// penalty checks a penalty: the number of ignored denials in a window that is a strike, and the lengths of blocks.
+// penalty checks a penalty: the number of ignored denials in a window that counts as a strike, and the lengths of
+// blocks.
 func (d *draft) penalty(l *spec) error {
 	n, r := &l.numbers, d.rates[0]
 	if r.Count < 1 || r.Count > 1_000_000 {

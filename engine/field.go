@@ -254,8 +254,8 @@ func fieldNamed(name string) *Field {
 	return nil
 }
 
-// Setting sets one field of a limit. Field is the name of the limit's field. The other struct field that suits its kind
-// contains the value.
+// Setting sets one field of a limit. Field is the name of the limit's field. The value is in one of the other fields
+// of the struct, depending on the kind of the limit's field.
 type Setting struct {
 	Field string
 	Units int64

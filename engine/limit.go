@@ -76,13 +76,14 @@ func (l Limit) WithPosition(position int) Limit {
 // Algorithm returns the limit's algorithm.
 func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
-// Capacity returns the number of units that an unused limit admits at once: the burst of a bucket or pacer; the most
-// that one key can use of a fair-share limit; the count of a window, log or concurrency limit (of the first window, if
-// there are several); 0 for DenyAll and NoLimit.
+// Capacity returns the number of units that an unused limit admits at once. It is the burst of a bucket or pacer, and
+// the count of a window, log or concurrency limit. For a limit with several windows, it is the count of the first
+// window. For a fair-share limit, it is the largest number of units that one key can use. For DenyAll and NoLimit, it
+// is 0.
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
-// Rates returns the limit's rate as written, or the rate of each of its windows in the order given. It returns none for
-// DenyAll and NoLimit. The rate of a concurrency limit is its units per lease time.
+// Rates returns the limit's rate as written, or the rate of each of its windows in the order given. For DenyAll and
+// NoLimit it returns no rates. The rate of a concurrency limit is its units per lease time.
 func (l Limit) Rates() []Rate {
 	s := l.of()
 	n := &s.numbers
@@ -101,12 +102,14 @@ func (l Limit) Rates() []Rate {
 	}
 }
 
-// Rate returns, as written, the rate of the window at an index, from 0, or the limit's only rate. For a concurrency
-// limit it returns the units without a period. It does not allocate.
+// Rate returns one of the limit's rates, as written. If the limit has several windows, it is the rate of the window
+// with the given index, counted from 0. For a concurrency limit, it contains the units without a period. Rate does
+// not allocate.
 func (l Limit) Rate(window int) Rate { return l.of().rate(window) }
 
-// Earlier returns how long before [Standing].ResetAfter all units of a sliding log's window are available again.
-// ResetAfter is the time until the newest entry leaves the longest window. Earlier returns 0 for all other limits.
+// Earlier returns the difference between [Standing].ResetAfter and the time until all units of one window of a
+// sliding log are available again. ResetAfter is the time until the newest entry leaves the longest window. For all
+// other limits, Earlier returns 0.
 func (l Limit) Earlier(window int) time.Duration {
 	n := &l.of().numbers
 	if !n.Algorithm.KeepsTimes() {
@@ -154,8 +157,8 @@ func (l Limit) Counter() Counter {
 	return Counter{Name: l.Name(), Algorithm: s.numbers.Algorithm, Grid: s.numbers.Grid()}
 }
 
-// Counts returns the key of the counter for requests with the given key. It is the given key, unless the limit divides
-// its units among keys. In that case all keys of the namespace have the same counter key, and no text in a key can
+// Counts returns the counter's key for requests with the given key. Usually, this is the given key itself. If the
+// limit divides its units among keys, all keys of the namespace have the same counter key, and no text in a key can
 // select another counter.
 func (l Limit) Counts(space, key string) string {
 	if l.Algorithm().Divides() {

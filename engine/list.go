@@ -1,6 +1,7 @@
 package engine
 
-// Counter returns the index of the operation's charge that has the same counter as c. It returns −1 if none exists.
+// Counter returns the index of the operation's charge that has the same counter as c. It returns −1 if there is no
+// such charge.
 func (o *Op) Counter(c *Charge) int {
 	for i := range o.Charges {
 		if have := &o.Charges[i]; have.Key == c.Key && have.Space == c.Space && have.Limit.Counter() == c.Limit.Counter() {

@@ -16,7 +16,7 @@ type Kind uint8
 
 // The kinds of operation.
 const (
-	// OpAllow, the zero value, charges every limit its cost, or else charges nothing.
+	// OpAllow charges each limit its cost, or charges nothing. It is the zero value.
 	OpAllow Kind = iota
 	// OpAtMost charges as many units as pass now, up to the cost.
 	OpAtMost
@@ -109,8 +109,8 @@ type Op struct {
 	// Share is for OpAtMost on one limit: the operation charges at most ⌊units/Share⌋ of the units that would pass, but
 	// at least one unit if any passes. It is 0 to 65535; 0 and 1 charge all of them.
 	Share int64
-	// Ahead, for OpAtMost on one sliding log, is how long from now the caller can spend the units. The units count from
-	// the end of that time. It is 0 to 10 s, in whole milliseconds.
+	// Ahead, for OpAtMost on one sliding log, is the time from now within which the caller can spend the units. The
+	// units count from the end of that time. It is 0 to 10 s, in whole milliseconds.
 	//
 	// For OpReserve, Ahead is the longest delay that the caller accepts: 0 to 36525 days, in whole microseconds.
 	Ahead time.Duration
@@ -166,10 +166,11 @@ type Charge struct {
 	// other limits it is nil. OpAllow, OpAtMost and OpReserve use it. It counts even if the request is denied or costs
 	// nothing.
 	Report *algo.Report
-	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation charges
-	// the limits of choice 0 and of the first choice whose limits have enough units, and none of the other choices
-	// ([Outcome.Choice]). Only allow, peek, reserve, reset and expiry support choices, in one step of one store.
-	// Concurrency limits and limits that count denials do not.
+	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation
+	// charges the limits of choice 0, and the limits of the first choice whose limits have enough units
+	// ([Outcome.Choice]). It charges no limits of the other choices. Only allow, peek, reserve, reset and expiry
+	// support choices, in one step of one store. Concurrency limits and limits that count denials cannot belong to a
+	// choice.
 	Choice uint8
 	// Space and Key, if set, replace the operation's. For example, one request can count against its user and against
 	// the whole service.

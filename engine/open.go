@@ -13,17 +13,17 @@ import (
 // Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it
 // in time.
 type Term struct {
-	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1 ms to
-	// [MaxWithin], in whole milliseconds. It includes the delay.
+	// Within is the time in which the reservation can be settled, counted from the reserve or from the last report: 1
+	// ms to [MaxWithin], in whole milliseconds. It includes the delay.
 	Within time.Duration
 	// Then determines what happens to the reservation afterwards.
 	Then Unsettled
 	// Estimates contains the numbers of units that [ChargeEstimate] charges, by index of the charge. If it is nil, the
 	// original charges are the estimates.
 	Estimates []int64
-	// Ceilings contains the largest numbers of units that settlements may charge, by index of the charge. 0 means no
-	// ceiling, and nil means none for any charge. [Outcome.Pending] contains the units that open reservations can still
-	// charge up to their ceilings.
+	// Ceilings contains, by index of the charge, the largest number of units that settlements may charge. 0 means
+	// that the charge has no ceiling. If Ceilings is nil, no charge has one. [Outcome.Pending] contains the units
+	// that open reservations can still charge up to their ceilings.
 	Ceilings []int64
 }
 
@@ -68,9 +68,9 @@ type Keeper interface {
 	// is returned again after ten seconds. On a Cluster without shards one call covers only some of the slots, and
 	// 30 calls cover all of them.
 	Due(ctx context.Context) ([]*Reservation, error)
-	// OpenOf returns the open reservations that charged a key in any namespace, but not more than the maximum given by
-	// most. On a Cluster it finds reservations on fair-share limits only if the argument under contains the keys under
-	// which these limits count the key: see [Limit.Counts].
+	// OpenOf returns the open reservations that charged a key in any namespace. The argument most is the maximum
+	// number of reservations returned. On a Cluster, OpenOf finds reservations on fair-share limits only if the
+	// argument under contains the keys under which these limits count the key: see [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts a reservation once for
 	// each slot that it charged.
@@ -144,7 +144,7 @@ func (t *Term) estimate(i int, units int64) int64 {
 	return units
 }
 
-// ceiling returns the ceiling of the limit at index i. It returns 0 if none exists or if t is nil.
+// ceiling returns the ceiling of the limit at index i. It returns 0 if the limit has no ceiling or if t is nil.
 func (t *Term) ceiling(i int) int64 {
 	if t == nil || i >= len(t.Ceilings) {
 		return 0
@@ -162,7 +162,8 @@ func (t *Term) WithCeilings(ceilings []int64) *Term {
 	return &own
 }
 
-// JoinCeilings returns the ceiling for two merged charges on one counter. If one of them has no ceiling, there is none.
+// JoinCeilings returns the ceiling for two merged charges on one counter. If one of the charges has no ceiling, the
+// merged charge has no ceiling either.
 func JoinCeilings(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return 0

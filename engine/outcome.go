@@ -43,8 +43,8 @@ type Outcome struct {
 	Limits []LimitOutcome
 	// Promise describes how the outcome was determined and how exact it is.
 	Promise Promise
-	// Dropped is set by OpSettle. It is the number of used units that could not be charged, on the limit where this
-	// number is largest ([algo.Settle]).
+	// Dropped is set by OpSettle. It is the number of used units that could not be charged. If there are several
+	// limits, it is the highest such number ([algo.Settle]).
 	Dropped int64
 	// Pending is set by OpReserve with ceilings ([Term].Ceilings). It contains, by index of the charge, the number of
 	// units that the open reservations of its counter, including this one, can still charge. The limit can be exceeded
@@ -67,13 +67,13 @@ type Standing struct {
 	ResetAfter time.Duration
 	// Delay is how long an admitted caller of a pacer must wait.
 	Delay time.Duration
-	// After is the time from the decision until the charged units count. It is above 0 if the clock is behind the
-	// state, or if a log's newest entry is in the future. See [Op].Taken.
+	// After is the time from the decision until the charged units count. It is above 0 if the clock is earlier than
+	// the state, or if a log's newest entry is in the future. See [Op].Taken.
 	After time.Duration
 	// Window is the index of the binding window, from 0.
 	Window int
-	// InForce is the rate in force of a limit whose rate adapts, in 1/1024 units per window, and Version counts the
-	// rate's changes since the state began. Both are 0 for other limits.
+	// InForce is the current rate of a limit with an adaptive rate, in 1/1024 units per window. Version is the number
+	// of changes of this rate since the state began. Both are 0 for other limits.
 	InForce, Version int64
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
@@ -89,8 +89,7 @@ type LimitOutcome struct {
 	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if it differs from the
 	// outcome's because the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
-	// Aside is set for a limit that belongs to another choice than the charged one. Such a limit takes no part in the
-	// answer.
+	// Aside is set for a limit of a choice that was not charged. Such a limit takes no part in the answer.
 	Aside bool
 	Standing
 }

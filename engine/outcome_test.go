@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestLongDurationsAreStatedAsTheLongest (regression: bug 78) checks that a reset above 292 years is stated as 292 years: it was negative.
-// Such a reset needs a clock that is set back by a century.
+// TestLongDurationsAreStatedAsTheLongest (regression: bug 78) checks that a reset time above 292 years is reported as
+// 292 years. It used to be negative. Such a reset time needs a clock that is set back by a century.
 func TestLongDurationsAreStatedAsTheLongest(t *testing.T) {
 	const longest time.Duration = 9_223_372_036_854_775_000
 	var o engine.Outcome

@@ -5,12 +5,12 @@ import "time"
 // Pool is the common state of all keys of a limit that divides its units among them. It is derived from answers to
 // peeks. For permits, only Burst and Outstanding are known.
 type Pool struct {
-	// Burst is the total number of units: the size of the bucket, with a fair pacer's queue, or the number of permits. Outstanding is the number
-	// of units that have not refilled yet, or are held.
+	// Burst is the total number of units: the size of the bucket, including a fair pacer's queue, or the number of
+	// permits. Outstanding is the number of units that have not refilled yet or, for permits, are held.
 	Burst, Outstanding int64
-	// Own estimates the number of outstanding units of this key, and Heavy the number of keys of weight 1 that request
-	// more than they get. Own can be too large by up to the weight, and for a key with nothing remaining it is a lower
-	// bound. For a nested limit Own is not known, and Heavy counts groups.
+	// Own estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
+	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
+	// more than they get. For a nested limit, Own is not known, and Heavy counts groups.
 	Own, Heavy int64
 }
 

@@ -24,14 +24,15 @@ type Reservation struct {
 	Space, Key string
 	// Ends is the instant, in µs since 1970, from which a settlement has no effect.
 	Ends int64
-	// Term is the term of the reserve. It is nil if none exists. Due is the instant, in µs since 1970, until which
-	// the reservation can be settled or reported on. The store keeps the reservation until Due, and a report postpones
-	// Due.
+	// Term is the term of the reserve, or nil if the reserve has no term. Due is the instant, in µs since 1970, until
+	// which the reservation can be settled or reported on. The store keeps the reservation until Due, and a report
+	// postpones Due.
 	Term *Term
 	Due  int64
 	// Limits contains the charges, one for each limit.
 	Limits []Reserved
-	// Listed is the number of items in the caller's list. 0 means as many as Limits contains.
+	// Listed is the number of items in the caller's list. If it is 0, the list contains as many items as Limits
+	// contains charges.
 	Listed int
 	// Process names the process whose shares of the limits were charged, because the store was away or had lost data.
 	// No other process can settle these charges. It is empty if only the store was charged. See package fallback.
@@ -149,11 +150,11 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 }
 
 // Undo yields, by index of the charge, the operations that give back a charge that was not reported to its caller,
-// because another limit denied the operation or because the answer came too late. For each limit, as many units as kept
-// states stay charged. Except for permits, the operations are settlements, so that they give back neither units that
-// have already refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge
-// is settled separately, because the states can be ahead of the clock by different times. The settlements have an
-// effect only within the given time, so their marks soon expire.
+// because another limit denied the operation or because the answer came too late. The number of units given by kept
+// stays charged on each limit. Except for permits, the operations are settlements. They therefore give back neither
+// units that have already refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9).
+// Each charge is settled separately, because the states can be ahead of the clock by different times. The settlements
+// have an effect only within the given time, so their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store keeps the reservation open

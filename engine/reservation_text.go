@@ -61,7 +61,7 @@ func (r *Reservation) AppendTo(b []byte) []byte {
 	return b
 }
 
-// isList reports whether any limit has its own key, or covers other items than the one at its index.
+// isList reports whether any limit has its own key, or covers items other than the one at its index.
 func isList(limits []Reserved) bool {
 	for i := range limits {
 		if l := &limits[i]; l.Key != "" || l.Items != 0 {
@@ -113,9 +113,9 @@ func ParseReservation(text string) (*Reservation, error) {
 	return r, nil
 }
 
-// ReservationAt reads a reservation that [Reservation.AppendTo] wrote at the start of data, and returns the number of
-// bytes read. The reservation is nil if the bytes are not valid. If it was written without an id, it gets the given
-// one.
+// ReservationAt reads a reservation that [Reservation.AppendTo] wrote at the start of data. It also returns the
+// number of bytes read. The reservation is nil if the bytes are not valid. A reservation that was written without an
+// id gets the given id.
 func ReservationAt(data []byte, id string) (r *Reservation, length int) {
 	if len(data) == 0 || data[0] < reservationFormat || data[0] > reservationTerm {
 		return nil, 0
@@ -176,7 +176,7 @@ func (f *byteFields) term() *Term {
 	return t
 }
 
-// ints reads up to [MaxCharges] numbers. It returns nil if none exist.
+// ints reads up to [MaxCharges] numbers. It returns nil if the list is empty.
 func (f *byteFields) ints() (all []int64) {
 	count := f.size()
 	f.bad = f.bad || count > MaxCharges

@@ -60,10 +60,10 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 	return own.limit()
 }
 
-// Depth returns how long a limit takes to recover from the largest possible charge, in µs: the time to refill its burst
-// and its debt or queue, its longest window, or its lease time. No charge that a store has lost would have counted for
-// longer. For a limit with NextPays, Depth is the refill time of the burst. A penalty is never charged, so its depth is
-// 0.
+// Depth returns how long a limit takes to recover from the largest possible charge, in µs: the time to refill its
+// burst and its debt or queue, its longest window, or its lease time. If a store has lost a charge, that charge would
+// not have counted for longer than this time. For a limit with NextPays, Depth is the refill time of the burst. A
+// penalty is never charged, so its depth is 0.
 func Depth(l Limit) (us int64) {
 	s := l.of()
 	m := &s.numbers

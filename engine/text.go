@@ -42,7 +42,7 @@ func (l Limit) String() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// unnamed is the algorithm of a limit whose text names none.
+// unnamed is the algorithm of a limit whose text does not name an algorithm.
 const unnamed = algo.TokenBucket
 
 // ParseLimit parses the text form written by [Limit.String]. The algorithm is optional. If none is named, the limit is
@@ -98,7 +98,7 @@ func ParseParts(text string) (Parts, error) {
 	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
 }
 
-// ParseAlgorithm returns the algorithm with the given name or alias. ok is false if none exists.
+// ParseAlgorithm returns the algorithm with the given name or alias. ok is false if there is no such algorithm.
 func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	for _, a := range algo.Algorithms() {
 		if a.HasName(name) {

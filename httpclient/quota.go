@@ -11,11 +11,11 @@ type quota struct {
 	// budget is the number of requests that the server still accepts before the reset, if no other client sends any.
 	budget int64
 	reset  time.Time
-	// span is the time from the last response to the reset that it stated, but at least one second.
+	// span is the time from the last response to the reset stated in that response, but at least one second.
 	span time.Duration
 	// size is the quota announced by the server or, if it announced none, the highest remaining number so far.
 	size int64
-	// most is the highest remaining number that a response to a request stated.
+	// most is the highest remaining number in any response since the last denial.
 	most int64
 	last time.Time // when the last request was sent
 	// recent is a ring buffer of the last responses.
@@ -56,12 +56,12 @@ func (q *quota) sent(now time.Time) {
 	q.last = now
 }
 
-// answered updates the quota with the advice from response number place of the scope. The argument sentAt is the number
-// of responses that the scope had received when the request was sent.
+// answered updates the quota with the advice from one response. The argument place is the sequence number of the
+// response in the scope, and sentAt is the number of responses that the scope had received when the request was sent.
 //
-// Responses may arrive in a different order than the server's decisions. The server's last decision is in this response
-// or in a response received since the request was sent. Therefore the number of remaining units is at least the lowest
-// number in these responses, minus the requests still in flight.
+// Responses may arrive in a different order than the server's decisions. The server's last decision is in this
+// response or in a response received since the request was sent. Therefore the number of remaining units is at least
+// the lowest number in these responses, minus the requests still in flight.
 func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time) {
 	reset := now.Add(a.reset)
 	if q.answers > 0 && reset.After(q.reset.Add(time.Second)) && a.remaining > q.recent[(q.answers-1)%overlapping].units {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// After a reset the whole quota is available, minus the requests still in flight, because the server may decide these
-// after the reset. One request may always be sent, because the responses to the others can take a long time.
+// After a reset the whole quota is available, minus the requests still in flight, because the server may decide them
+// after the reset. One request may always be sent, because the responses to the requests in flight can take a long
+// time.
 func TestResetLeavesRoomForRequestsInFlight(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, c := range []struct{ inFlight, want int64 }{{0, 10}, {4, 6}, {9, 1}, {20, 1}} {

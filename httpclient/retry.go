@@ -54,7 +54,7 @@ func (s *scope) spendRetry() bool {
 	return true
 }
 
-// Bounds on reading the body of a denial, which allows its connection to be reused.
+// Bounds on reading the body of a denial. Reading the body allows the connection to be reused.
 const (
 	maxDrained  = 4 << 10
 	drainWithin = time.Second

@@ -10,7 +10,7 @@ import (
 
 // The defaults and bounds of a [Transport].
 const (
-	// DefaultMaxWait is how long a request can wait before it is sent.
+	// DefaultMaxWait is the longest time that a request can wait before it is sent.
 	DefaultMaxWait = 30 * time.Second
 	// DefaultRetries is the number of times that a denied request is retried.
 	DefaultRetries = 2
@@ -85,8 +85,8 @@ func host(r *http.Request) string { return r.URL.Host }
 // ErrLimited matches every [LimitedError].
 var ErrLimited = errors.New("httpclient: rate limit")
 
-// LimitedError is the error for a request that was not sent, because it would have to wait longer than it may for the
-// server's limit.
+// LimitedError is the error for a request that was not sent, because the server's limit would make it wait longer
+// than the client permits.
 type LimitedError struct {
 	// RetryAfter is the shortest time until a request can fit.
 	RetryAfter time.Duration

@@ -185,7 +185,7 @@ func (rw rewrite) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rw.base.RoundTrip(r)
 }
 
-// script answers the nth request with its nth step, and all requests after the last step with that step.
+// script answers the nth request with its nth step. After the last step, it repeats that step.
 type script struct {
 	steps []func(http.ResponseWriter, *http.Request)
 	mu    sync.Mutex

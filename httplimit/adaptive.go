@@ -24,11 +24,11 @@ func Overloaded(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// Adaptive returns middleware that bounds the requests in flight with the limiter, whose limit follows their latency. A
-// denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is overloaded and the caller is not at
-// fault. Requests whose context reaches its deadline, and responses with status 503 or 504, count as failed. Requests
-// whose client leaves before the response count as failed only if they took longer than the limiter's Latency;
-// otherwise they are ignored.
+// Adaptive returns middleware that uses the limiter to bound the number of requests in flight. The limit adapts to
+// the latency of the requests. A denied request gets a 503 with a Retry-After of 1 s to 4 s, because the server is
+// overloaded and the caller is not at fault. Requests whose context reaches its deadline, and responses with status
+// 503 or 504, count as failed. Requests whose client leaves before the response count as failed only if they took
+// longer than the limiter's Latency. Otherwise they are ignored.
 //
 // Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests, because the
 // latency of a mixture is not meaningful.

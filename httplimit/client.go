@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxHops is the largest number of proxies that the search for the client passes.
+// maxHops is the largest number of proxies that the search for the client skips.
 const maxHops = 64
 
 // Proxies configures which peers are trusted to name their clients, and which headers they use.
@@ -32,7 +32,8 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of the request's connection. It is the zero Addr if none exists, as on a Unix socket.
+// Peer returns the peer address of the request's connection. It is the zero Addr if the connection has no peer
+// address, as on a Unix socket.
 func Peer(r *http.Request) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())

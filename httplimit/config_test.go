@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// TestNewPanicsOnTheProgramsMistakes checks that a middleware that could limit nothing, or would panic on its first
-// request, is not built.
+// TestNewPanicsOnTheProgramsMistakes checks that a middleware is not built if it could not limit anything, or if it
+// would panic on its first request.
 func TestNewPanicsOnTheProgramsMistakes(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

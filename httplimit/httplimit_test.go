@@ -94,7 +94,7 @@ func TestPerIP(t *testing.T) {
 }
 
 // Regression: bug 38. If the peer is a trusted proxy, the client is the last address that is not a trusted proxy. If
-// the peer is not trusted, it is the client itself, regardless of the headers.
+// the peer is not trusted, the peer is the client, regardless of the headers.
 func TestClientBehindProxies(t *testing.T) {
 	key := httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"))
 	for _, c := range []struct {
@@ -333,7 +333,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// A final cost with a decider that cannot settle causes an error, so that the first charge does not silently stay.
+// A final cost with a decider that cannot settle causes an error. Otherwise the first charge would silently be kept.
 func TestFinalCostNeedsSettler(t *testing.T) {
 	var problem error
 	failed := func(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {

@@ -14,9 +14,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Key returns the key of a request. ok is false if the request lacks the key, such as a header. In that case the
-// response is a 400, unless [WithError] sets another one, and key can name the missing part, such as "header
-// X-API-Key", for the [NoKeyError]. If it is "", the error is [ErrNoKey].
+// Key returns the key of a request. ok is false if the request lacks its key, for example because a header is
+// missing. In that case the response is a 400, unless [WithError] sets another one. The returned key can then name
+// the missing part for the [NoKeyError], such as "header X-API-Key". If it is "", the error is [ErrNoKey].
 //
 // A key is at most 1024 bytes long. A longer key can only come from the client, so it also gets a 400, unless
 // [HashLong] shortens it.
@@ -147,7 +147,8 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// Or uses the first of the keys that the request contains: for example the user or, if none exists, the address.
+// Or uses the first of the keys that the request contains. For example, it uses the user or, if the request has no
+// user, the address.
 func Or(keys ...Key) Key {
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {

@@ -97,8 +97,9 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 }
 
 // SettleAtEnd is like [Middleware.Settle], for frameworks whose outer handlers can still write the response after the
-// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It uses
-// the last response passed to note or, if none exists, first. If the context can never end, it settles immediately.
+// middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
+// uses the last response passed to note. If note was not called, it uses first. If the context can never end, it
+// settles immediately.
 func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)

@@ -75,8 +75,8 @@ func TestFinalCostOfSeveralLimits(t *testing.T) {
 	}
 }
 
-// If a client leaves while a pacer delays its request, its units are given back, also to other limits, and later
-// requests move up.
+// If a client leaves while a pacer delays its request, the units are given back to all of the request's limits, and
+// later requests move up.
 func TestDisconnectGivesPacerSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

@@ -189,8 +189,8 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, t
 	return v.version, true, nil
 }
 
-// coordinates returns the first non-nil error of checks. If none exists, it returns the reason why the store cannot
-// be used now, or nil.
+// coordinates returns the first non-nil error of checks. If all of them are nil, it returns the reason why the store
+// cannot be used now, or nil.
 func (s *Store) coordinates(ctx context.Context, checks ...error) error {
 	for _, err := range checks {
 		if err != nil {

@@ -29,9 +29,9 @@ func (s *Store) makeRoom(t algo.Instant, expiredOnly bool) bool {
 	}
 }
 
-// freeFirst drops the expired keys of a shard. If none exist and expiredOnly is false, it evicts the state that
-// expires first, provided that no other shard can have an earlier one. It returns false if it dropped nothing and only
-// corrected the shard's order.
+// freeFirst drops the expired keys of a shard. If no key has expired and expiredOnly is false, it evicts the state
+// that expires first, provided that no other shard can have a state that expires earlier. It returns false if it
+// dropped nothing and only corrected the shard's order.
 func (s *Store) freeFirst(h *shard, t algo.Instant, others int64, expiredOnly bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -125,7 +125,8 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Read the clock again: denials from the copy that this one replaces happened before this instant.
+		// Read the clock again: this copy replaces another one, and denials from the replaced copy happened before
+		// this instant.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()

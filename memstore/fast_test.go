@@ -124,7 +124,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 	wg.Wait()
 }
 
-// No caller is denied by a state that is later than its clock, or that belongs to another key or limit.
+// No caller is denied by a state that is later than the caller's clock, or that belongs to another key or limit.
 func TestHotStateDeniesOnlyItsKeyLimitAndTime(t *testing.T) {
 	var shared hot
 	limit := parse(t, "fixed-window 1/1h")

@@ -37,7 +37,7 @@ func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
 
-// find returns the index of a key's state under the scope's name. It returns nowhere if none exists.
+// find returns the index of a key's state under the scope's name. It returns nowhere if the key has no such state.
 func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	t := &h.table
 	if len(t.slots) == 0 {
@@ -73,7 +73,7 @@ func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32)
 // shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
-// home returns where the search for a hash begins, from its high half.
+// home returns the index at which the search for a hash begins. The argument hi is the high half of the hash.
 func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }

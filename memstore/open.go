@@ -55,8 +55,8 @@ func (t *transaction) keep(r *engine.Result) {
 	}
 }
 
-// findOpen fills the steps of a settlement from the open reservation. It returns false if none exists, or if the
-// settlement's stage does not match.
+// findOpen fills the steps of a settlement from the open reservation. It returns false if there is no open
+// reservation, or if the settlement's stage does not match.
 func (t *transaction) findOpen() bool {
 	t.open = t.store.openName(t.op)
 	o, ok := t.store.opens.get(t.open)

@@ -115,8 +115,8 @@ func (r *snapshotReader) title() {
 	r.sum.Write([]byte(line))
 }
 
-// shards lowers the number of shards to that of the saved store, if it was smaller, because the snapshot does not
-// contain the hash bits to choose among more shards.
+// shards lowers the number of shards to that of the saved store if the saved store had fewer. The snapshot does not
+// contain the hash bits that would be needed to choose among more shards.
 func (r *snapshotReader) shards(n uint64) {
 	if bits.OnesCount64(n) != 1 {
 		r.wrong()

@@ -10,14 +10,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// scope is shared by many states: the namespace and the limit that they were written with. A state refers to it by
-// a 32-bit number.
+// scope contains the namespace and the limit with which many states were written. A state refers to its scope by a
+// 32-bit number.
 type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is a number for the name of the states' counters, which consists of the space and of the limit's algorithm,
-	// name and grid. Scopes with the same name differ in the limit's other parameters.
+	// name is the number of the name that the states' counters share. That name consists of the space and of the
+	// limit's algorithm, name and grid. Scopes with the same name differ in the limit's other parameters.
 	name uint32
 	// share counts the keys of the namespace. It is nil if their number is not bounded.
 	share *share
@@ -79,7 +79,8 @@ type scopeKey struct {
 // cachedScopes is the number of scopes that can be found without a lock.
 const cachedScopes = 1024
 
-// scopes contains all scopes of a store: at most twice as many as are in use, or fewScopes if that is more.
+// scopes contains all scopes of a store. Their number is at most twice the number of scopes in use, or fewScopes if
+// that is more.
 type scopes struct {
 	cached [cachedScopes]atomic.Pointer[scope]
 	pages  atomic.Pointer[[]*page] // by number; the list is replaced, never changed

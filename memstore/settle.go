@@ -24,7 +24,7 @@ func reservationName(op *engine.Op) string {
 	return strconv.Itoa(len(op.Key)) + ":" + op.Key + op.ID
 }
 
-// locateSettled locates the record of the settlement of the operation's reservation.
+// locateSettled locates the record that shows whether the operation's reservation was settled.
 func (t *transaction) locateSettled() {
 	op := t.op
 	hash := t.store.secret.hash(reservationName(op))

@@ -20,7 +20,7 @@ type shard struct {
 	boxes    []box
 	spare    []int32 // free boxes
 	expiring expiring
-	// soonest is at or before the first expiry in the shard. It is read without the lock.
+	// soonest is a lower bound on the first expiry in the shard. It is read without the lock.
 	soonest atomic.Int64
 	index   int      // in the store
 	_       [16]byte // padding to whole cache lines, because different cores use different shards

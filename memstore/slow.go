@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// transaction is one operation while it is decided, with its shards locked and its states in steps. Transactions are
-// pooled, so that a decision does not allocate.
+// transaction is an operation that is being decided. Its shards are locked, and its states are in steps. Transactions
+// are pooled, so that a decision does not allocate.
 type transaction struct {
 	store    *Store
 	op       *engine.Op

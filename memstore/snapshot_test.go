@@ -180,8 +180,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Save returns the writer's error, at whatever byte the disk becomes full, the context's error, or ErrClosed once the
-// store is closed. The store keeps deciding.
+// If the disk becomes full, Save returns the writer's error, regardless of the byte at which this happens. Save also
+// returns the context's error, and returns ErrClosed once the store is closed. The store keeps deciding.
 func TestSaveFails(t *testing.T) {
 	s, snapshot := filled(t, small, 2)
 	for room := range len(snapshot) {
@@ -319,9 +319,8 @@ func (d *during) Write(p []byte) (int, error) {
 	return d.Buffer.Write(p)
 }
 
-// A reservation that is made while a snapshot is written, after its key was copied, is not restored, because its end
-// would give back other callers' units. A reservation that is settled while the snapshot is written is not restored
-// either.
+// A reservation is not restored if it is made while a snapshot is written, after its key was copied. Its end would
+// give back other callers' units. A reservation that is settled while the snapshot is written is not restored either.
 func TestReserveDuringSave(t *testing.T) {
 	clock := headgatetest.NewClock()
 	config := memstore.Config{MaxKeys: 1000, Clock: clock.Now}

@@ -30,29 +30,32 @@ const Accepted = Memory + ", " + redisurl.Schemes
 
 // Options are the settings of a store that are not part of its URL.
 type Options struct {
-	// PasswordFile is the file that contains the Redis password. It is "" if none exists.
+	// PasswordFile is the file that contains the Redis password. It is "" if there is no such file.
 	PasswordFile string
 	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. If Own
 	// is "a", the prefix p becomes p/a. If Own is empty, the prefix is unchanged.
 	Own string
 	// Memory configures the memory store.
 	Memory memstore.Config
-	// Restore is a snapshot with which the memory store starts. It is nil if none exists. See [memstore.Restore].
+	// Restore is a snapshot with which the memory store starts. If it is nil, the store starts empty. See
+	// [memstore.Restore].
 	Restore io.Reader
 	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
-	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms) or, if there is
-	// none, 50 ms. A negative value means no deadline. It also bounds the wait for replicas.
+	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms). If the URL
+	// contains no deadline, 0 means 50 ms. A negative value means no deadline. Deadline also bounds the wait for
+	// replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without another call to Redis. If it is 0, every request calls Redis.
-	// See package denycache.
+	// MaxStale is the time for which a denial is repeated without another call to Redis. If it is 0, every request
+	// calls Redis. See package denycache.
 	MaxStale time.Duration
-	// Prefetch sets which limits have units prefetched from Redis, and how many. The default is none. See package
-	// prefetch.
+	// Prefetch configures the limits whose units are prefetched from Redis, and the number of prefetched units. By
+	// default no units are prefetched. See package prefetch.
 	Prefetch prefetch.Config
 	// Fallback configures this process's answers while Redis is away. If it is nil, there is no fallback. See package
 	// fallback.
 	Fallback *fallback.Config
-	// Membership configures how processes count each other, for Prefetch and Fallback. See package membership.
+	// Membership configures how each process counts the other processes, for Prefetch and Fallback. See package
+	// membership.
 	Membership membership.Config
 	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading.
 	// In that case [Opened.Away] is set, and reconnecting continues in the background. Until it succeeds, calls fail,
@@ -74,9 +77,9 @@ type Opened struct {
 	Memory *memstore.Store
 	// Redis is the Redis store without its layers. It is nil if the store is in memory.
 	Redis *redisstore.Store
-	// Prefetch is the prefetch layer. It is nil if none exists.
+	// Prefetch is the prefetch layer. It is nil if the store has no such layer.
 	Prefetch *prefetch.Store
-	// Fallback is the layer that answers while Redis is away. It is nil if none exists.
+	// Fallback is the layer that answers while Redis is away. It is nil if the store has no such layer.
 	Fallback *fallback.Store
 	// Away is set if Redis was away when the store was opened: see [Options.StartAway]. In that case Warnings is empty,
 	// and Redis.Check returns the warnings once Redis is back.

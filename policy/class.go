@@ -12,8 +12,9 @@ import (
 // maxClasses is the maximum number of classes of one policy.
 const maxClasses = 8
 
-// Class is a class of requests under a policy. Leaves is the amount that it leaves for the classes before it. Weight is
-// the weight of its keys under a limit that divides its units among keys; 0 means the limit's own weight.
+// Class is a class of requests under a policy. Leaves is the amount that the class leaves for the classes before it.
+// Weight is the weight of the class's keys under a limit that divides its units among keys. If Weight is 0, the
+// limit's own weight applies.
 type Class struct {
 	Name   string
 	Leaves engine.Leave

@@ -21,10 +21,10 @@ type conn struct {
 	made    bool         // created by Open, so that Close closes the client
 }
 
-// dedicatedCalls is the number of calls in flight that use their own connections, which the calling goroutines write to
-// and read from. Further calls share pipelined connections, where each reply passes through two more goroutines, so
-// that a single caller waits for 60 µs instead of 40 µs. dedicatedCalls equals the number of calls that group commit
-// keeps in flight.
+// dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to
+// and reads from such a connection itself. Further calls share pipelined connections, where each reply passes
+// through two more goroutines, and a single caller would wait for 60 µs instead of 40 µs. dedicatedCalls equals the
+// number of calls that group commit keeps in flight.
 const dedicatedCalls = 2
 
 // New returns a connection for [redisstore.New] that uses the program's client. cluster must be true for a Cluster

@@ -81,7 +81,7 @@ func (l *lateConn) fail(err error) {
 	l.failure.Store(&err)
 }
 
-// silence lists the errors, in addition to network errors, that mean that a connection got no answer.
+// silence lists errors that mean that a connection got no answer. Network errors mean the same and are not listed.
 var silence = []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded, rueidis.ErrNoSlot, rueidis.ErrNoAddr, rueidis.ErrClosing}
 
 // away reports whether an error from connect means that the server did not answer or is still starting.

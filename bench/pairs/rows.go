@@ -178,8 +178,8 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 
-// onRedis returns the row for a token bucket on Redis. It measures the CPU time of Redis if theirs is true, and
-// otherwise of this process.
+// onRedis returns the row for a token bucket on Redis. If theirs is true, it measures the CPU time of Redis.
+// Otherwise it measures the CPU time of this process.
 func onRedis(theirs bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
 		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})

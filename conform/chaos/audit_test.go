@@ -288,7 +288,7 @@ func TestSamplesHaveAnOrder(t *testing.T) {
 	}
 }
 
-// TestWaits checks that only the part of a wait that the machine's stalls do not explain counts as exceeding the bound.
+// TestWaits checks that stalls of the machine are subtracted from a wait before the wait is compared with its bound.
 func TestWaits(t *testing.T) {
 	l := policyOf(t, "log-local")
 	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}

@@ -12,9 +12,9 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // granted by a share
-	// may is the span in which the store may have considered the permit as held. If ended is not 0 and the release
-	// reached the store, the permit ended by that time at the latest. If a request for a permit got no answer, only may
-	// and ended are set.
+	// may is the span in which the permit may have been held according to the store. If ended is not 0 and the
+	// release reached the store, the permit ended by that time at the latest. If a request for a permit got no
+	// answer, only may and ended are set.
 	may   span
 	ended time.Duration
 	// denied is true if the request was denied because no permit was available. may.to is the time of the denial.

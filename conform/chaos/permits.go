@@ -96,7 +96,7 @@ func awayOf(answers []answer) away {
 	return w
 }
 
-// at reports whether a process was sent a request in a span that the store did not answer.
+// at reports whether, in a span, a process received a request that the store did not answer.
 func (w away) at(process int, from, to time.Duration) bool {
 	first, _ := slices.BinarySearch(w[process], from)
 	return first < len(w[process]) && w[process][first] <= to

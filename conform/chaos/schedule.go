@@ -101,8 +101,8 @@ func (s schedule) String() string {
 const (
 	settling = 3 * time.Second // time before the first fault
 	calm     = 4 * time.Second // time after the last fault
-	// believes is how long no other fault begins after a data loss, so that the seed can check whether the processes
-	// trust the store.
+	// believes is the time after a data loss in which no other fault begins, so that the seed can check whether the
+	// processes trust the store.
 	believes = 12 * time.Second
 )
 

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, s schedule) *world {
 		w.nodes = newNodes(t, s)
 		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
 	default:
-		// After it is killed, the server must come back with all writes that it acknowledged.
+		// After the server is killed, it must come back with all writes that it acknowledged.
 		start := redistest.Standalone
 		if s.has(stepped) {
 			start = redistest.SteppedClock

@@ -64,8 +64,8 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case to the file format that both sides read. It puts the keys of lists in the same slot as the
-// counter that all keys of a fair-share limit share in the namespace.
+// translate converts a case to the file format that both sides read. All keys of a fair-share limit in the namespace
+// share one counter. translate puts the keys of lists in the same slot as this counter.
 func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})

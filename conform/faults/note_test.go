@@ -28,8 +28,9 @@ func wantRefusal(t *testing.T, url string, class redisstore.Class, names string)
 	}
 }
 
-// If an earlier build has left states whose names have since changed, they are reported, on whichever node they are,
-// when a store is opened or, if it was not opened by URL, when it is used. States with unchanged names are read.
+// An earlier build may have left states whose names have since changed. They are reported, whichever node they are
+// on. A store that is opened by URL reports them when it is opened, and any other store when it is used. States with
+// unchanged names are read.
 func TestEarlierBuildIsRefused(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

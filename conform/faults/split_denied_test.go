@@ -11,7 +11,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// Limits that count denials count them regardless of the slot that denies: a Cluster answers as one process does.
+// Limits that count denials count them regardless of which slot denies the request: a Cluster answers as one process
+// does.
 func TestSplitCountsDenials(t *testing.T) {
 	t.Parallel()
 	clock, _, store, _ := interrupted(t)

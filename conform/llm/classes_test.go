@@ -13,10 +13,10 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// If batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly ever
-// denied, and batch calls use the rest. docs/classes.md lists the figures. A bucket of only the size that batch calls
-// must leave denies interactive calls as often even without a flood. If there are no classes, nearly all interactive
-// calls are denied.
+// If batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly
+// ever denied, and batch calls use the rest. docs/classes.md lists the figures. A bucket that is only as large as
+// the part that batch calls must leave denies interactive calls as often, even without a flood. Without classes,
+// nearly all interactive calls are denied.
 func floodedByAClass(w *world) {
 	if w.holders != nil { // a second is enough, because Redis decides like the memory store
 		for _, leaves := range []int{10, 0} {

@@ -52,9 +52,9 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 	manyStale(t, store, memory, clock)
 }
 
-// manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired entries.
-// If a give by handle follows that many live entries, it returns the oldest units, which admits no more units than
-// before.
+// manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired
+// entries. A give by handle that follows that many live entries returns the oldest units. This admits no more units
+// than before.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))

@@ -81,8 +81,8 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(56, "")
 }
 
-// liveAsLongAsAlone checks a call that writes several keys together whose windows end soon, followed by a new key. They
-// must not shorten the new key's life.
+// liveAsLongAsAlone checks a call that writes several keys together, and then a new key. The windows of the first
+// keys end soon. They must not shorten the new key's life.
 func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	clock := headgatetest.NewClock()

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// TestRates checks that rates are exact that other limiters do not enforce exactly. Starting with no units left,
-// exactly the rate's units pass in a whole period on either store, and each wait is exact to the µs.
+// TestRates checks rates that other limiters do not enforce exactly. Starting with no units left, exactly the rate's
+// units must pass in a whole period on either store, and each wait must be exact to the µs.
 func TestRates(t *testing.T) {
 	clock := headgatetest.NewClock()
 	memory, err := memstore.New(memstore.Config{Clock: clock.Now})

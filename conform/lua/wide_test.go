@@ -24,7 +24,7 @@ var wide = []struct {
 	cost  int64
 	state string
 }{
-	// Numbers that fit into 4 bytes are stored in the same form as by builds with a maximum of 2^32−1 units.
+	// Numbers that fit into 4 bytes are stored in the form that builds with a maximum of 2^32−1 units also use.
 	{rule.TokenBucket(rule.PerSecond(10)), 1, "02 0006474846204000 00000000000001 00000000000000 00000001 000000000186a0"},
 	{rule.TokenBucket(rule.Per(1<<32-1, day), rule.Burst(1<<47)), 1 << 46, "02 0006474846204000 00400000000000 00000000000000 11111111 0000015752a000"},
 	{rule.FixedWindow(rule.PerDay(algo.MaxUnits)), 1<<32 - 1, "02 ffffffff 0006475c63f7a000"},

@@ -191,9 +191,9 @@ func (b *bucket) most() int64 {
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
 
-// delay returns the time until the units are available. Unlike retry-after and reset-after, it excludes the time by
-// which a clock that was set back lags, because that is how far away the slot is in real time. Section 3 says "delay =
-// wait", and the vectors agree.
+// delay returns the time until the units are available. If the clock was set back, it lags. Unlike retry-after and
+// reset-after, the delay excludes this lag, so it is the real time until the slot. Section 3 says "delay = wait",
+// and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if !b.limit.paces() {
 		return 0

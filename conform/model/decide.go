@@ -139,8 +139,8 @@ func (s *Subject) count(items []item) Decision {
 	return d
 }
 
-// give returns units, and answers with the resulting state, compared with which the clock may no longer lag (rule 8).
-// If there is no state, there is nothing to return units to.
+// give returns units, and answers with the resulting state. Compared with that state, the clock may no longer lag
+// (rule 8). If there is no state, there is nothing to return units to.
 func (s *Subject) give(items []item, now int64) Decision {
 	for i, it := range items {
 		if _, ok := s.stored[it.key]; ok && it.cost > 0 {

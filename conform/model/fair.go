@@ -116,8 +116,9 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the selected keys together, multiplied by the number of times their weight is divided, owe at
-// most w times the amount left if the cost is charged. Their first unit is always within.
+// within reports whether the selected keys can together charge the cost. The amount that they then owe, multiplied
+// by times, must be at most w times the amount that is then left. times is the number that their weight is divided
+// by. Their first unit is always within.
 func (p *pool) within(c int64, d *big.Int, of func(owned) bool, times *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
@@ -130,9 +131,9 @@ func (p *pool) within(c int64, d *big.Int, of func(owned) bool, times *big.Int) 
 	return add(own, mul(times, cost)).Cmp(mul(num(p.limit.weight()), left)) <= 0
 }
 
-// withinGroup reports whether a key owes at most 8 times its group's room, or 4, 2 or 1 times after 1, 2 or 3 strikes.
-// The key's first unit is always within. The room is (w·(256·B − D) − owed by the group)/(w + 1) − m. Both sides are multiplied by w + 1, so that only one
-// rounding is needed.
+// withinGroup reports whether a key owes at most 8 times its group's room. After 1, 2 or 3 strikes, it may owe only
+// 4, 2 or 1 times the room. The key's first unit is always within. The room is (w·(256·B − D) − owed by the
+// group)/(w + 1) − m. Both sides are multiplied by w + 1, so that only one rounding is needed.
 func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	if c == 1 && own.Sign() == 0 {
 		return true

@@ -313,8 +313,8 @@ func (o *loan) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// spare returns the number of units that a settlement can add: at most as many as can become available to the class and
-// its ceiling allows.
+// spare returns the number of units that a settlement can add. It is bounded by the units that can become available
+// to the class, and by the class's ceiling.
 func (o *loan) spare() int64 {
 	i, own := o.limit.Rank-1, o.class()
 	left := sub(sub(o.amount(o.largest()+own.Burst+o.limit.sharedUnits()), o.own[i]), o.shared)

@@ -153,7 +153,7 @@ func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait returns the time until so many permits have expired that c units fit.
+// wait returns the time until enough permits have expired for c units to fit.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never

@@ -19,7 +19,7 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time after its slot when a reservation can still be settled.
+// SettleWithinUS is the minimum time for which a reservation can still be settled after its slot.
 const SettleWithinUS = 300_000_000
 
 // Reservation holds the charges of a reserve.
@@ -90,8 +90,9 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items or, for a denied request, only the items that count denials, and returns the decision. If
-// the denial is a strike, again reserves the items whose parts it lowers, in order to find their waits.
+// charged charges the items or, for a denied request, only the items that count denials, and returns the decision.
+// If the denial is a strike, it lowers the parts of some items. The argument again then reserves these items to find
+// their waits.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, again func(i int)) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)

@@ -33,7 +33,8 @@ func (r returns) live(p *big.Int, now int64) (kept returns) {
 	return kept
 }
 
-// before returns the amount that has been given back, since h was charged, for charges before h.
+// before returns the amount given back since h was charged. It counts only units that were given back for charges
+// made before h.
 func (r returns) before(h held) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {
@@ -46,8 +47,8 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns the amount that has been given back since h was charged while callers were waiting that may still be
-// waiting.
+// waited returns an amount given back since h was charged. It counts only units that were given back while callers
+// were waiting, if these callers may still be waiting.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {

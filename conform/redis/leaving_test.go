@@ -121,7 +121,7 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		})
 	}
 	testbed.Until(t, "fifteen wait", func() bool { return peek().Delay > 15*time.Minute })
-	// The slots before a client's whose answer has not arrived cannot be given back, because it may wait.
+	// A client whose answer has not arrived may wait. Therefore the slots before its slot cannot be given back.
 	testbed.Until(t, "the clients have their slots", func() bool { return answers.calls.Load() == 5 && peek().Delay > 15*time.Minute })
 	cancelWeb()
 	web.Wait()

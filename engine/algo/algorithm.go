@@ -16,8 +16,8 @@ type algorithm struct {
 
 	// grid returns the numbers that are part of the counter's name.
 	grid func(l *Limit) Grid
-	// penalize counts a denied cost if count_denied is set. The argument wait is the longest wait of the request's limits. unshare
-	// copies the state's lists, so that penalize can be tried on a copy of the state.
+	// penalize counts a denied cost if count_denied is set. The argument wait is the longest wait of the request's
+	// limits. unshare copies the state's lists, so that penalize can be tried on a copy of the state.
 	penalize func(s *State, l *Limit, t Instant, cost, wait int64)
 	unshare  func(s *State)
 	// observe counts outcomes of earlier requests, which arrive with a later request.
@@ -26,7 +26,7 @@ type algorithm struct {
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
-	// longestDelay caps the delay of a reservation whose caller accepts up to longest.
+	// longestDelay caps the delay of a reservation. The caller accepts a delay of up to longest.
 	longestDelay func(l *Limit, longest int64) int64
 	// spare returns the number of units that a settlement can charge beyond a reservation: as many as would pass now if
 	// the capacity, including a bucket's debt and a pacer's queue, were twice as large.
@@ -39,7 +39,7 @@ type algorithm struct {
 	giveHeld func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns)
 	// mostCharged returns the largest number of units that an unused limit admits at once: by default the capacity.
 	mostCharged func(l *Limit) int64
-	// sharesBound returns the largest possible excess over the limit through the shares of n processes, in units. By
+	// sharesBound returns the largest number of units by which the shares of n processes can exceed the limit. By
 	// default it is twice the result of mostCharged.
 	sharesBound func(l *Limit, n int64) int64
 	// cover returns a limit that admits at least as much as this one in any of its states. By default it is the limit
@@ -48,15 +48,16 @@ type algorithm struct {
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until
 	// the limit resets: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long n units cannot pass, if the time until the limit resets determines this: by default
-	// 0.
+	// waitByReset returns the time for which n units cannot pass, if the time until the limit resets determines it.
+	// By default it returns 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
 
 // arithmetic contains an algorithm's operations on the state of a limit.
 type arithmetic interface {
-	// behind returns how far the clock is behind the state's instant (rule 8). If it is, the decision is made as of the
-	// state's instant. far is set if that wait would be too long. In that case the state is moved to now instead.
+	// behind returns how far the clock is behind the state's instant (rule 8). If the clock is behind, the decision
+	// is made as of the state's instant. If callers would have to wait too long for that instant, far is set, and
+	// the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
 	// rewind moves the state to now, on copies of its lists.
 	rewind(l *Limit, t Instant)

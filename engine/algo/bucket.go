@@ -86,8 +86,8 @@ func (b *Bucket) slower(l *Limit) bool {
 // under reports whether the state was written with the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
-// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if this is longer than refilling
-// both the capacity and the missing amount takes at the effective rate.
+// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if this is longer than the
+// time to refill both the capacity and the missing amount at the effective rate.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {

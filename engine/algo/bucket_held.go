@@ -21,9 +21,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 	return units
 }
 
-// giveHeld gives back up to n units of a reservation: at most the part of the charge that is still missing if older
-// charges refill first, and at most as much as the result of free, because later callers already have their slots. The
-// record r contains the returns of other settlements.
+// giveHeld gives back up to n units of a reservation. It gives back at most the part of the charge that is still
+// missing if older charges refill first. It also gives back at most the result of free, because later callers
+// already have their slots. The record r contains the returns of other settlements.
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
@@ -80,10 +80,10 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	return later.plus(uint128{lo: uint64(b.Count - 1)})
 }
 
-// free returns the amount that can be given back while callers still wait for which the amount waiting was charged. A
-// caller continues as soon as at most a full bucket, including the caller's own units, is missing. These units must
-// still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of debt. With
-// next_pays, it continues before its own units count, and no request may overtake it.
+// free returns the amount that can be given back while callers still wait. The amount waiting was charged for these
+// callers. A caller continues as soon as at most a full bucket, including the caller's own units, is missing. These
+// units must still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of
+// debt. With next_pays, the caller continues before its own units count, and no request may overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)
 	switch {

@@ -156,7 +156,8 @@ func TestFairAlone(t *testing.T) {
 	}
 }
 
-// TestFairWithStrikes simulates five greedy keys. One of them has strikes, and each strike halves what it gets.
+// TestFairWithStrikes simulates five greedy keys. One of them has strikes. Each strike halves the units that it
+// gets.
 func TestFairWithStrikes(t *testing.T) {
 	for strikes := range int64(4) {
 		struck, others := &client{rate: 20_000, strikes: strikes}, several(4, func(int) float64 { return 1000 })
@@ -169,8 +170,8 @@ func TestFairWithStrikes(t *testing.T) {
 	}
 }
 
-// TestFairInGroups compares four groups: one flooding key, a flooding key with nine modest ones, ten greedy keys, and one modest key. The
-// first three get equal parts, within an eighth, and no modest key is denied.
+// TestFairInGroups compares four groups: one flooding key, a flooding key with nine modest ones, ten greedy keys,
+// and one modest key. The first three groups get equal parts, within an eighth, and no modest key is denied.
 func TestFairInGroups(t *testing.T) {
 	flood := &client{rate: 20_000, group: 1}
 	beside, good := &client{rate: 5000, group: 2}, several(9, func(int) float64 { return 10 })

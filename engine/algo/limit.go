@@ -97,9 +97,9 @@ type Limit struct {
 // name: another grid means another counter, which starts at zero, so counts are never converted from one grid to
 // another. The Grid is zero for algorithms without such numbers.
 type Grid struct {
-	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their greatest common divisor.
-	// If only Period is set, it is the length in µs of a fixed window, of a sliding window's segments, or of an
-	// adaptive rate's period.
+	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their
+	// greatest common divisor. If only Period is set, it is the length in µs of a fixed window, of a sliding
+	// window's segments, or of an adaptive rate's period.
 	Count  int64
 	Period int64
 	// WarmUp is the warm-up time in µs.
@@ -154,8 +154,9 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns how long units charged at an instant are counted in the window or segment of that instant, in µs.
-// Never means that time alone does not end it. The argument reset is [Outcome].Reset of the charge.
+// WindowLeft returns the time, in µs, for which units charged at an instant are counted in the window or segment of
+// that instant. It returns Never if the passing of time alone does not end the window or segment. The argument reset
+// is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {
 		return left(l, at, reset)
@@ -163,8 +164,8 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns how long n units cannot pass, in µs, if [Outcome].Reset alone determines this. Otherwise it
-// returns 0.
+// WaitByReset returns the time, in µs, for which n units cannot pass, if [Outcome].Reset alone determines it.
+// Otherwise it returns 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {
 		return wait(l, n, reset)

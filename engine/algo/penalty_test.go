@@ -68,7 +68,8 @@ func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	}
 }
 
-// A soft penalty never denies. Its strikes need half as many ignored denials each, and are forgotten one by one.
+// A soft penalty never denies. Each strike needs half as many ignored denials as the strike before it. Strikes are
+// forgotten one by one.
 func TestStrikesOfAFlood(t *testing.T) {
 	const ms, minute = 1000, 60_000_000
 	p := newPunished(rule.Penalty(rule.PerMinute(10), rule.Soft()), rule.TokenBucket(rule.PerMinute(1)))

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Returns is the encoded record of the units that settlements have recently given back to one bucket. It is empty if
-// there are none. A store keeps it apart from the bucket's state, because only settlements need it, and because it
-// outlives the state of a bucket that has refilled.
+// Returns is the encoded record of the units that settlements have recently given back to one bucket. If they have
+// given back no units, it is empty. A store keeps it apart from the bucket's state, because only settlements need
+// it, and because it outlives the state of a bucket that has refilled.
 //
-// [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given back,
-// the later ones refill sooner. A settlement therefore subtracts the units that earlier charges have given back since
-// its own charge.
+// [Held.Ends] of a reservation assumes that earlier charges of the bucket refill first. When one of them is given
+// back, the later ones refill sooner. A settlement therefore subtracts the units that were given back for earlier
+// charges since its own charge.
 //
 // The encoding consists of a byte for the format, the number of parts of a token, and 54 bytes for each return.
 // Integers are big-endian. The scripts of package redisstore read and write the same bytes.
@@ -116,7 +116,7 @@ func returnsOf(all []returned, period int64) Returns {
 	return Returns(b)
 }
 
-// earlier returns the amount that earlier charges have given back since the reservation was charged.
+// earlier returns the amount that was given back for earlier charges since the reservation was charged.
 func earlier(all []returned, h *Held) (sum uint128) {
 	for i := range all {
 		if all[i].affects(h) {
@@ -126,8 +126,8 @@ func earlier(all []returned, h *Held) (sum uint128) {
 	return sum
 }
 
-// waited returns the amount given back since the reservation was charged, counting only returns made while a caller was
-// waiting that may still be waiting now.
+// waited returns an amount given back since the reservation was charged. It counts a return only if a caller was
+// waiting at that time and may still be waiting now.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {

@@ -249,8 +249,9 @@ func (s *Step) charge(t Instant, units, ahead int64) {
 }
 
 // punish counts a denied request on the limits that count denials, and computes their waits again. It does not count
-// requests that can never pass, or that a penalty denies. If the denial is a strike of a soft penalty, again computes
-// the waits of the limits whose parts it lowers, so that a retry after the wait passes.
+// requests that can never pass, or that a penalty denies. If the denial is a strike of a soft penalty, it lowers the
+// parts of some limits. The argument again computes the waits of these limits, so that a retry after the wait
+// passes.
 func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64), again func(s *Step)) {
 	longest := int64(0)
 	for i := range steps {

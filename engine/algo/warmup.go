@@ -53,7 +53,8 @@ type Warmth struct {
 	At     int64
 }
 
-// coldFactor is the refill time of the first token as a multiple of a warm limit's, as in Guava's RateLimiter.
+// coldFactor is the ratio between the refill times of a cold limit's first token and a warm limit's token, as in
+// Guava's RateLimiter.
 const coldFactor = 3
 
 // mostUnits bounds Warmth.Units. It is more than the number of units that can be missing.
@@ -86,7 +87,8 @@ func (l *Limit) price(from, to int64) uint128 {
 	return l.priceTo(to).minus(l.priceTo(from))
 }
 
-// below returns how many of the last n units before unit v cost less than an amount in total.
+// below counts units back from unit v. It returns the largest number of units, at most n, whose total price is less
+// than the amount.
 func (l *Limit) below(amount uint128, v, n int64) int64 {
 	least := int64(0)
 	for n > least {
@@ -151,8 +153,8 @@ func (w *Warmth) warm(l *Limit, t Instant) int64 {
 	return max(0, w.Units-product(idle, l.Count).ceilOver(l.Period))
 }
 
-// depth returns the largest amount that may be missing for a cost to pass: the price of the units of the burst that the
-// cost leaves over.
+// depth returns the largest amount that may be missing for a cost to pass. It is the price of the part of the burst
+// that is left after the cost.
 func (w *Warmth) depth(l *Limit, t Instant, cost int64) uint128 {
 	if l.NextPays {
 		cost = 0

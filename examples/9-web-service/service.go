@@ -25,9 +25,9 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	byAddress := httplimit.ByIP(netip.MustParsePrefix("127.0.0.0/8"))
 	byUser := httplimit.ByHeader("X-User") // set by the proxy after it has checked the session
 
-	// Only wrong passwords count. An account is allowed only a few, from all addresses together. An address is allowed
-	// many, because a whole office can share one. A guess denied by the account's limit does not count against the
-	// address, so its other users can still log in.
+	// Only wrong passwords count. Each account is allowed only a few, from all addresses together. Each address is
+	// allowed many, because a whole office can share one address. A guess denied by the account's limit does not
+	// count against the address, so other users at that address can still log in.
 	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
 	perAddress := limiter.Policy("log-ins-address", headgate.FixedWindow{Rate: headgate.PerHour(100)})
 	perAccount := limiter.Policy("log-ins-account", headgate.FixedWindow{Rate: headgate.PerHour(5)})

@@ -17,12 +17,12 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the end
-// of the test. The routes are:
+// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the
+// end of the test. The routes are:
 //
 //	/hello           responds with hello
 //	/users/{id}      responds with the id
-//	/status/{code}   responds with the status, as an error of the framework from 400
+//	/status/{code}   responds with the status, from 400 up as an error of the framework
 //	/late/{code}     fails, and an outer handler of the framework responds with the status
 //	/panic           panics, and the framework recovers
 type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Call is a call: its method, its path, and the types of its body and its answer.
+// Call describes a call: its method, its path, and the types of its body and its answer.
 type Call[Body, Answer any] struct{ Method, Path string }
 
 // None is the body of a call without one.

@@ -84,8 +84,8 @@ func TestBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestStandingOfADeniedKey checks that times are rounded up, so that a retry is not too early, and are absent for
-// never.
+// TestStandingOfADeniedKey checks that times are rounded up, so that a retry is not too early. Times that will never
+// come are absent.
 func TestStandingOfADeniedKey(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for wait, want := range map[time.Duration]string{

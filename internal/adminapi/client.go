@@ -21,8 +21,9 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// Send makes a call, without a body if it is nil, and returns the answer, decoded and as the server wrote it. For an
-// unsuccessful answer the error is an [*Error]; its Detail is "" if the answer is not from a Headgate server.
+// Send makes a call and returns its answer, both decoded and as the server wrote it. If body is nil, the request has
+// no body. For an unsuccessful answer, the error is an [*Error]. Its Detail is "" if the answer is not from a
+// Headgate server.
 func (c Call[Body, Answer]) Send(ctx context.Context, client *Client, body *Body) (answer *Answer, text json.RawMessage, err error) {
 	var sent io.Reader
 	if body != nil {

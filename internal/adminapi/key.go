@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// KeyFields are a key: as text, or as base64 if it is not valid UTF-8.
+// KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64.
 type KeyFields struct {
 	Key       string `json:"key,omitempty"`
 	KeyBase64 string `json:"key_base64,omitempty"`
@@ -56,14 +56,14 @@ func (k *KeyFields) Read() (string, error) {
 	return key, nil
 }
 
-// KeyAndPolicy selects a key under a policy, or under each if Policy is "".
+// KeyAndPolicy selects a key under one policy or, if Policy is "", under every policy.
 type KeyAndPolicy struct {
 	KeyFields
 
 	Policy string `json:"policy,omitempty"`
 }
 
-// KeyAndCost is KeyAndPolicy with a cost (nil means the policy's) and the class of a request.
+// KeyAndCost is a KeyAndPolicy with the cost and the class of a request. If Cost is nil, the policy's cost applies.
 type KeyAndCost struct {
 	KeyAndPolicy
 
@@ -79,7 +79,7 @@ func (k *KeyAndCost) Read() (string, error) {
 	return k.KeyFields.Read()
 }
 
-// Units are units of a key for a give or a reset by an operator.
+// Units contains the number of units, and the key, for a give or a reset by an operator.
 type Units struct {
 	KeyAndPolicy
 
@@ -95,8 +95,8 @@ type Given struct {
 	Unlimited bool  `json:"unlimited"`
 }
 
-// Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has a
-// limit that divides its units among keys: its one counter was reset for all of them.
+// Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has
+// a limit that divides its units among keys. All keys share that limit's counter, so it was reset for all of them.
 type Reset struct {
 	Found   bool `json:"found"`
 	AllKeys bool `json:"all_keys,omitempty"`

@@ -9,7 +9,7 @@ import (
 type Summary struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
-	// First is true if only the first of the limits that has room is charged. It is false if all are charged.
+	// First is true if only the first limit with room is charged. It is false if all limits are charged.
 	First     bool   `json:"first,omitempty"`
 	Failure   string `json:"failure"`
 	Mode      string `json:"mode"`
@@ -24,8 +24,8 @@ type Summary struct {
 	Classes []string `json:"classes,omitempty"`
 	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
 	EstimateMax string `json:"estimate_max,omitempty"`
-	// SettleWithin is how long a reservation can be settled, and Unsettled what happens to it afterwards: keep,
-	// release or estimate.
+	// SettleWithin is the time in which a reservation can be settled. Unsettled determines what happens to the
+	// reservation afterwards: keep, release or estimate.
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
 	// Replicas is the number of replicas that a charge waits for, such as 1 within 20ms.
@@ -43,7 +43,7 @@ type OverrideSummary struct {
 // PolicyView is a policy, with the contributions of the file and of changes shown separately.
 type PolicyView struct {
 	Name string `json:"name"`
-	// InForce is the active policy, and File the policy in the file, or nil if only a change defines it.
+	// InForce is the active policy. File is the policy in the file. It is nil if only a change defines the policy.
 	InForce Summary  `json:"in_force"`
 	File    *Summary `json:"file"`
 	// ShadowLimits are the indexes of the active limits that are shadows of other policies.
@@ -58,7 +58,7 @@ type PolicyView struct {
 // Override is an active override.
 type Override struct {
 	Key string `json:"key"`
-	// Limit is the active limit, and File the limit in the file, or "" if only a change defines it.
+	// Limit is the active limit. File is the limit in the file. It is "" if only a change defines the limit.
 	Limit  string        `json:"limit"`
 	File   string        `json:"file,omitempty"`
 	Change *ActiveChange `json:"change"`
@@ -77,11 +77,11 @@ type Change struct {
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is the operator that made the change, and Reason the reason.
+	// Author is the operator who made the change, and Reason is the operator's reason for it.
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
-	// At is when the change was made. Expires is when it ends, or zero if only a clear ends it. If servers share a
-	// store, both are by its clock.
+	// At is the time of the change. Expires is the time at which the change ends. It is zero if the change lasts
+	// until a clear. If servers share a store, both times are on the store's clock.
 	At      time.Time `json:"at"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Version grows with each change of the same policy and key.
@@ -92,7 +92,8 @@ type Change struct {
 type ActiveChange struct {
 	Change
 
-	// Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200".
+	// Before describes the policy or the key as defined in the file. After describes its current form. An example is
+	// "100/s burst 200".
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
@@ -117,7 +118,7 @@ type NewChange struct {
 
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
-	// For is how long the change lasts. It can be set instead of Expires.
+	// For is the duration of the change. It can be set instead of Expires.
 	For string `json:"for,omitempty"`
 }
 
@@ -136,10 +137,10 @@ type Difference struct {
 // Shadow counts what the shadow of a policy would change.
 type Shadow struct {
 	Policy string `json:"policy"`
-	// Limits are the deciding limits, or none if the policy itself is the shadow.
+	// Limits contains the deciding limits. It is empty if the policy itself is the shadow.
 	Limits []string `json:"limits"`
 	Shadow []string `json:"shadow"`
-	// Since is when these limits became active. The counts start then.
+	// Since is the time at which these limits became active. The counts start at that time.
 	Since time.Time `json:"since"`
 
 	BothAllowed  uint64 `json:"both_allowed"`

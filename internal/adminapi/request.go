@@ -14,10 +14,11 @@ import (
 	"github.com/headgate/headgate/internal/jsontext"
 )
 
-// maxBody is the largest size of a body in bytes: twice the fields of the largest change.
+// maxBody is the maximum size of a body in bytes. It is twice the size of the largest change's fields.
 const maxBody = 128 << 10
 
-// shape has the bounds of a body. A change with windows is the deepest: fields, set, all, a limit, windows, a window.
+// shape contains the bounds for a body. The deepest body is a change with windows: fields, set, all, a limit,
+// windows, a window.
 var shape = jsontext.Bounds{Depth: 12, Elements: []int{1000}, Names: 64, Text: maxBody, Name: 1024, Number: 64}
 
 // Error is the error of a call.
@@ -65,7 +66,8 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	}
 }
 
-// Number returns a whole number of the query, from 1 to most.
+// Number returns a query parameter as a whole number from 1 to most. If the query does not contain the parameter,
+// Number returns without.
 func Number(r *http.Request, name string, without, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -78,7 +80,8 @@ func Number(r *http.Request, name string, without, most int) (int, error) {
 	return n, nil
 }
 
-// Word returns a word of the query, which must be one of those accepted; the first is the default.
+// Word returns a query parameter, which must be one of the accepted words. If the query does not contain the
+// parameter, Word returns the first of them.
 func Word(r *http.Request, name string, accepted ...string) (string, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -93,8 +96,8 @@ func Word(r *http.Request, name string, accepted ...string) (string, error) {
 // maxPage is the largest number of policies per page.
 const maxPage = 1000
 
-// Page returns the page of a list: n policies from position from (1 for the first), among those with part in their
-// lower-case names. Without a query it is the whole list.
+// Page returns the part of a list that the query selects: n policies, starting at position from (1 for the first).
+// Only policies whose lower-case names contain part are counted. Without a query, the page is the whole list.
 func Page(r *http.Request) (from, n int, part string, err error) {
 	if n, err = Number(r, "n", math.MaxInt32, maxPage); err != nil {
 		return 0, 0, "", err

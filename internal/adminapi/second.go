@@ -9,11 +9,11 @@ import (
 // busiest is the number of policies listed for a second: those with the most requests.
 const busiest = 20
 
-// Rates are decided requests that take units, per second.
+// Rates contains the numbers of decisions per second, for requests that take units.
 type Rates struct {
 	Allowed float64 `json:"allowed"`
 	Denied  float64 `json:"denied"`
-	// Unknown requests got an error because the decision was not known.
+	// Unknown counts requests that got an error because the decision was not known.
 	Unknown float64 `json:"unknown"`
 	Invalid float64 `json:"invalid"`
 }
@@ -27,7 +27,7 @@ type PolicyRates struct {
 	Rates
 }
 
-// Second has the counts of one second. Rates are per second.
+// Second contains the counts of one second. The rates are per second.
 type Second struct {
 	// At is the end of the second, in ms since 1970.
 	At int64 `json:"at_ms"`

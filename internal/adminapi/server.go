@@ -15,7 +15,7 @@ type Access struct {
 	Program bool `json:"program,omitempty"`
 }
 
-// Server is the server that answers. Other servers on the store have counts of their own.
+// Server describes the server that answers. Other servers on the store have their own counts.
 type Server struct {
 	// Name is its host and process id, such as web-3/4711.
 	Name string `json:"name"`
@@ -44,18 +44,18 @@ type Action struct {
 	// Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200".
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Fields and Expires belong to a change, Units to a give.
+	// Fields and Expires are set for a change. Units is set for a give.
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
 	Units   *int64          `json:"units,omitempty"`
 }
 
-// History is the last actions, latest first.
+// History contains the last actions, latest first.
 type History struct {
 	Actions []Action `json:"actions"`
 }
 
-// Config is the settings of the process, the active policies without their overrides, and the routes.
+// Config contains the settings of the process, the active policies without their overrides, and the routes.
 type Config struct {
 	Settings   any       `json:"settings"`
 	Generation uint64    `json:"generation"`
@@ -74,12 +74,12 @@ type Level struct {
 	Level string `json:"level"`
 }
 
-// PastSeconds are the seconds before a stream of events, at most 300, the latest last.
+// PastSeconds contains the last seconds, at most 300, before a stream of events begins. The latest second is last.
 type PastSeconds struct {
 	Seconds []Second `json:"seconds"`
 }
 
-// Snapshot is the latest second, and the state of the server.
+// Snapshot contains the latest second and the state of the server.
 type Snapshot struct {
 	Second
 
@@ -100,26 +100,26 @@ type Store struct {
 	// Address is its URL without user and password.
 	Address string `json:"address"`
 	Away    bool   `json:"away"`
-	// AwayFor is how long it has been away, in ms.
+	// AwayFor is the time since the store went away, in ms.
 	AwayFor int64 `json:"away_ms"`
 	Outages int64 `json:"outages"`
 	// Unknown is the number of requests without a decision since the server started.
 	Unknown int64 `json:"unknown"`
-	// Losses is how often the store came back without its data.
+	// Losses is the number of times that the store came back without its data.
 	Losses int64 `json:"losses"`
 	// Keys is the number of keys in the memory store. It is omitted for other stores.
 	Keys *int64 `json:"keys,omitempty"`
 }
 
-// Processes are the servers that share the store.
+// Processes describes the servers that share the store.
 type Processes struct {
-	// Count is the number of processes with equal shares while the store is away; 0 means unknown.
+	// Count is the number of processes that have equal shares while the store is away. 0 means unknown.
 	Count int `json:"count"`
-	// Members are the names of the processes in the group, at most 100, and Own is the name of this one. Both are
-	// empty if the store is in the memory of this process.
+	// Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both
+	// are empty if the store is in the memory of this process.
 	Members []string `json:"members"`
 	Own     string   `json:"own"`
-	// Leases counts the units prefetched by this process, or is nil if it prefetches none.
+	// Leases counts the units prefetched by this process. It is nil if the process prefetches no units.
 	Leases *Leases `json:"leases"`
 }
 
@@ -129,6 +129,7 @@ type Leases struct {
 	Spent    int64 `json:"spent"`
 	Returned int64 `json:"returned"`
 	Lost     int64 `json:"lost"`
-	// Processes is the number of processes that share the units. 0 means unknown, and then none are prefetched.
+	// Processes is the number of processes that share the units. 0 means that the number is unknown. In that case no
+	// units are prefetched.
 	Processes int `json:"processes"`
 }

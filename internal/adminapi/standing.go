@@ -17,29 +17,29 @@ type Explanation struct {
 
 	// Counted is the hash that the key is counted under. It is omitted if keys are not hashed.
 	Counted string `json:"counted_as,omitempty"`
-	// OldSecret is true for the hash under the second secret, which no longer decides requests.
+	// OldSecret is true if Counted is the hash under the second secret. That hash no longer decides requests.
 	OldSecret bool `json:"old_secret,omitempty"`
 	// OverrideUnknown is true if only a hash is known, so that an override of the key itself or of a pattern may
 	// apply.
 	OverrideUnknown bool `json:"override_unknown,omitempty"`
 
 	Cost int64 `json:"cost"`
-	// Allowed reports whether a take of the cost would be allowed now.
+	// Allowed reports whether a request with this cost would be allowed now.
 	Allowed bool `json:"allowed"`
-	// FreesAt is when it will be allowed, if no other request comes, or when the change that denies it ends. It is
-	// omitted if it is allowed, or never will be.
+	// FreesAt is the time at which the request will be allowed if no other request comes, or at which the change that
+	// denies it ends. It is omitted if the request is allowed now or can never be allowed.
 	FreesAt *time.Time `json:"frees_at,omitempty"`
-	// Never is true if the cost exceeds the capacity of the limit, and no change with an end set that limit.
+	// Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends.
 	Never bool `json:"never,omitempty"`
 	// Generation is the generation of the policies used.
 	Generation uint64     `json:"generation"`
 	Limits     []Standing `json:"limits"`
 }
 
-// Explanations are the explanations of a key.
+// Explanations contains the explanations for a key.
 type Explanations struct {
 	Explanations []Explanation `json:"explanations"`
-	// OverrideUnknown is true if it is true for any policy.
+	// OverrideUnknown is true if it is true in one of the Explanations.
 	OverrideUnknown bool `json:"override_unknown,omitempty"`
 	// Open are the open reservations that charged the key, at most 100: see settle_within of policies.
 	Open []Open `json:"open,omitempty"`
@@ -51,7 +51,8 @@ const MaxOpen = 100
 // Open is a reservation that is not settled.
 type Open struct {
 	ID string `json:"id"`
-	// EndsAt is when its term ends, and Unsettled what happens then: keep, release or estimate.
+	// EndsAt is the time at which the reservation's term ends. Unsettled determines what happens then: keep, release
+	// or estimate.
 	EndsAt    time.Time     `json:"ends_at"`
 	Unsettled string        `json:"unsettled"`
 	Charges   []OpenCharged `json:"charges"`
@@ -67,7 +68,7 @@ type OpenCharged struct {
 	Units  int64  `json:"units"`
 	// Reported is the number of units reported as used so far.
 	Reported int64 `json:"reported,omitempty"`
-	// Pending is the number of units that it can still charge, up to its ceiling.
+	// Pending is the number of units that the reservation can still charge, up to its ceiling.
 	Pending int64 `json:"pending,omitempty"`
 }
 
@@ -75,20 +76,21 @@ type OpenCharged struct {
 type ClassStanding struct {
 	Class   string `json:"class"`
 	Allowed bool   `json:"allowed"`
-	// Capacity and Remaining are units of this class. They are omitted if nothing limits, or if Remaining is not
-	// known.
+	// Capacity and Remaining are the units for this class. They are omitted if no limit applies, or if Remaining is
+	// not known.
 	Capacity  *int64 `json:"capacity,omitempty"`
 	Remaining *int64 `json:"remaining,omitempty"`
 }
 
 // Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates.
 type Pool struct {
-	// Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet; for permits, the
-	// number of permits, and of those that are held.
+	// Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For
+	// permits, Burst is the number of permits, and Outstanding is the number of held permits.
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
-	// Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than
-	// they get, or of groups of a nested limit. Both are omitted for permits, and Own for a nested limit.
+	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
+	// that request more than they get or, for a nested limit, the number of such groups. Both are omitted for
+	// permits. Own is also omitted for a nested limit.
 	Own       *int64 `json:"own,omitempty"`
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
 }
@@ -101,14 +103,15 @@ type InForce struct {
 
 // Standing is the state of a key under one limit.
 type Standing struct {
-	// Policy is the policy that has the limit, which differs if the policy includes it with "all" or "first".
+	// Policy is the policy that contains the limit. It differs from the explained policy if that policy includes the
+	// limit with "all" or "first".
 	Policy string `json:"policy"`
 	// Combined is true if that policy is written with "all" or "first".
 	Combined bool `json:"combined,omitempty"`
-	// Target is the name of the limit in overrides, such as free/minute. It is omitted if that is the policy.
+	// Target is the name of the limit in overrides, such as free/minute. It is omitted if it equals Policy.
 	Target string `json:"target,omitempty"`
 	Limit  string `json:"limit"`
-	// Rule names the override that set this limit. It is omitted if none did.
+	// Rule names the override that set this limit. It is omitted if no override set it.
 	Rule string `json:"rule,omitempty"`
 	// From is the origin of the rule: file or change. Change is that change.
 	From   string        `json:"from"`
@@ -123,17 +126,17 @@ type Standing struct {
 	Classes []ClassStanding `json:"classes,omitempty"`
 	// Unit is the name of the unit, such as tokens, if the policy has one.
 	Unit string `json:"unit,omitempty"`
-	// Capacity and Remaining are units. They are omitted if nothing limits.
+	// Capacity and Remaining are in units. They are omitted if the limit allows everything.
 	Capacity  *int64 `json:"capacity,omitempty"`
 	Remaining *int64 `json:"remaining,omitempty"`
-	// RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost
-	// passes, or never will.
+	// RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost passes now or can never
+	// pass.
 	RetryAfter *int64     `json:"retry_after_ms,omitempty"`
 	ResetAfter int64      `json:"reset_after_ms"`
 	FreesAt    *time.Time `json:"frees_at,omitempty"`
 	// Pool is the state of all keys together under a fair-share limit. It is omitted for other limits.
 	Pool *Pool `json:"pool,omitempty"`
-	// InForce is the rate in force of an adaptive rate. It is omitted for other limits.
+	// InForce is the current rate of a limit with an adaptive rate. It is omitted for other limits.
 	InForce *InForce `json:"in_force,omitempty"`
 	// Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0.
 	Strikes int64 `json:"strikes,omitempty"`
@@ -144,7 +147,7 @@ type Standing struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Set sets the fields from a peek at the time at.
+// Set sets the fields from the answer to a peek. The argument at is the time of the peek.
 func (s *Standing) Set(limit *engine.LimitOutcome, at time.Time, mode engine.Mode) {
 	s.Allowed, s.Mode, s.ResetAfter = limit.RetryAfter == 0, mode.String(), format.Millis(limit.ResetAfter)
 	if !limit.Unlimited {
@@ -156,8 +159,8 @@ func (s *Standing) Set(limit *engine.LimitOutcome, at time.Time, mode engine.Mod
 	}
 }
 
-// FreesAt returns when a request denied at a store time passes, rounded up to ms, or nil if it passes now, or never
-// will.
+// FreesAt returns the time at which a denied request passes, rounded up to ms. The argument at is the store's time of
+// the denial. FreesAt returns nil if the request passes now or can never pass.
 func FreesAt(at time.Time, retryAfter time.Duration) *time.Time {
 	if retryAfter == 0 || retryAfter == engine.Never {
 		return nil

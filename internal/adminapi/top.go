@@ -26,7 +26,8 @@ type TopKeys struct {
 	// Sampled is true if only a share of the events was counted.
 	Sampled bool     `json:"sampled"`
 	Keys    []TopKey `json:"keys"`
-	// Server is omitted in a snapshot, which has it itself, and for a Go program without a server.
+	// Server is omitted for a Go program without a server. It is also omitted in a snapshot, because the snapshot
+	// itself names the server.
 	Server *Server `json:"server,omitempty"`
 }
 
@@ -48,7 +49,7 @@ type LimitedKeys struct {
 // Outcome is the answer to a request.
 type Outcome string
 
-// The outcomes. Failed is an unknown decision or an invalid request.
+// The outcomes. Failed means that the decision is unknown or the request is invalid.
 const (
 	Allowed Outcome = "allowed"
 	Denied  Outcome = "denied"
@@ -72,7 +73,7 @@ type Decided struct {
 	Counts int64 `json:"counts"`
 }
 
-// Timeline is the last decisions on the requests of a key, latest first.
+// Timeline contains the last decisions on the requests of a key, latest first.
 type Timeline struct {
 	Decisions []Decided `json:"decisions"`
 }

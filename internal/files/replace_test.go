@@ -17,8 +17,8 @@ func text(content string) func(io.Writer) error {
 	}
 }
 
-// TestReplace checks that the file is replaced and readable only by its owner, that an error leaves it unchanged and no
-// other file with it, and that a file left by a crash is overwritten.
+// TestReplace checks that the file is replaced and readable only by its owner. After an error the file must be
+// unchanged, and no other file may remain. A file left by a crash must be overwritten.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")

@@ -64,7 +64,7 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
-// When the owner is closed, every wait ends. A caller with an earlier slot than the first waiter's goes first.
+// When the owner is closed, every wait ends. A caller whose slot is earlier than the first waiter's slot goes first.
 func TestSlotsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/layer/batch"
 )
 
-// TestObserveSeesOpsAndWait checks that the first call is sent at once, and that the second call, with the operations
-// that arrived in the meantime, reports the wait of the first of them.
+// TestObserveSeesOpsAndWait checks that the first call is sent at once. The second call contains the operations that
+// arrived in the meantime, and must report the wait of the operation that arrived first.
 func TestObserveSeesOpsAndWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string

@@ -11,8 +11,8 @@ func deniedBy(o *engine.Outcome, i int) engine.Outcome {
 	return d
 }
 
-// byOne completes a repeated denial by the limit at index i of several: the other limits are set aside, because the
-// store did not decide them.
+// byOne completes a repeated denial of an operation with several limits, where the limit at index i denies. The other
+// limits are set aside, because the store did not decide them.
 func byOne(op *engine.Op, i int, o *engine.Outcome) {
 	o.Binding, o.Limits = i, make([]engine.LimitOutcome, len(op.Charges))
 	for j := range o.Limits {

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// denial is the store's denial of one unit, and when it was received.
+// denial contains the store's denial of one unit, and the time at which the denial was received.
 type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left
@@ -15,9 +15,9 @@ type denial struct {
 	outcome  engine.Outcome
 
 	// For a token bucket, the refill is known: the first token arrives no earlier than at the instant free, and the
-	// others follow at the interval each. The layer forwards one request for each token that may have been refilled,
-	// and denies other requests locally until the instant old. The asked field counts the forwarded requests, and
-	// flying those of them without an answer.
+	// other tokens follow, one per interval each. The layer forwards one request for each token that may have been
+	// refilled, and denies other requests locally until the instant old. The field asked counts the forwarded
+	// requests. The field flying counts the forwarded requests without an answer.
 	free, old     time.Time
 	each          time.Duration
 	asked, flying int64

@@ -114,9 +114,9 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
 }
 
-// repeats returns the index of the limit whose denials may be repeated. It is the first penalty or, if none exists,
-// the only limit of a request for one unit, because no unit is available before its retry-after. If there is no such
-// limit, repeats returns −1.
+// repeats returns the index of the limit whose denials may be repeated. This is the first penalty. If there is no
+// penalty, it is the only limit of a request for one unit, because no unit of that limit is available before the
+// retry-after. If there is no such limit, repeats returns −1.
 func (s *Store) repeats(op *engine.Op) int {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:
@@ -133,8 +133,9 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty with a cost that blocks. It returns −1 if none exists. It also returns −1 if
-// another limit can never admit its cost, because the answer must state this, so it must come from the store.
+// penaltyOf returns the index of the first penalty with a cost that blocks. It returns −1 if there is no such
+// penalty. It also returns −1 if another limit can never admit its cost. The answer must state this, so it must come
+// from the store.
 func penaltyOf(op *engine.Op) int {
 	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() && !c.Limit.Numbers().Soft })
 	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {

@@ -62,8 +62,8 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.fallBack(ops, results) // operations on limits that have recovered
 }
 
-// shareInDoubt decides an operation by the shares of its limits that have not recovered. The bound is one capacity
-// higher than in an outage, because the store may have lost that many charged units.
+// shareInDoubt decides an operation by the shares of those of its limits that have not recovered. The bound is one
+// capacity higher than in an outage, because the store may have lost that many charged units.
 func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	if op.Hints.Lenient {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}

@@ -1,19 +1,19 @@
 // Package fallback decides requests while the store is away: each process enforces its own share of the limits.
 //
 // With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of the limit's windows
-// ([engine.Shares]). It is empty when its process starts, and refills. If the process remembers the units that remained
-// at the store's last answer, the share starts with at most 1/n of them. Therefore all shares together admit, in any
-// span, no more than a bucket with the limit's capacity and rate. The decision has the mode [engine.Fallback] and the
-// OvershootMax from [engine.SharesBound].
+// ([engine.Shares]). It is empty when its process starts, and refills. If the process remembers the units that
+// remained at the store's last answer, the share starts with at most 1/n of them. Therefore all shares together
+// admit, in any span, no more than a bucket with the limit's capacity and rate. The decision has the mode
+// [engine.Fallback] and the OvershootMax from [engine.SharesBound].
 //
-// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a full
-// server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is away.
-// A call whose context was cancelled, or had ended before the call, does not show whether the store is away.
+// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a
+// full server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is
+// away. A call whose context was cancelled, or had ended before the call, does not show whether the store is away.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
-// reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to the
-// store as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in the
-// background.
+// reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to
+// the store as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in
+// the background.
 //
 // If calls have failed for a while without an answer between them, calls stop waiting for the store. Meanwhile the
 // store is tested in the background. It is used again once it has answered several times.
@@ -21,17 +21,17 @@
 // A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
 // keeps the number of units lost in a failover within the bound. The store does not count as away.
 //
-// A store that has lost data, all of it or the newest part, is in doubt. After a loss, a limit's shares continue to
-// decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in every failure
-// mode. The store alone decides operations with [engine.Hints].Lenient, and the limits of a request that have
-// recovered.
+// A store is in doubt if it has lost all of its data or the newest part of it. After a loss, a limit's shares
+// continue to decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in
+// every failure mode. The store alone decides operations with [engine.Hints].Lenient. It also decides alone on those
+// limits of a request that have recovered.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
 //	doubt.go      operations on a store that has lost data
 //	remember.go   remembers the remaining units of keys
-//	permits.go    permits of concurrency limits that shares gave
-//	settle.go     reservations that shares gave
+//	permits.go    permits of concurrency limits, granted by shares
+//	settle.go     reservations granted by shares
 //	outbox.go     updates to send to the store once it answers
 //	lanes.go      parts of a store that can be away independently
 //	breaker.go    decides whether to use a part

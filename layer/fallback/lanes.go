@@ -53,11 +53,12 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away. It ignores the lane back; −1 ignores none.
+// away reports whether the operation needs a lane that is away. It ignores the lane with the index back. If back is
+// −1, it ignores no lane.
 func (l *lanes) away(op *engine.Op, back int) bool { return l.firstAway(op, back) != nil }
 
-// firstAway returns the breaker of the first lane that is away among the operation's lanes. It returns nil if there is
-// none. It ignores the lane back.
+// firstAway returns the breaker of the first of the operation's lanes that is away. It returns nil if no lane is
+// away. It ignores the lane with the index back.
 func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {

@@ -217,8 +217,8 @@ func (o *outbox) held(op *engine.Op) {
 	}
 }
 
-// renewed extends a permit that a share granted, until the instant ends. missed means that the store has not renewed
-// the permit, so it must be sent to the store again, with the new end.
+// renewed extends a permit that a share granted. The argument ends is the new end of the permit. missed means that
+// the store has not renewed the permit, so it must be sent to the store again, with the new end.
 func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

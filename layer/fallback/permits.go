@@ -183,8 +183,8 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 	return kept
 }
 
-// kept combines the store's answer with the answer of the share, which has renewed or released its permit. If the
-// store has the permit too, it has done the same.
+// kept combines the store's answer with the share's answer. The share has renewed or released its permit. If the
+// store has the permit too, the store has done the same.
 func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 	if op.Kind == engine.OpRelease {
 		outside, sent := s.outbox.drop(op)

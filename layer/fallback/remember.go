@@ -39,7 +39,8 @@ func newMemory(keys int, now int64) *memory {
 	return &memory{seed: maphash.MakeSeed(), began: now, places: make([]cell, keys)}
 }
 
-// at returns the hash of the counter of a charge's window, its place, and the lock of the place.
+// at returns a hash that identifies the counter of one window of a charge, the cell for that hash, and the cell's
+// lock.
 func (m *memory) at(op *engine.Op, charge, window int) (key uint64, p *cell, lock *sync.Mutex) {
 	space, subject := op.Counted(charge)
 	limit := op.Charges[charge].Limit
@@ -67,8 +68,8 @@ func (m *memory) take(key uint64, p *cell) (remaining, full int64, known bool) {
 	return unpacked(word >> 32), m.began + int64(word&math.MaxUint32)*tick, true
 }
 
-// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. A share therefore starts with
-// at most one part in 67 million too few units, and never with too many.
+// packed encodes units in 32 bits: the highest 27 bits, and the number of bits cut off. A share therefore never
+// starts with too many units. It starts with too few units by at most one part in 67 million.
 func packed(units int64) uint64 {
 	cut := max(0, bits.Len64(uint64(units))-27)
 	return uint64(units)>>cut<<5 | uint64(cut)

@@ -12,15 +12,15 @@ import (
 // settleable reports whether the caller may settle the operation's charge.
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Hints.Settled }
 
-// charged returns the reservation for a charge to this process's shares, from which it can be settled.
+// charged returns the reservation for a charge to this process's shares. The charge is settled with this reservation.
 func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.name
 	return r
 }
 
-// beside returns the part of a reservation that was charged to shares in addition to the store. It returns nil if there
-// is none.
+// beside returns the part of a reservation that was charged to shares in addition to the store. It returns nil if
+// there is no such part.
 func beside(r *engine.Reservation) *engine.Reservation {
 	if r == nil {
 		return nil

@@ -59,7 +59,7 @@ func (s *server) pass(d time.Duration) {
 	time.Sleep(2500 * time.Millisecond) // until the processes know of each other again
 }
 
-// older replaces the data with a backup, which contains no states, and the coordinator's values from an earlier time.
+// older replaces the data with a backup, which contains the coordinator's values from an earlier time and no states.
 func (s *server) older(t *testing.T, backup map[string]string) {
 	t.Helper()
 	s.lose(t)
@@ -183,7 +183,7 @@ type process struct {
 	store *fallback.Store
 }
 
-// filled is how long ago the processes of most tests started. Their shares, which are empty at first, have refilled
+// filled is the time since the processes of most tests started. Their shares, which are empty at first, have refilled
 // since then.
 const filled = 2 * time.Hour
 

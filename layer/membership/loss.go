@@ -31,8 +31,8 @@ func (m *Member) Lost() int64 { return m.lost.Load() }
 func (m *Member) Losses() int64 { return m.losses.Load() }
 
 // look reads and increments the markers, and reads the note about a loss. It calls the function counted after it has
-// read the group's marker and before it reads the others. One master of a Cluster may be away, so look returns an error
-// only if it could read no marker (regression: bug 61).
+// read the group's marker and before it reads the other markers. One master of a Cluster may be away, so look returns
+// an error only if it could not read any marker (regression: bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false
 	var failed error
@@ -105,8 +105,8 @@ func (m *Member) marker(i int) marker {
 	return m.markers[i]
 }
 
-// learn stores the state in which a marker was found, unless another call has stored one since. After a loss the
-// process counts as new, because the others may have counted the processes without it.
+// learn stores the state in which a marker was found, unless another call has stored a state since. After a loss, the
+// process counts as new, because the other processes may have counted without it.
 func (m *Member) learn(i int, before, found marker, lost bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

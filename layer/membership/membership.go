@@ -1,22 +1,22 @@
-// Package membership counts the processes that share a store, and detects that the store has lost data. All layers of a
-// process use one [Member].
+// Package membership counts the processes that share a store, and detects that the store has lost data. All layers of
+// a process use one [Member].
 //
-// A member beats every [Interval]. The store counts the member until it leaves, or until a [Life] has passed since its
-// last beat. The members also increment markers in the store. A missing marker, another id or a lower number reveals a
-// loss (loss.go). The first marker has the group's name, and therefore its slot on a Cluster: a node that loses the
-// group loses this marker too.
+// A member beats every [Interval]. The store counts the member until it leaves, or until a [Life] has passed since
+// its last beat. The members also increment markers in the store. A missing marker, another id or a lower number
+// reveals a loss (loss.go). The first marker has the group's name, and therefore its slot on a Cluster: a node that
+// loses the group loses this marker too.
 //
 // Layers derive their bounds from these rules:
 //
-//  1. The number from a beat includes every process that joined before it and has beaten in the last [Life], unless the
-//     store has lost the group since.
-//  2. A process that uses a number until two intervals after [Count.Sent], with effects that last at most 10 s longer, is
-//     counted until these effects end: a Life is two intervals and 10 s.
+//  1. The number from a beat includes every process that joined before it and has beaten in the last [Life],
+//     unless the store has lost the group since.
+//  2. A process that uses a number until two intervals after [Count.Sent], with effects that last at most 10 s
+//     longer, is counted until these effects end: a Life is two intervals and 10 s.
 //  3. Two intervals after [Count.Since], no process that follows rule 2 still uses a number that omits this process.
 //     Since is set to now when the membership may have expired, and after a loss: the others may have counted without
 //     this process in the meantime.
-//  4. A number from after a loss of the group never comes with a Since from before it, because the marker is read after
-//     the beat. All members read it, so all of them get a new Since.
+//  4. A number that was received after a loss of the group never comes with a Since from before the loss, because the
+//     marker is read after the beat. All members read it, so all of them get a new Since.
 //  5. The group also includes processes that do not use the same layers. A number that is too large makes shares
 //     smaller, which is safe.
 //

@@ -31,9 +31,9 @@ func (a *advance) op(own *engine.Op) engine.Op {
 	return op
 }
 
-// share returns the number of units of a key that a process may hold. All processes together hold at most as many units
-// of a token bucket as it refills in a life, because the units held at an instant can pass in addition to the bucket's
-// units in any span that starts then (docs/design/speed.md).
+// share returns the number of units of a key that a process may hold. All processes together hold at most as many
+// units of a token bucket as the bucket refills in a life. The reason is that, in any span, the units held at its
+// start can pass in addition to the bucket's units (docs/design/speed.md).
 func share(limit engine.Limit, c *Config, members int) int64 {
 	units := c.MaxUnits
 	if l := limit.Numbers(); l.Algorithm.Refills() {
@@ -42,8 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns how long after the charge the time of a log's units is, in whole milliseconds: a log enters units at
-// the end of their life.
+// ahead returns the time from the charge until a log's units count, in whole milliseconds. A log enters units at the
+// end of their life.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0

@@ -1,21 +1,21 @@
 // Package prefetch takes units of hot keys from the store in advance, so that most decisions on these keys need no
 // request to the store.
 //
-// A process with many requests for one key takes a share of the remaining units, at most 1/(2·N) of them if there are N
-// processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
+// A process with many requests for one key takes a share of the remaining units, at most 1/(2·N) of them if there are
+// N processes, and spends that share locally for a short time, [Config.Life]. Near the limit the shares shrink to
 // nothing, so that every decision goes to the store and is exact. Unspent units are given back at half their life and
 // when the store is closed. Units of a process that dies stay spent.
 //
-// The price is that limits can be exceeded, by at most a bound that every decision states. Units of a window are spent
-// in the window (or the segment of a sliding window) that was charged, or not at all, and a log enters them when they
-// die, so no window exceeds its limit. Units of a token bucket can be spent up to Life after they were taken. All
-// processes together hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can exceed the
-// limit by that many units. In total, no more units pass than the limit allows. Resetting a key, or losing its state,
-// also frees the units of the key that processes hold.
+// The price is that limits can be exceeded, by at most a bound that every decision states. Units of a window are
+// spent in the window (or the segment of a sliding window) that was charged, or not at all. A log enters units when
+// they die. Therefore no window exceeds its limit. Units of a token bucket can be spent up to Life after they were
+// taken. All processes together hold at most min(⌈Life·rate⌉, N·⌊burst/(2·N)⌋) units of a bucket, and any span can
+// exceed the limit by that many units. In total, no more units pass than the limit allows. If a key is reset or loses
+// its state, the units that processes hold for this key are also freed.
 //
 // Only named limits are prefetched: those in [Config.Limits] in every namespace, and those in [Config.Spaces] in one
-// namespace each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces]
-// while the store is in use.
+// namespace each. Every other operation goes to the store unchanged. [Store.SetSpaces] replaces [Config.Spaces] while
+// the store is in use.
 //
 //	prefetch.go  a request → spent from held units, prefetched, or sent to the store
 //	advance.go   the operation that prefetches units
@@ -23,7 +23,7 @@
 //	spaces.go    changes to these limits
 //	hold.go      the held units of one key
 //	table.go     the known keys, bounded
-//	members.go   how many processes there are, and from and until when that may be used
+//	members.go   the number of processes, and when it may be used
 //	return.go    returning units
 package prefetch
 
@@ -147,8 +147,8 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 type Stats struct {
 	// Spent is the number of held units spent locally. Asked is the number of operations sent to the wrapped store.
 	Spent, Asked int64
-	// Taken is the number of prefetched units, Returned the number of them that were given back, and Lost the number
-	// that could not be given back.
+	// Taken is the number of prefetched units. Returned is the number of prefetched units that were given back. Lost
+	// is the number of prefetched units that could not be given back.
 	Taken, Returned, Lost int64
 	// Members is the number of processes; 0 means unknown.
 	Members int

@@ -49,7 +49,7 @@ func (s *Store) returnDropped(ctx context.Context, kept leased) error {
 }
 
 // inFlight returns a channel that is closed when the units in flight for one of the wanted records have arrived. It
-// returns nil if none exist.
+// returns nil if no such units are in flight.
 func (t table) inFlight(wanted func(id, *record) bool) (arrived <-chan struct{}) {
 	for h := range t.All() {
 		h.Lock()

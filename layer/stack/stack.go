@@ -29,7 +29,7 @@ type Config struct {
 	Prefetch prefetch.Config
 	// Fallback configures the answers of this process while the store is away. If it is nil, the layer is omitted.
 	Fallback *fallback.Config
-	// Membership configures how the processes count each other, for prefetch and fallback.
+	// Membership configures how each process counts the other processes, for prefetch and fallback.
 	Membership membership.Config
 }
 

@@ -47,8 +47,8 @@ type Seal interface {
 // then Answer for each request, and finally End. Batches are pooled, so callers must not keep strings from the batch
 // after End.
 type Batch struct {
-	// Ops are the operations of all requests, and Results their answers in the same order. A caller that does not call
-	// Do must decide Ops in the same way as [Do].
+	// Ops contains the operations of all requests. Results contains their answers in the same order. A caller that
+	// does not call Do must decide Ops in the same way as [Do].
 	Ops     []engine.Op
 	Results []operate.Result
 

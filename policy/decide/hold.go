@@ -109,7 +109,8 @@ func reserveItems(op *engine.Op, items int) {
 	}
 }
 
-// shadow returns the operation for a shadow. For a reserve it is a take, because it is never settled.
+// shadow returns the operation for a shadow. In place of a reserve it returns a take, because a shadow's charge is
+// never settled.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
@@ -130,8 +131,8 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
 // withoutPermits turns an operation on permits into a peek if its limits have no permits because they deny or allow
-// everything. If all limits of a reserve are shadows, it reserves from a limit that allows everything, so that the
-// client has a reservation to settle.
+// everything. If all limits of a reserve are shadows, withoutPermits makes the operation reserve from a limit that
+// allows everything, so that the client has a reservation to settle.
 func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {

@@ -141,8 +141,8 @@ func TestFailureOfItems(t *testing.T) {
 	}
 }
 
-// TestCount checks that hits, including denied ones, are counted if a single fixed window is charged. Other limits are
-// charged the hits. For 0 hits, they are peeked at for one unit.
+// TestCount checks that hits, including denied ones, are counted if a single fixed window is charged. For other
+// limits, the hits are charged. If there are 0 hits, these limits are peeked at for one unit.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	count := func(q decide.Request, cost int64) decide.Response {

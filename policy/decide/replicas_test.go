@@ -14,8 +14,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// An operation on a policy waits for the policy's replicas. An operation on a route waits for as many as satisfy all of
-// its policies. For a policy with "all", its own setting counts. Shadows do not wait.
+// An operation on a policy waits for the policy's replicas. An operation on a route waits for enough replicas to
+// satisfy all of the route's policies. For a policy with "all", its own setting counts. Shadows do not wait.
 func TestPoliciesWaitForReplicas(t *testing.T) {
 	const file = `
 policies:

@@ -39,8 +39,9 @@ type Request struct {
 	Shadowed bool
 	// Route is the route of an HTTP request: see [Routed].
 	Route *route.Match
-	// Settled requests [Response.Charged]. Undoable requests it only if the route refunds errors or the charge delays
-	// the request. Layers never decide a request with either field from units that they hold.
+	// If Settled is set, the response contains [Response.Charged]. If Undoable is set, the response contains it only
+	// if the route refunds errors or the charge delays the request. If either field is set, layers never decide the
+	// request from units that they hold.
 	Settled, Undoable bool
 	// Key is the key of the request. The request is counted under this key or its hash ([Rules.HashKeys]).
 	Key string
@@ -68,8 +69,8 @@ type Request struct {
 	// because a caller that does not set MaxDelay may check only Allowed and use the units too early.
 	MaxDelay time.Duration
 	// Reservation is for OpSettle: the text from the reserve. Cost is then the number of units used on each limit, or
-	// Used lists the units for each item. An OpRenew with a reservation renews the reservation's permits. Both ignore
-	// the other fields.
+	// Used lists the units for each item. An OpRenew with a reservation renews the reservation's permits. An OpSettle
+	// or OpRenew with a reservation ignores the other fields.
 	Reservation string
 	Used        []int64
 	// Reports makes an OpSettle report the units used so far. The reservation stays open.
@@ -104,8 +105,9 @@ type Response struct {
 	// Requested is the policy that the request names. For a route, it is the policy with the binding limit. It is nil
 	// for inline limits.
 	Requested *policy.Policy
-	// Paid names the limit that was charged under a policy with "first", in the same form as in overrides: a policy, or
-	// one limit of a policy, such as calls/1. It is "" if the request was denied or charged no such policy.
+	// Paid names the limit that was charged under a policy with "first", in the same form as in overrides: a policy,
+	// or one limit of a policy, such as calls/1. It is "" if the request was denied, or if it charged no policy with
+	// "first".
 	Paid string
 	// Unit is the binding limit's unit, if its policy names one.
 	Unit string

@@ -180,9 +180,9 @@ func TestFinalCostOfShadows(t *testing.T) {
 	}
 }
 
-// A final cost below the charge does not give back units that have refilled since the charge. If all attempts turn out
-// not to count, still no more than the burst passes (regression: bug 58: 20 failures passed at once with a burst of
-// 10).
+// A final cost below the charge does not give back units that have refilled since the charge. Even if none of the
+// attempts counts in the end, no more than the burst passes (regression: bug 58: 20 failures passed at once with a
+// burst of 10).
 func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, err := memstore.New(memstore.Config{Clock: clock.Now})

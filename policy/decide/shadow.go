@@ -15,9 +15,9 @@ type Shadow struct {
 	// Denied is true if the limit would have denied the request. If that is not known, Err is set.
 	Denied bool
 	Err    error
-	// Compared is true if both answers are known. Live reports whether the request was allowed, and InForce whether it
-	// would have been allowed with the shadow in force. For a shadow with several limits, the last one carries the
-	// combined result, and Last is false for the others.
+	// Compared is true if both answers are known. Live reports whether the request was allowed. InForce reports
+	// whether it would have been allowed with the shadow in force. For a shadow with several limits, the entry of the
+	// last limit contains the combined result. Last is true for that entry and false for the other entries.
 	Compared, Live, InForce, Last bool
 
 	op, item  int
@@ -63,8 +63,8 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether no other limit than the owner's denied the request. A single deciding limit is always
-// the owner's.
+// onlyOwnerDenies reports whether no limit other than the owner's denied the request. A single deciding limit is
+// always the owner's.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
 	for i := range live.Limits {
 		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {

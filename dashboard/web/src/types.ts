@@ -1,23 +1,23 @@
 // Made from internal/adminapi by `go test . -update` in dashboard/: change it there.
 
-/** KeyFields are a key: as text, or as base64 if it is not valid UTF-8. */
+/** KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. */
 export interface KeyFields {
   key?: string;
   key_base64?: string;
 }
 
-/** KeyAndPolicy selects a key under a policy, or under each if Policy is "". */
+/** KeyAndPolicy selects a key under one policy or, if Policy is "", under every policy. */
 export interface KeyAndPolicy extends KeyFields {
   policy?: string;
 }
 
-/** KeyAndCost is KeyAndPolicy with a cost (nil means the policy's) and the class of a request. */
+/** KeyAndCost is a KeyAndPolicy with the cost and the class of a request. If Cost is nil, the policy's cost applies. */
 export interface KeyAndCost extends KeyAndPolicy {
   cost?: number;
   class?: string;
 }
 
-/** Units are units of a key for a give or a reset by an operator. */
+/** Units contains the number of units, and the key, for a give or a reset by an operator. */
 export interface Units extends KeyAndPolicy {
   units?: number;
   class?: string;
@@ -31,7 +31,7 @@ export interface Given {
   unlimited: boolean;
 }
 
-/** Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has a limit that divides its units among keys: its one counter was reset for all of them. */
+/** Reset is the answer to a reset. Found is true if the store had state for the key. AllKeys is true if the policy has a limit that divides its units among keys. All keys share that limit's counter, so it was reset for all of them. */
 export interface Reset {
   found: boolean;
   all_keys?: boolean;
@@ -41,7 +41,7 @@ export interface Reset {
 export interface Summary {
   name: string;
   limits: string[];
-  /** First is true if only the first of the limits that has room is charged. It is false if all are charged. */
+  /** First is true if only the first limit with room is charged. It is false if all limits are charged. */
   first?: boolean;
   failure: string;
   mode: string;
@@ -56,7 +56,7 @@ export interface Summary {
   classes?: string[];
   /** EstimateMax is "capacity" if a reserve takes at most the capacity of the limits. */
   estimate_max?: string;
-  /** SettleWithin is how long a reservation can be settled, and Unsettled what happens to it afterwards: keep, release or estimate. */
+  /** SettleWithin is the time in which a reservation can be settled. Unsettled determines what happens to the reservation afterwards: keep, release or estimate. */
   settle_within?: string;
   unsettled?: string;
   /** Replicas is the number of replicas that a charge waits for, such as 1 within 20ms. */
@@ -74,7 +74,7 @@ export interface OverrideSummary {
 /** PolicyView is a policy, with the contributions of the file and of changes shown separately. */
 export interface PolicyView {
   name: string;
-  /** InForce is the active policy, and File the policy in the file, or nil if only a change defines it. */
+  /** InForce is the active policy. File is the policy in the file. It is nil if only a change defines the policy. */
   in_force: Summary;
   file: Summary | null;
   /** ShadowLimits are the indexes of the active limits that are shadows of other policies. */
@@ -89,7 +89,7 @@ export interface PolicyView {
 /** Override is an active override. */
 export interface Override {
   key: string;
-  /** Limit is the active limit, and File the limit in the file, or "" if only a change defines it. */
+  /** Limit is the active limit. File is the limit in the file. It is "" if only a change defines the limit. */
   limit: string;
   file?: string;
   change: ActiveChange | null;
@@ -108,10 +108,10 @@ export interface Change {
   policy: string;
   key?: string;
   fields: unknown;
-  /** Author is the operator that made the change, and Reason the reason. */
+  /** Author is the operator who made the change, and Reason is the operator's reason for it. */
   author: string;
   reason?: string;
-  /** At is when the change was made. Expires is when it ends, or zero if only a clear ends it. If servers share a store, both are by its clock. */
+  /** At is the time of the change. Expires is the time at which the change ends. It is zero if the change lasts until a clear. If servers share a store, both times are on the store's clock. */
   at: string;
   expires?: string;
   /** Version grows with each change of the same policy and key. */
@@ -120,7 +120,7 @@ export interface Change {
 
 /** ActiveChange is a change on top of the file, with its effect. */
 export interface ActiveChange extends Change {
-  /** Before describes the policy or the key as the file has it, and After as it is now, such as "100/s burst 200". */
+  /** Before describes the policy or the key as defined in the file. After describes its current form. An example is "100/s burst 200". */
   before: string;
   after: string;
 }
@@ -143,7 +143,7 @@ export interface ChangeName {
 export interface NewChange extends ChangeName {
   fields?: unknown;
   expires?: string;
-  /** For is how long the change lasts. It can be set instead of Expires. */
+  /** For is the duration of the change. It can be set instead of Expires. */
   for?: string;
 }
 
@@ -162,10 +162,10 @@ export interface Difference {
 /** Shadow counts what the shadow of a policy would change. */
 export interface Shadow {
   policy: string;
-  /** Limits are the deciding limits, or none if the policy itself is the shadow. */
+  /** Limits contains the deciding limits. It is empty if the policy itself is the shadow. */
   limits: string[];
   shadow: string[];
-  /** Since is when these limits became active. The counts start then. */
+  /** Since is the time at which these limits became active. The counts start at that time. */
   since: string;
   both_allowed: number;
   both_denied: number;
@@ -187,11 +187,11 @@ export interface Error {
   field?: string;
 }
 
-/** Rates are decided requests that take units, per second. */
+/** Rates contains the numbers of decisions per second, for requests that take units. */
 export interface Rates {
   allowed: number;
   denied: number;
-  /** Unknown requests got an error because the decision was not known. */
+  /** Unknown counts requests that got an error because the decision was not known. */
   unknown: number;
   invalid: number;
 }
@@ -201,7 +201,7 @@ export interface PolicyRates extends Rates {
   policy: string;
 }
 
-/** Second has the counts of one second. Rates are per second. */
+/** Second contains the counts of one second. The rates are per second. */
 export interface Second extends Rates {
   /** At is the end of the second, in ms since 1970. */
   at_ms: number;
@@ -221,7 +221,7 @@ export interface Access {
   program?: boolean;
 }
 
-/** Server is the server that answers. Other servers on the store have counts of their own. */
+/** Server describes the server that answers. Other servers on the store have their own counts. */
 export interface Server {
   /** Name is its host and process id, such as web-3/4711. */
   name: string;
@@ -239,18 +239,18 @@ export interface Action extends KeyFields {
   /** Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200". */
   before?: string;
   after?: string;
-  /** Fields and Expires belong to a change, Units to a give. */
+  /** Fields and Expires are set for a change. Units is set for a give. */
   fields?: unknown;
   expires?: string;
   units?: number;
 }
 
-/** History is the last actions, latest first. */
+/** History contains the last actions, latest first. */
 export interface History {
   actions: Action[];
 }
 
-/** Config is the settings of the process, the active policies without their overrides, and the routes. */
+/** Config contains the settings of the process, the active policies without their overrides, and the routes. */
 export interface Config {
   settings: unknown;
   generation: number;
@@ -269,12 +269,12 @@ export interface Level {
   level: string;
 }
 
-/** PastSeconds are the seconds before a stream of events, at most 300, the latest last. */
+/** PastSeconds contains the last seconds, at most 300, before a stream of events begins. The latest second is last. */
 export interface PastSeconds {
   seconds: Second[];
 }
 
-/** Snapshot is the latest second, and the state of the server. */
+/** Snapshot contains the latest second and the state of the server. */
 export interface Snapshot extends Second {
   /** Server is nil for a Go program without a server. */
   server?: Server;
@@ -293,25 +293,25 @@ export interface Store {
   /** Address is its URL without user and password. */
   address: string;
   away: boolean;
-  /** AwayFor is how long it has been away, in ms. */
+  /** AwayFor is the time since the store went away, in ms. */
   away_ms: number;
   outages: number;
   /** Unknown is the number of requests without a decision since the server started. */
   unknown: number;
-  /** Losses is how often the store came back without its data. */
+  /** Losses is the number of times that the store came back without its data. */
   losses: number;
   /** Keys is the number of keys in the memory store. It is omitted for other stores. */
   keys?: number;
 }
 
-/** Processes are the servers that share the store. */
+/** Processes describes the servers that share the store. */
 export interface Processes {
-  /** Count is the number of processes with equal shares while the store is away; 0 means unknown. */
+  /** Count is the number of processes that have equal shares while the store is away. 0 means unknown. */
   count: number;
-  /** Members are the names of the processes in the group, at most 100, and Own is the name of this one. Both are empty if the store is in the memory of this process. */
+  /** Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both are empty if the store is in the memory of this process. */
   members: string[];
   own: string;
-  /** Leases counts the units prefetched by this process, or is nil if it prefetches none. */
+  /** Leases counts the units prefetched by this process. It is nil if the process prefetches no units. */
   leases: Leases | null;
 }
 
@@ -321,7 +321,7 @@ export interface Leases {
   spent: number;
   returned: number;
   lost: number;
-  /** Processes is the number of processes that share the units. 0 means unknown, and then none are prefetched. */
+  /** Processes is the number of processes that share the units. 0 means that the number is unknown. In that case no units are prefetched. */
   processes: number;
 }
 
@@ -332,26 +332,26 @@ export interface Explanation extends KeyFields {
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
-  /** OldSecret is true for the hash under the second secret, which no longer decides requests. */
+  /** OldSecret is true if Counted is the hash under the second secret. That hash no longer decides requests. */
   old_secret?: boolean;
   /** OverrideUnknown is true if only a hash is known, so that an override of the key itself or of a pattern may apply. */
   override_unknown?: boolean;
   cost: number;
-  /** Allowed reports whether a take of the cost would be allowed now. */
+  /** Allowed reports whether a request with this cost would be allowed now. */
   allowed: boolean;
-  /** FreesAt is when it will be allowed, if no other request comes, or when the change that denies it ends. It is omitted if it is allowed, or never will be. */
+  /** FreesAt is the time at which the request will be allowed if no other request comes, or at which the change that denies it ends. It is omitted if the request is allowed now or can never be allowed. */
   frees_at?: string;
-  /** Never is true if the cost exceeds the capacity of the limit, and no change with an end set that limit. */
+  /** Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
   /** Generation is the generation of the policies used. */
   generation: number;
   limits: Standing[];
 }
 
-/** Explanations are the explanations of a key. */
+/** Explanations contains the explanations for a key. */
 export interface Explanations {
   explanations: Explanation[];
-  /** OverrideUnknown is true if it is true for any policy. */
+  /** OverrideUnknown is true if it is true in one of the Explanations. */
   override_unknown?: boolean;
   /** Open are the open reservations that charged the key, at most 100: see settle_within of policies. */
   open?: Open[];
@@ -360,7 +360,7 @@ export interface Explanations {
 /** Open is a reservation that is not settled. */
 export interface Open {
   id: string;
-  /** EndsAt is when its term ends, and Unsettled what happens then: keep, release or estimate. */
+  /** EndsAt is the time at which the reservation's term ends. Unsettled determines what happens then: keep, release or estimate. */
   ends_at: string;
   unsettled: string;
   charges: OpenCharged[];
@@ -374,7 +374,7 @@ export interface OpenCharged extends KeyFields {
   units: number;
   /** Reported is the number of units reported as used so far. */
   reported?: number;
-  /** Pending is the number of units that it can still charge, up to its ceiling. */
+  /** Pending is the number of units that the reservation can still charge, up to its ceiling. */
   pending?: number;
 }
 
@@ -382,17 +382,17 @@ export interface OpenCharged extends KeyFields {
 export interface ClassStanding {
   class: string;
   allowed: boolean;
-  /** Capacity and Remaining are units of this class. They are omitted if nothing limits, or if Remaining is not known. */
+  /** Capacity and Remaining are the units for this class. They are omitted if no limit applies, or if Remaining is not known. */
   capacity?: number;
   remaining?: number;
 }
 
 /** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates. */
 export interface Pool {
-  /** Burst is the size of the bucket, and Outstanding the number of units that have not refilled yet; for permits, the number of permits, and of those that are held. */
+  /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the outstanding units of this key, and HeavyKeys the number of keys of weight 1 that ask for more than they get, or of groups of a nested limit. Both are omitted for permits, and Own for a nested limit. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get or, for a nested limit, the number of such groups. Both are omitted for permits. Own is also omitted for a nested limit. */
   own?: number;
   heavy_keys?: number;
 }
@@ -405,14 +405,14 @@ export interface InForce {
 
 /** Standing is the state of a key under one limit. */
 export interface Standing {
-  /** Policy is the policy that has the limit, which differs if the policy includes it with "all" or "first". */
+  /** Policy is the policy that contains the limit. It differs from the explained policy if that policy includes the limit with "all" or "first". */
   policy: string;
   /** Combined is true if that policy is written with "all" or "first". */
   combined?: boolean;
-  /** Target is the name of the limit in overrides, such as free/minute. It is omitted if that is the policy. */
+  /** Target is the name of the limit in overrides, such as free/minute. It is omitted if it equals Policy. */
   target?: string;
   limit: string;
-  /** Rule names the override that set this limit. It is omitted if none did. */
+  /** Rule names the override that set this limit. It is omitted if no override set it. */
   rule?: string;
   /** From is the origin of the rule: file or change. Change is that change. */
   from: string;
@@ -427,16 +427,16 @@ export interface Standing {
   classes?: ClassStanding[];
   /** Unit is the name of the unit, such as tokens, if the policy has one. */
   unit?: string;
-  /** Capacity and Remaining are units. They are omitted if nothing limits. */
+  /** Capacity and Remaining are in units. They are omitted if the limit allows everything. */
   capacity?: number;
   remaining?: number;
-  /** RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost passes, or never will. */
+  /** RetryAfter and ResetAfter are in ms, rounded up. RetryAfter is omitted if the cost passes now or can never pass. */
   retry_after_ms?: number;
   reset_after_ms: number;
   frees_at?: string;
   /** Pool is the state of all keys together under a fair-share limit. It is omitted for other limits. */
   pool?: Pool;
-  /** InForce is the rate in force of an adaptive rate. It is omitted for other limits. */
+  /** InForce is the current rate of a limit with an adaptive rate. It is omitted for other limits. */
   in_force?: InForce;
   /** Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0. */
   strikes?: number;
@@ -469,7 +469,7 @@ export interface TopKeys {
   /** Sampled is true if only a share of the events was counted. */
   sampled: boolean;
   keys: TopKey[];
-  /** Server is omitted in a snapshot, which has it itself, and for a Go program without a server. */
+  /** Server is omitted for a Go program without a server. It is also omitted in a snapshot, because the snapshot itself names the server. */
   server?: Server;
 }
 
@@ -508,7 +508,7 @@ export interface Decided {
   counts: number;
 }
 
-/** Timeline is the last decisions on the requests of a key, latest first. */
+/** Timeline contains the last decisions on the requests of a key, latest first. */
 export interface Timeline {
   decisions: Decided[];
 }

@@ -50,7 +50,7 @@ func (t *Map[K, V]) All() iter.Seq[*Shard[K, V]] {
 	}
 }
 
-// looks is the number of entries that HasRoom examines in search of removable ones.
+// looks is the number of entries that HasRoom examines to find removable entries.
 const looks = 8
 
 // HasRoom reports whether there is room for one more name. If a shard is full, it first examines a few entries, and
