@@ -46,7 +46,7 @@ func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 type Concurrency struct {
 	// Units is the number of units: 1 to 100 000, and at least 10 with Fair.
 	Units int64
-	// Lease is the time for which a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
+	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
 	Lease time.Duration
 	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Out of 100 units, a
 	// lone key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any

@@ -13,7 +13,7 @@ import (
 // Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it
 // in time.
 type Term struct {
-	// Within is the time in which the reservation can be settled, counted from the reserve or from the last report: 1
+	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1
 	// ms to [MaxWithin], in whole milliseconds. It includes the delay.
 	Within time.Duration
 	// Then determines what happens to the reservation afterwards.
@@ -70,7 +70,7 @@ type Keeper interface {
 	Due(ctx context.Context) ([]*Reservation, error)
 	// OpenOf returns the open reservations that charged a key in any namespace. The argument most is the maximum
 	// number of reservations returned. On a Cluster, OpenOf finds reservations on fair-share limits only if the
-	// argument under contains the keys under which these limits count the key: see [Limit.Counts].
+	// argument under contains the keys that these limits count the key under: see [Limit.Counts].
 	OpenOf(ctx context.Context, key string, most int, under ...string) ([]*Reservation, error)
 	// OpenCount returns the number of open reservations. On a Cluster without shards it counts a reservation once for
 	// each slot that it charged.

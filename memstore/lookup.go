@@ -73,7 +73,7 @@ func (s *slot) of(h hash) bool { return s.hi == h.hi && s.lo == uint32(h.lo>>32)
 // shard.
 func (h hash) mark() uint8 { return full | uint8(h.lo>>24) }
 
-// home returns the index at which the search for a hash begins. The argument hi is the high half of the hash.
+// home returns the index where the search for a hash begins. The argument hi is the high half of the hash.
 func (t *table) home(hi uint64) int {
 	return int(hi >> 32 * uint64(len(t.slots)) >> 32)
 }

@@ -180,7 +180,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// If the disk becomes full, Save returns the writer's error, regardless of the byte at which this happens. Save also
+// If the disk becomes full, Save returns the writer's error, regardless of the byte where this happens. Save also
 // returns the context's error, and returns ErrClosed once the store is closed. The store keeps deciding.
 func TestSaveFails(t *testing.T) {
 	s, snapshot := filled(t, small, 2)

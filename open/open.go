@@ -45,7 +45,7 @@ type Options struct {
 	// contains no deadline, 0 means 50 ms. A negative value means no deadline. Deadline also bounds the wait for
 	// replicas.
 	Deadline time.Duration
-	// MaxStale is the time for which a denial is repeated without another call to Redis. If it is 0, every request
+	// MaxStale is how long a denial is repeated without another call to Redis. If it is 0, every request
 	// calls Redis. See package denycache.
 	MaxStale time.Duration
 	// Prefetch configures the limits whose units are prefetched from Redis, and the number of prefetched units. By

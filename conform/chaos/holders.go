@@ -12,7 +12,7 @@ type hold struct {
 	policy   string
 	process  int
 	shared   bool // granted by a share
-	// may is the span in which the permit may have been held according to the store. If ended is not 0 and the
+	// may is the span when the permit may have been held according to the store. If ended is not 0 and the
 	// release reached the store, the permit ended by that time at the latest. If a request for a permit got no
 	// answer, only may and ended are set.
 	may   span

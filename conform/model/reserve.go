@@ -19,7 +19,7 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time for which a reservation can still be settled after its slot.
+// SettleWithinUS is the minimum time that a reservation can still be settled after its slot.
 const SettleWithinUS = 300_000_000
 
 // Reservation holds the charges of a reserve.

@@ -111,7 +111,7 @@ func span(l model.Limit) int64 {
 	return l.WindowUS
 }
 
-// memory returns the longest time for which a limit's state can matter.
+// memory returns the longest time that a limit's state can matter.
 func memory(l model.Limit) int64 {
 	switch {
 	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
@@ -131,7 +131,7 @@ func memory(l model.Limit) int64 {
 // longestAhead returns the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts returns the longest time for which a limit's state can matter in a script. This includes units reserved in
+// lasts returns the longest time that a limit's state can matter in a script. This includes units reserved in
 // advance, and costs that the next request pays.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)

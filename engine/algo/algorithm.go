@@ -48,7 +48,7 @@ type algorithm struct {
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until
 	// the limit resets: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns the time for which n units cannot pass, if the time until the limit resets determines it.
+	// waitByReset returns how long n units cannot pass, if the time until the limit resets determines it.
 	// By default it returns 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }

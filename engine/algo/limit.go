@@ -154,7 +154,7 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns the time, in µs, for which units charged at an instant are counted in the window or segment of
+// WindowLeft returns the time, in µs, that units charged at an instant are counted in the window or segment of
 // that instant. It returns Never if the passing of time alone does not end the window or segment. The argument reset
 // is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
@@ -164,7 +164,7 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns the time, in µs, for which n units cannot pass, if [Outcome].Reset alone determines it.
+// WaitByReset returns the time, in µs, that n units cannot pass, if [Outcome].Reset alone determines it.
 // Otherwise it returns 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {

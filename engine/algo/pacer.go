@@ -65,7 +65,7 @@ func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	return late.ceilOver(b.Count)
 }
 
-// waitForQueue returns the time for which n units cannot pass: the time until the missing amount is at most the
+// waitForQueue returns how long n units cannot pass: the time until the missing amount is at most the
 // depth minus n units.
 func (l *Limit) waitForQueue(n, reset int64) int64 {
 	whole, part := l.Depth()

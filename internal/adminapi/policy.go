@@ -24,7 +24,7 @@ type Summary struct {
 	Classes []string `json:"classes,omitempty"`
 	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
 	EstimateMax string `json:"estimate_max,omitempty"`
-	// SettleWithin is the time in which a reservation can be settled. Unsettled determines what happens to the
+	// SettleWithin is how long a reservation can be settled. Unsettled determines what happens to the
 	// reservation afterwards: keep, release or estimate.
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
@@ -77,10 +77,10 @@ type Change struct {
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is the operator who made the change, and Reason is the operator's reason for it.
+	// Author is the operator that made the change, and Reason is the operator's reason for it.
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
-	// At is the time of the change. Expires is the time at which the change ends. It is zero if the change lasts
+	// At is the time of the change. Expires is the time when the change ends. It is zero if the change lasts
 	// until a clear. If servers share a store, both times are on the store's clock.
 	At      time.Time `json:"at"`
 	Expires time.Time `json:"expires,omitzero"`
@@ -140,7 +140,7 @@ type Shadow struct {
 	// Limits contains the deciding limits. It is empty if the policy itself is the shadow.
 	Limits []string `json:"limits"`
 	Shadow []string `json:"shadow"`
-	// Since is the time at which these limits became active. The counts start at that time.
+	// Since is the time when these limits became active. The counts start at that time.
 	Since time.Time `json:"since"`
 
 	BothAllowed  uint64 `json:"both_allowed"`

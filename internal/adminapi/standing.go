@@ -26,7 +26,7 @@ type Explanation struct {
 	Cost int64 `json:"cost"`
 	// Allowed reports whether a request with this cost would be allowed now.
 	Allowed bool `json:"allowed"`
-	// FreesAt is the time at which the request will be allowed if no other request comes, or at which the change that
+	// FreesAt is the time when the request will be allowed if no other request comes, or when the change that
 	// denies it ends. It is omitted if the request is allowed now or can never be allowed.
 	FreesAt *time.Time `json:"frees_at,omitempty"`
 	// Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends.
@@ -51,7 +51,7 @@ const MaxOpen = 100
 // Open is a reservation that is not settled.
 type Open struct {
 	ID string `json:"id"`
-	// EndsAt is the time at which the reservation's term ends. Unsettled determines what happens then: keep, release
+	// EndsAt is the time when the reservation's term ends. Unsettled determines what happens then: keep, release
 	// or estimate.
 	EndsAt    time.Time     `json:"ends_at"`
 	Unsettled string        `json:"unsettled"`
@@ -159,7 +159,7 @@ func (s *Standing) Set(limit *engine.LimitOutcome, at time.Time, mode engine.Mod
 	}
 }
 
-// FreesAt returns the time at which a denied request passes, rounded up to ms. The argument at is the store's time of
+// FreesAt returns the time when a denied request passes, rounded up to ms. The argument at is the store's time of
 // the denial. FreesAt returns nil if the request passes now or can never pass.
 func FreesAt(at time.Time, retryAfter time.Duration) *time.Time {
 	if retryAfter == 0 || retryAfter == engine.Never {

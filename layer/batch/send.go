@@ -24,7 +24,7 @@ type call struct {
 }
 
 const (
-	// late is the time for which a call continues after its callers have left, so that its units can be given back.
+	// late is how long a call continues after its callers have left, so that its units can be given back.
 	late = time.Second
 	// maxLate is the maximum number of calls that continue in this way at the same time. Further calls end when their
 	// callers leave.

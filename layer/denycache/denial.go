@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// denial contains the store's denial of one unit, and the time at which the denial was received.
+// denial contains the store's denial of one unit, and the time when the denial was received.
 type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left

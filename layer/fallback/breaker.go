@@ -13,8 +13,8 @@ import (
 
 const (
 	// failures is the number of consecutive failed calls that opens the breaker. The breaker opens only if the first
-	// of these failures is old enough: at least stall times the allowed answer time. A short stall of the machine, in
-	// which all calls fail, therefore does not count as an outage.
+	// of these failures is old enough: at least stall times the allowed answer time. A short stall of the machine, when
+	// all calls fail, therefore does not count as an outage.
 	failures = 5
 	stall    = 4
 	// answers is the number of consecutive tests that the store must pass before it is used again.

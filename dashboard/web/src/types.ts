@@ -56,7 +56,7 @@ export interface Summary {
   classes?: string[];
   /** EstimateMax is "capacity" if a reserve takes at most the capacity of the limits. */
   estimate_max?: string;
-  /** SettleWithin is the time in which a reservation can be settled. Unsettled determines what happens to the reservation afterwards: keep, release or estimate. */
+  /** SettleWithin is how long a reservation can be settled. Unsettled determines what happens to the reservation afterwards: keep, release or estimate. */
   settle_within?: string;
   unsettled?: string;
   /** Replicas is the number of replicas that a charge waits for, such as 1 within 20ms. */
@@ -108,10 +108,10 @@ export interface Change {
   policy: string;
   key?: string;
   fields: unknown;
-  /** Author is the operator who made the change, and Reason is the operator's reason for it. */
+  /** Author is the operator that made the change, and Reason is the operator's reason for it. */
   author: string;
   reason?: string;
-  /** At is the time of the change. Expires is the time at which the change ends. It is zero if the change lasts until a clear. If servers share a store, both times are on the store's clock. */
+  /** At is the time of the change. Expires is the time when the change ends. It is zero if the change lasts until a clear. If servers share a store, both times are on the store's clock. */
   at: string;
   expires?: string;
   /** Version grows with each change of the same policy and key. */
@@ -165,7 +165,7 @@ export interface Shadow {
   /** Limits contains the deciding limits. It is empty if the policy itself is the shadow. */
   limits: string[];
   shadow: string[];
-  /** Since is the time at which these limits became active. The counts start at that time. */
+  /** Since is the time when these limits became active. The counts start at that time. */
   since: string;
   both_allowed: number;
   both_denied: number;
@@ -339,7 +339,7 @@ export interface Explanation extends KeyFields {
   cost: number;
   /** Allowed reports whether a request with this cost would be allowed now. */
   allowed: boolean;
-  /** FreesAt is the time at which the request will be allowed if no other request comes, or at which the change that denies it ends. It is omitted if the request is allowed now or can never be allowed. */
+  /** FreesAt is the time when the request will be allowed if no other request comes, or when the change that denies it ends. It is omitted if the request is allowed now or can never be allowed. */
   frees_at?: string;
   /** Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
@@ -360,7 +360,7 @@ export interface Explanations {
 /** Open is a reservation that is not settled. */
 export interface Open {
   id: string;
-  /** EndsAt is the time at which the reservation's term ends. Unsettled determines what happens then: keep, release or estimate. */
+  /** EndsAt is the time when the reservation's term ends. Unsettled determines what happens then: keep, release or estimate. */
   ends_at: string;
   unsettled: string;
   charges: OpenCharged[];
