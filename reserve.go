@@ -12,9 +12,9 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or Commit.
-// Units of a reservation that is never settled stay spent, unless the policy has a term ([Policy.SettleWithin]). It is
-// safe for concurrent use.
+// Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or
+// Commit. Units of a reservation that is never settled stay spent, unless the policy has a term
+// ([Policy.SettleWithin]). A Reservation is safe for concurrent use.
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
@@ -39,9 +39,9 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 	return answer.reservation, answer.decision, answer.err
 }
 
-// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay, for a cost that is
-// known only afterwards, such as the bytes of a response, or 0 after a failure. The reservation is nil after a denial.
-// It is also nil if the store did not decide, because a charge outside the store cannot be settled.
+// Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
+// is known only afterwards, such as the bytes of a response, or 0 after a failure. The reservation is nil after a
+// denial. It is also nil if the store did not decide, because a charge outside the store cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
@@ -176,10 +176,12 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	return err
 }
 
-// Commit settles the reservation with the number of units used: 0 or more, one number for all limits, or one for each
-// charge of a list, in order (the number for a semaphore is ignored). If fewer units than reserved were used, it gives
-// the rest back like Cancel. If more were used, it charges the difference even beyond the limit, but at most by one
-// capacity, which for several windows is the largest. Callers are denied until the excess has refilled or expired.
+// Commit settles the reservation with the number of units used, which is 0 or more. The argument is one number for
+// all limits, or one for each charge of a list, in order. The number for a semaphore is ignored.
+//
+// If fewer units than reserved were used, Commit gives the rest back like Cancel. If more were used, it charges the
+// difference, even beyond the limit, but at most one capacity beyond it. For several windows, this capacity is the
+// largest of theirs. Callers are denied until the excess has refilled or expired.
 //
 // Commit returns [ErrEnded] and changes nothing if the reservation was settled before or can no longer be settled.
 // After an error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.

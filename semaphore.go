@@ -36,9 +36,9 @@ func (s *Semaphore) Err() error { return s.policy.Err() }
 // Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
 // [Permit.Hold] extend. Call [Permit.Release] at the end.
 //
-// Within a process, callers of one key are served in order of arrival. Only the first of them calls the store: when a
-// permit expires, after a pause of at most one second, and immediately when this process releases units. There is no
-// order among processes.
+// Within a process, callers of one key are served in order of arrival. Only the first of them calls the store. It
+// calls again when a permit expires or after a pause of at most one second, whichever comes first, and immediately
+// when this process releases units. There is no order among processes.
 //
 // If ctx ends before the units are free, Acquire returns the error of ctx. The error matches [ErrDenied] if n exceeds
 // the limit.

@@ -14,10 +14,10 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect: policies with only a penalty, or with a soft one and no
-// fair share, and, if there are routes, such routes, routes that are hidden by an earlier route, overrides for keys that no route produces, and
-// policies that no route names. Such settings are not errors, because a request can also name a policy and a key
-// itself.
+// Notes reports settings in a valid file that have no effect. It reports policies with only a penalty, and policies
+// with a soft penalty and no fair share. If there are routes, it also reports routes of these two kinds, routes that
+// are hidden by an earlier route, overrides for keys that no route produces, and policies that no route names. Such
+// settings are not errors, because a request can also name a policy and a key itself.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -50,7 +50,7 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// penaltyNotes reports policies with only a penalty, or with a soft one and no fair share.
+// penaltyNotes reports policies with only a penalty, and policies with a soft penalty and no fair share.
 func (c *Config) penaltyNotes() []string {
 	var only, soft []string
 	for _, name := range c.Policies.Names() {
@@ -75,7 +75,7 @@ func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
 }
 
-// idle reports whether the last soft penalty of some policies has no fair share or fair pacer after it.
+// idle reports whether the policies contain a soft penalty, and no fair share or fair pacer follows the last one.
 func idle(policies iter.Seq[*Policy]) (soft bool) {
 	for p := range policies {
 		for i := range p.members {
@@ -99,7 +99,7 @@ func (c *Config) policiesOf(r *route.Route) iter.Seq[*Policy] {
 	}
 }
 
-// softWithoutShares returns the routes with a soft penalty and without a limit after it that it affects.
+// softWithoutShares returns the routes with a soft penalty that is not followed by any limit that it affects.
 func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
 	for i := range routes {
 		if idle(c.policiesOf(&routes[i])) {

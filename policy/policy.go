@@ -65,13 +65,13 @@ type member struct {
 	shadow bool
 	rules  *overrides
 	target string // the limit's name in overrides
-	// candidate is a limit on trial next to this one, or the zero Limit.
+	// candidate is a limit that is tried in addition to this one. It is the zero Limit if there is no candidate.
 	candidate engine.Limit
 	choice    uint8 // for a policy with "first": engine.Charge.Choice
 }
 
-// Combined reports whether the policy is written with "all" or "first". An override for one of its keys either denies
-// or allows everything, on all limits, or applies to one limit: see [Charge.Target].
+// Combined reports whether the policy is written with "all" or "first". An override for one of its keys can apply to
+// one limit: see [Charge.Target]. Any other override either denies everything or allows everything, on all limits.
 func (p *Policy) Combined() bool { return p.combined }
 
 // Divides reports whether a limit of the policy divides its units among keys, so that they share a counter.
@@ -136,9 +136,9 @@ type Charge struct {
 	rules  *overrides
 }
 
-// Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such as
-// its hash. An exact override for any of these names applies to the key. No request has the key "". It represents any
-// key without an override of all limits.
+// Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such
+// as its hash. An exact override for any of these names applies to the key. No request has the key "". This key
+// represents any key without an override of all limits.
 func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...string) []Charge {
 	if !p.Enabled {
 		return append(charges, p.nothing(cost))
@@ -273,8 +273,8 @@ func (c *Charge) sameCounter(other *Charge) bool {
 }
 
 // ForRoute appends the limits for one charge of a route, from all its policies, with overrides. It returns the
-// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key,
-// which is the item's key unless keys are hashed, and by its other names: see [Policy.Charges].
+// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key
+// and by names, the other names of the key: see [Policy.Charges]. Unless keys are hashed, key is the item's key.
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {

@@ -13,8 +13,8 @@ type Error = yamlfile.Error
 // Errors are the errors in a file in the order of their positions, at most 100.
 type Errors = yamlfile.Errors
 
-// locate adds the invalid field's position to an error: the position of the deepest element of its path that is in the
-// file.
+// locate adds a position to an error. Each error has the path of the invalid field. The position is that of the
+// deepest element of this path that the file contains.
 func locate(name string, root *yamlfile.Node, err error) *Error {
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {

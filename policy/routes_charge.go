@@ -51,8 +51,8 @@ func (r *routeReader) charges(path *route.Path) []route.Charge {
 	return charges
 }
 
-// divided returns an error for a limit that divides its units among keys if an earlier entry charges it too, because
-// both keys would count in one counter.
+// divided returns an error if an earlier entry already charges a limit that divides its units among keys. The keys of
+// both entries would count in one counter.
 func divided(charges, before []Charge) error {
 	for i := range charges {
 		c := &charges[i]

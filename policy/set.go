@@ -160,8 +160,8 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 	return nil
 }
 
-// combine builds the members under "all" or "first": the members of the policies that it names, and the policy's own
-// limits. Own limits without a name are named 1, 2, … by position.
+// combine builds the members under "all" or "first": the members of the named policies, and the policy's own limits.
+// Own limits without a name are named 1, 2, … by position.
 func (b *builder) combine(p *Policy, s *several, parents []string) error {
 	if s.beside != "" {
 		return invalid(s.beside, "set", "no other limit with "+s.field)

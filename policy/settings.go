@@ -87,7 +87,8 @@ func (p *Policy) setEstimateMax(most *string) error {
 	return nil
 }
 
-// setTerm reads the time limit for settling reservations, and their fate after it.
+// setTerm reads the time limit for settling reservations, and the setting for reservations that are not settled in
+// time.
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {

@@ -72,7 +72,8 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear gives each named field that is set its value from standIn. It clears the field if standIn has none.
+// clear handles the named fields that are set. It replaces each field's value by the value in standIn. If standIn has
+// no value for the field, clear removes the field's value.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {

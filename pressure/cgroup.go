@@ -117,7 +117,7 @@ func (g *groups) quotaOf(dir string, r *reading, quotaFile, periodFile string) f
 // unlimited is more than any real memory limit. Version 1 uses about 2^63 for no limit.
 const unlimited = 1 << 60
 
-// memoryOf reads a group's memory use, and keeps it if it is closer to its limit than the group read before.
+// memoryOf reads a group's memory use. The reading keeps the memory use of the group that is closest to its limit.
 func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string) {
 	limit, used := number(g.text(dir, limitFile)), number(g.text(dir, usedFile))
 	if limit <= 0 || limit >= unlimited || used < 0 {

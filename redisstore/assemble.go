@@ -124,9 +124,9 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 	return common["constants"] + body + a.expand(fragment(files, templateFiles[t]), 0)
 }
 
-// undeclared removes from a fragment's declarations the names that an earlier fragment of the script has declared,
-// because Lua allows at most 200 locals. Locals are set again for each limit, so fragments can share them. Declarations
-// with a value are kept.
+// undeclared removes names from a fragment's declarations if an earlier fragment of the script has declared them,
+// because Lua allows at most 200 locals. Locals are set again for each limit, so fragments can share them.
+// Declarations with a value are kept.
 func undeclared(locals, earlier string) string {
 	declared := map[string]bool{}
 	for _, name := range declaredNames(earlier) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// findWords returns, in lower case, the words captured by the expression's first group in the files that match a
-// pattern, except for one file.
+// findWords searches the files that match a pattern, except for one file. It returns the words captured by the
+// expression's first group, in lower case.
 func findWords(t *testing.T, pattern, except, expression string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -34,7 +34,8 @@ func findWords(t *testing.T, pattern, except, expression string) map[string]bool
 	return found
 }
 
-// Regression: bug 46. The ACL rules of Permissions and the probe of Check contain exactly the commands that scripts call.
+// Regression: bug 46. The ACL rules of Permissions and the probe of Check contain exactly the commands that scripts
+// call.
 func TestPermissionsAndProbeHaveEachScriptCommand(t *testing.T) {
 	calls := findWords(t, "lua/*.lua", "probe.lua", `call\('(\w+)'`)
 	probed := findWords(t, "lua/probe.lua", "", `try\('(\w+)'`)

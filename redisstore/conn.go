@@ -16,7 +16,7 @@ type Conn interface {
 	// one write, in order. Do returns by ctx's deadline even if the server hangs. Commands without a reply at that time
 	// get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
-	// Subscribe calls the function received with each message of the channel, one after another. It calls the function
+	// Subscribe passes each message of the channel to the function received, one after another. It calls the function
 	// ready when the server has confirmed the subscription. It returns ctx's error when ctx ends, or the connection's
 	// error when the connection is lost.
 	Subscribe(ctx context.Context, channel string, ready func(), received func(message string)) error

@@ -95,15 +95,17 @@ func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	return encodeCharge(b, numbers, l.cost, now)
 }
 
-// appendEntries appends an argument with the entries of each key in the range from, inclusive, to to, exclusive.
+// appendEntries appends an argument with the entries of each key, starting with the key from and ending before the
+// key to.
 func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	for k := from; k != to && cost == 0; k = m.keys[k].next {
 		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
 	}
 }
 
-// encodeEntries appends the operations on one key. It appends whether any of them may charge and then, for each
-// allow, count and give, the kind, the cost and the number of repetitions. Peeks change nothing and are omitted.
+// encodeEntries appends the operations on one key. First it appends a flag that is set if any of them may charge.
+// Then, for each allow, count and give, it appends the kind, the cost and the number of repetitions. Peeks change
+// nothing and are omitted.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
 	repeated, last := uint32(0), entry{} // number of repetitions of the last entry, and the entry, if it can be repeated
@@ -219,9 +221,9 @@ func (p *pipeline) strikesOf(charge int) byte {
 	return byte(p.strikes[charge])
 }
 
-// leadingStrings returns the number of first keys of a reserve or settle that its script reads with one MGET: the keys
-// up to the last string, which is a state or the mark of a settled reservation. Histories are read in part, so the
-// first history and all keys after it are excluded. It returns 0 if MGET would read at most one string.
+// leadingStrings returns how many keys at the start of a reserve or settle its script reads with one MGET. These are
+// the keys up to the last string, which is a state or the mark of a settled reservation. Histories are read in part,
+// so the first history and all keys after it are excluded. It returns 0 if MGET would read at most one string.
 func (s *Store) leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
@@ -332,8 +334,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends the arguments except for the request's key and its strikes on other slots, which follow. For a nested limit, 128 is added to the
-// weight.
+// encodeFair appends the arguments except for the request's key and its strikes on other slots, which follow. For a
+// nested limit, it adds 128 to the weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	b = appendUnits(appendUnits(appendInt(b, 7, l.Period), l.Burst), l.Queue)

@@ -211,9 +211,10 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	}
 }
 
-// cause returns the context's error if it ended a call. Otherwise it returns nil. The client's own timer for the
-// context's deadline can fire a little before the context's, and callers share a dial, which one caller's deadline ends
-// for all of them. A network timeout counts as a deadline exceeded, as in package net.
+// cause returns the context's error if it ended a call. Otherwise it returns nil. The client has its own timer for
+// the context's deadline, which can fire a little before the context's timer. Several callers can share a dial, and
+// one caller's deadline ends the dial for all of them. A network timeout counts as a deadline exceeded, as in package
+// net.
 func cause(ctx context.Context, err error) error {
 	if c := ctx.Err(); c != nil {
 		return c

@@ -50,9 +50,9 @@ func (s *Store) ownMarker() string {
 // format, and this store's shards and layout. If there is no marker, EnsureFormat writes it. [Store.Check] and stores
 // opened by URL call EnsureFormat.
 //
-// An error means that this store would not find other processes' states. It explains how to fix that. EnsureFormat does
-// not return an error if the server does not answer, because the store reads the marker again while it is in use. If
-// there are shards or hashes, it does.
+// An error means that this store would not find other processes' states. The error explains how to fix that. If the
+// server does not answer, EnsureFormat returns an error only if there are shards or hashes. Without them it returns
+// nil, because the store reads the marker again while it is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		return nil // tests: no other process uses the data

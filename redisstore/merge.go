@@ -48,7 +48,7 @@ type mergedKey struct {
 	closed bool
 }
 
-// keyHead identifies what the names of a limit's keys begin with.
+// keyHead identifies the beginning that the names of all keys of a limit share.
 type keyHead struct {
 	space   string
 	counter engine.Counter

@@ -19,8 +19,8 @@ type MovedStates struct {
 }
 
 const (
-	// movePage is the number of keys, or fields of a hash, handled in one step: a script that moves that many blocks
-	// the server for about a millisecond.
+	// movePage is the number of keys, or fields of a hash, handled in one step. A script that moves this number of
+	// states blocks the server for about a millisecond.
 	movePage = 500
 	// quietTime is how long a store in use may keep deciding before it reads the marker again.
 	quietTime = 2 * markerInterval
@@ -135,7 +135,7 @@ func (m *mover) keys(ctx context.Context, keys []Reply) error {
 	return m.send(ctx, moves)
 }
 
-// hash moves the states of a hash that belong elsewhere.
+// hash finds the states in a hash that belong elsewhere, and moves them.
 func (m *mover) hash(ctx context.Context, name keyName) error {
 	return m.store.pages(ctx, m.store.scripts.page(), name.key, allPages, []string{strconv.Itoa(movePage)}, func(fields []Reply) (more bool, err error) {
 		var moves []move
@@ -239,7 +239,8 @@ func (s *Store) parseKey(key string) (name keyName, ok bool) {
 	return name, ok && name.subject != ""
 }
 
-// locationOf returns the location of the state of a subject with the same head in this store.
+// locationOf returns the location of a subject's state in this store. The key of the location begins with the head of
+// name.
 func (s *Store) locationOf(name keyName, subject string) location {
 	head := []byte(name.head)
 	if s.hashes > 0 {

@@ -12,12 +12,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// WaitConn is a [Conn] that can wait for replicas, as operations with [engine.Op].Replicas require. The adapter modules
-// implement it.
+// WaitConn is a [Conn] that can wait for replicas, as operations with [engine.Op].Replicas require. The adapter
+// modules implement it.
 //
 // WAIT counts the replicas that have received the writes of its own connection, and blocks that connection in the
-// meantime. Therefore the scripts and their WAIT share a connection, which nothing else uses until both are answered.
-// Other calls therefore do not wait for the WAIT.
+// meantime. For this reason, the scripts and their WAIT share a connection. Nothing else uses this connection until
+// the scripts and the WAIT are answered, so other calls do not wait for the WAIT.
 type WaitConn interface {
 	Conn
 	// DoAndWait sends the commands like Do. The commands for one node use one connection and are followed by the

@@ -13,9 +13,9 @@ const (
 	allPages = math.MaxInt
 )
 
-// pages runs a script that returns a cursor and a page, such as scan.lua, starting with the first page, for at most the
-// number of pages given by most. It calls the function each with every page, and stops early if the function returns
-// false or an error.
+// pages runs a script that returns a cursor and a page, such as scan.lua. It starts with the first page, and reads at
+// most the number of pages given by most. It passes each page to the function each, and stops early if the function
+// returns false or an error.
 func (s *Store) pages(ctx context.Context, sc *script, key string, most int, args []string, each func(page []Reply) (more bool, err error)) error {
 	return s.cursor(most, func(cursor string) (Reply, error) {
 		return s.runScript(ctx, sc, key, append([]string{cursor}, args...)...)

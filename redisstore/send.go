@@ -29,8 +29,8 @@ func (p *pipeline) send(ctx context.Context) {
 }
 
 // encodeCommands makes the commands for the calls that can be sent now. A call that shares a key with an earlier call
-// waits for the earlier call's reply. If it did not, and the earlier call had to be sent again, the operations on the
-// key would run in the wrong order.
+// waits for the earlier call's reply. Without this wait, the operations on the key would run in the wrong order if
+// the earlier call had to be sent again.
 func (p *pipeline) encodeCommands() {
 	p.clearRoundTrip()
 	now := p.store.now()
@@ -82,8 +82,8 @@ func (c *Command) keys() []string {
 	return c.Args[3 : 3+n]
 }
 
-// decodeReplies sets the results. It keeps in p.calls, in order, the calls that were not sent or must be sent again. If
-// one of them met a moving slot, decodeReplies returns the number of its tries.
+// decodeReplies sets the results. It keeps in p.calls, in order, the calls that were not sent or must be sent again.
+// It returns the largest number of tries of a call whose slot is moving to another node, or 0 if no slot is moving.
 func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 	kept, reply := 0, 0
 	for i := range p.calls {

@@ -13,7 +13,7 @@ const slotCount = 16384
 // Slot returns the slot of a key on a Cluster, 0 to 16383.
 func Slot(key string) int { return int(slotOfKey(key)) }
 
-// SlotOf returns the slot, on a Cluster, of the state for one of an operation's charges.
+// SlotOf returns the slot of a Cluster that contains the state for one of an operation's charges.
 func (s *Store) SlotOf(op *engine.Op, charge int) int { return int(s.slotOf(op, charge)) }
 
 // slotOf returns the slot of the state for charge i of an operation.
@@ -40,8 +40,8 @@ func (s *Store) spansSlots(op *engine.Op) bool {
 	return false
 }
 
-// apart returns the error for charges on several slots that must be decided in one step, and names the first charge
-// that is on another slot than the charges before it.
+// apart returns an error for charges that must be decided in one step but are on several slots. The error names the
+// first charge that is on another slot than the charges before it.
 func (s *Store) apart(op *engine.Op) error {
 	for i := range op.Charges {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {

@@ -219,10 +219,11 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 	return nil
 }
 
-// countDenied lets limits on other slots than n count the request, if they count denials and n has denied it. Slot n
-// itself has counted it already. Requests that can never pass, or that a penalty denies, are not counted, nor is a denial
-// that begins a block on n. If a slot does not answer, it does not count the denial. If the denial is a strike of a soft penalty, n
-// answers again, because the wait of its fair limits has changed.
+// countDenied is called after slot n has denied the request. Limits on the other slots count the request if they
+// count denials. Slot n itself has counted it already. A request is not counted if it can never pass, if a penalty
+// denies it, or if its denial begins a block on n. If a slot does not answer, it does not count the denial.
+//
+// If the denial is a strike of a soft penalty, slot n answers again, because the wait of its fair limits has changed.
 func (x *splitOp) countDenied(ctx context.Context, n int) {
 	longest := int64(0)
 	for i := range x.steps {
@@ -244,8 +245,8 @@ func (x *splitOp) countDenied(ctx context.Context, n int) {
 	}
 }
 
-// again runs the operation of some charges of a slot again, as a request that another slot has denied with a wait. If
-// the slot does not answer, its earlier answer remains.
+// again runs a slot's operation again, but only for some of the slot's charges. For these charges, another slot has
+// denied the request, and denied is the wait of that denial. If the slot does not answer, its earlier answer remains.
 func (x *splitOp) again(ctx context.Context, n int, kind engine.Kind, denied int64, of func(c *engine.Charge) bool) {
 	part := x.slotOps[n]
 	some := slotOp{op: part.op}
@@ -271,8 +272,8 @@ func isFair(c *engine.Charge) bool {
 	return a.Divides() && !a.Holds()
 }
 
-// strikes returns, for each charge of a slot's operation, how often its part is halved by soft penalties that precede
-// it in the request and have answered.
+// strikes returns, for each charge of a slot's operation, how often soft penalties halve the charge's part. Only
+// penalties that precede the charge in the request and have answered count.
 func (x *splitOp) strikes(part *slotOp) []int64 {
 	all := make([]int64, len(part.indices))
 	for i, at := range part.indices {

@@ -117,7 +117,8 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	return "", true
 }
 
-// upper returns the method in upper case, without allocating if it already is, as nearly always.
+// upper returns the method in upper case. It allocates only if the method contains a lower-case letter, which is
+// rare.
 func upper(method string) string {
 	for i := range len(method) {
 		if c := method[i]; 'a' <= c && c <= 'z' {

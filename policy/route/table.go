@@ -9,8 +9,8 @@ import (
 // Table finds the first route that matches a request. It is immutable and safe for concurrent use.
 //
 // A search walks the host and the path of the request, and looks up its headers, query fields and client. Its cost
-// grows only with the number of routes that match the request's host, path and an exact header, field or client, not
-// with the total number of routes.
+// does not grow with the total number of routes. It grows only with the number of routes that match the request's
+// host and path, and an exact header, field or client.
 type Table struct {
 	routes  []Route
 	proxies Proxies

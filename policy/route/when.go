@@ -53,9 +53,9 @@ var environment = func() func() (*cel.Env, error) {
 	return func() (*cel.Env, error) { return env, err }
 }()
 
-// CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a request
-// with 64 headers and strings of 4096 bytes. For a larger request, the evaluation can reach that bound, which ends it
-// with an error.
+// CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a
+// request with 64 headers and strings of 4096 bytes. If the evaluation for a larger request reaches that bound, the
+// evaluation ends with an error.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted checks that a condition counts as not met, and its error is counted, if a header is missing
-// or the cost is too high.
+// TestWhenErrorsAreCounted covers conditions whose header is missing or whose cost is too high. Such a condition
+// counts as not met, and its error is counted.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

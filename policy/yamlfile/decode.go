@@ -88,8 +88,8 @@ func lastName(path []string) string {
 	return last
 }
 
-// Decode stores the node's value in the variable that to points to. It returns false if it reported an error. A field
-// without a value stays unset. A field of type *Node is set to the node itself.
+// Decode stores the node's value in *to. It returns false if it reported an error. A field without a value stays
+// unset. A field of type *Node is set to the node itself.
 func (d *Decoder) Decode(n *Node, to any, path ...string) bool {
 	return d.decode(n, reflect.ValueOf(to).Elem(), path)
 }
@@ -197,8 +197,8 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// DidYouMeanField returns a hint if the node is text that equals the name of a field of t, as if the field were written
-// without a value.
+// DidYouMeanField returns a hint if the node is text that equals the name of a field of t. The author of the file
+// probably wrote the field without a value.
 func DidYouMeanField(n *Node, t reflect.Type) string {
 	if n.Kind != Text || len(fieldsOf(t).index[n.Text]) == 0 {
 		return ""

@@ -19,10 +19,11 @@ func DidYouMean(given string, names []string) string {
 
 // nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
 // two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
-// similar names, nearest returns the alphabetically first. A name does not count as similar if more than a third of its
-// letters, or more than two, would have to change, or if the given text has only one or two letters. If no name is
-// similar, but exactly one begins with the given text of two or more letters, nearest returns that name. Otherwise it
-// returns "".
+// similar names, nearest returns the alphabetically first.
+//
+// A name counts as similar if at most two of its letters, and at most a third of them, would have to change. If the
+// given text has only one or two letters, no name counts as similar. If no name is similar, but exactly one begins
+// with the given text of two or more letters, nearest returns that name. Otherwise it returns "".
 func nearest(given string, names []string) string {
 	lower := strings.ToLower(given)
 	switch {
@@ -50,7 +51,7 @@ func nearest(given string, names []string) string {
 	return best
 }
 
-// beginsWith returns the name that begins with text, or "" unless there is exactly one.
+// beginsWith returns the only name that begins with text. It returns "" if no name or more than one name does.
 func beginsWith(text string, names []string) (only string) {
 	for _, name := range names {
 		switch {

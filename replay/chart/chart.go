@@ -15,7 +15,7 @@ type Bar struct {
 	Total, Denied int64
 	// Title is the tooltip. Label is displayed below the bar.
 	Title, Label string
-	// Missing marks a cell in a heat map without data.
+	// Missing marks a cell without data in a heat map.
 	Missing bool
 }
 

@@ -33,7 +33,8 @@ func newWorld(t *testing.T) *world {
 // result lists the times of passed and denied requests, relative to the start.
 type result struct{ passed, denied []time.Duration }
 
-// decide sends one request at each time, in order, under the policy that the function before returns for that time.
+// decide sends one request at each time, in order. It decides each request under the policy that before returns for
+// the request's time.
 func (w *world) decide(times []time.Duration, before func(at time.Duration) *headgate.Policy) (r result) {
 	w.t.Helper()
 	now := time.Duration(0)

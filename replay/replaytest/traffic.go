@@ -1,5 +1,6 @@
-// Package replaytest generates access logs whose right limits are known. The logs contain requests from people that
-// read pages, and from clients that are each unusual in one way. The same seed generates the same log.
+// Package replaytest generates access logs with known right limits. The logs contain requests from
+// people that read pages, and from unusual clients. Each unusual client differs in one way. The same seed generates the
+// same log.
 package replaytest
 
 import (

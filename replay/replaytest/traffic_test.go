@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the example log")
 
-// TestExampleLogEqualsTheGenerators checks that the generator makes the log in the documentation, so that the tests' known
-// answers apply to that log.
+// TestExampleLogEqualsTheGenerators checks that the generator makes the log in the documentation. The known answers
+// in the tests therefore apply to that log.
 func TestExampleLogEqualsTheGenerators(t *testing.T) {
 	path := filepath.Join("..", "..", "examples", "replay", "access.log")
 	var b bytes.Buffer

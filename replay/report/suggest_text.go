@@ -47,7 +47,8 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	}
 }
 
-// percentilesText prints the percentiles, over all keys, of the most requests that a key sent in any window.
+// percentilesText prints a line for each length of window. For each key, it takes the maximum number of requests in
+// any window of that length, and prints the percentiles of these numbers over all keys.
 func percentilesText(l lines, r *suggest.Result) {
 	fmt.Fprintln(l.w)
 	fmt.Fprintf(l.w, "%-11s %10s %10s %10s %10s %10s %10s\n", "most in", "half", "90 %", "99 %", "99.9 %", "any key", "all keys")

@@ -144,7 +144,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span when a policy denied requests.
+// when formats the time span of a policy's denials.
 func when(p *simulate.PolicyReport) string {
 	if p.Denied == 0 {
 		return ""

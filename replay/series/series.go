@@ -14,7 +14,7 @@ type record struct {
 	cost uint16
 }
 
-// Recorder keeps requests in the order of being added.
+// Recorder keeps requests in the order of their addition.
 type Recorder struct {
 	chunks [][]record
 	count  int

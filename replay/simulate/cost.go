@@ -73,8 +73,8 @@ func (t *tally) cost(c *policy.Config) Cost {
 // states holds the number of a key's states and their sizes.
 type states struct{ count, memory, redis int64 }
 
-// statesOf returns the states of a key that has used the charges in the bit set bits. It counts only limits that divide
-// their units among keys or, if divided is false, only the others.
+// statesOf returns the states of a key that has used the charges in the bit set bits. If divided is true, it counts
+// only limits that divide their units among keys. If divided is false, it counts only the other limits.
 func statesOf(c *policy.Config, charges []*route.Charge, bits uint64, divided bool) (s states) {
 	seen := map[string]bool{}
 	for i, charge := range charges {

@@ -85,9 +85,9 @@ func newKeys(most int) keys {
 	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
 }
 
-// add counts an answer under the key of its charge with index i. It counts a denial only for the key of the limit that
-// denied, and a request only once for a key of several charges. add returns the index of the key, or -1 if there are
-// already too many keys.
+// add counts an answer under the key of its charge with index i. If several charges have the same key, it counts the
+// request only once for that key. It counts a denial only for the key of the limit that denied. It returns the index
+// of the key, or -1 if there are already too many keys.
 func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	name := a.items[i].Key
 	counted := slices.ContainsFunc(a.items[:i], func(earlier route.Item) bool { return earlier.Key == name })

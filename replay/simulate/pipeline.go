@@ -19,8 +19,8 @@ type stage struct {
 // stages recycles the memory of stages.
 var stages = sync.Pool{New: func() any { return new(stage) }}
 
-// decideAll decides the requests of a log in order, and calls each with every request and its answer, in the same
-// order. Routing, deciding and counting each run in their own goroutine.
+// decideAll decides the requests of a log in order. It passes every request and its answer to the function each, in
+// the same order. Routing, deciding and counting each run in their own goroutine.
 func (s *Simulation) decideAll(ctx context.Context, log *accesslog.Log, each func(q *accesslog.Request, a *Answer)) error {
 	routed, decided := make(chan *stage, 2), make(chan *stage, 2)
 	var running sync.WaitGroup

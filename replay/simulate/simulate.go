@@ -55,7 +55,8 @@ type Simulation struct {
 	rates     rates
 }
 
-// shadows counts, by policy, the requests that its shadow decided and the requests that it would have denied.
+// shadows counts requests by policy: those that the policy's shadow decided, and those that the shadow would have
+// denied.
 type shadows struct {
 	asked, denied map[string]int64
 }

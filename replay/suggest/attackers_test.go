@@ -130,8 +130,8 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 	}
 }
 
-// TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span of an
-// outlier's requests, and lists the busiest keys even if they are not outliers.
+// TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span
+// of an outlier's requests. It also checks that the report lists the busiest keys even if they are not outliers.
 func TestActionsOfKeysAreReported(t *testing.T) {
 	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	quiet := suggested(t, replaytest.Make(o), Options{Deny: 0.001})

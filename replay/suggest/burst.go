@@ -30,8 +30,8 @@ func neededBurst(times []int64, rate engine.Rate) int64 {
 	return (highest + period - 1) / period
 }
 
-// neededBursts returns the smallest burst at the given rate that is enough for all keys, except for the given share of
-// them.
+// neededBursts returns the smallest burst that is enough for all keys at the given rate, except for the given share
+// of the keys.
 func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
@@ -42,8 +42,8 @@ func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64)
 	return upTo(needs, share)
 }
 
-// upTo returns the smallest of the values that is exceeded by at most the given share of them, or 1 if there are no
-// values. For a share of 1 it returns the minimum. It sorts values in place.
+// upTo returns the smallest of the values such that at most the given share of the values are larger. It returns 1 if
+// there are no values. For a share of 1 it returns the minimum. It sorts values in place.
 func upTo(values []int64, share float64) int64 {
 	if len(values) == 0 {
 		return 1

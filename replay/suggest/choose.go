@@ -109,7 +109,7 @@ func (f *finder) suggestions() []Suggestion {
 	return all
 }
 
-// suggestion returns a suggestion of the best of the limits.
+// suggestion chooses the best of the limits and returns it as a suggestion.
 func (f *finder) suggestion(policy string, limits []engine.Limit) Suggestion {
 	compared, chosen := f.choose(limits)
 	s := Suggestion{Policy: policy, Compared: compared}
@@ -169,8 +169,8 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that denies the most requests from the slow keys. ok is false
-// if no limit denies a tenth of them.
+// longSuggestion returns the limit over an hour or a day that denies the most requests from the slow keys. ok is
+// false if no limit denies a tenth of these requests.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

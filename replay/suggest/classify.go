@@ -12,8 +12,8 @@ const (
 	// gap is the minimum ratio of an outlier's requests to the next key's.
 	gap = 3
 	// atLeast is the minimum number of requests of an outlier in a window. The outlier must send them in at least
-	// atLeastMinutes different minutes or atLeastSeconds different seconds, so that a single short burst does not make
-	// a key an outlier, unless the burst is hugeGap times as large as the next key's.
+	// atLeastMinutes different minutes or atLeastSeconds different seconds. A single short burst therefore does not
+	// make a key an outlier. The exception is a burst that is hugeGap times as large as the next key's.
 	atLeast        = 20
 	atLeastMinutes = 3
 	atLeastSeconds = 30
@@ -25,9 +25,9 @@ const (
 	outlierCount = 3
 	wideShare    = 0.05
 	wideGap      = 10
-	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A key
-	// beyond the tail is an outlier even without a gap. This bounds how much traffic a series of keys that each send
-	// twice as much as the one before can hide.
+	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A
+	// key beyond the tail is an outlier even without a gap. In a series of keys, each key can send twice as much as
+	// the one before. The tail bounds how much traffic such a series can hide.
 	tailShare = 0.1
 	tailLeast = 3
 )

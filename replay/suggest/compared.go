@@ -24,8 +24,8 @@ type finder struct {
 // maxRefill is the maximum time that a suggested limit's bucket takes to refill.
 const maxRefill = 2 * time.Minute
 
-// bucketAt returns the bucket with the given rate whose burst affects few enough of the keys, with headroom for busier
-// days.
+// bucketAt returns the bucket with the given rate. Its burst affects few enough of the keys, and includes headroom
+// for busier days.
 func (f *finder) bucketAt(rate engine.Rate, keys []int) engine.Limit {
 	burst := roundUp(headroom(neededBursts(f.groups, keys, rate, f.options.Deny)))
 	return rule.TokenBucket(rate, rule.Burst(burst))

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the number of the key's request that starts the recording of its habits. Keys with fewer requests are
+// habitsFrom is the smallest number of requests for a record of a key's habits. Keys with fewer requests are
 // never outliers.
 const habitsFrom = atLeast / 2
 

@@ -65,8 +65,8 @@ func (f *finder) tooMany() string {
 	return ""
 }
 
-// fewShare is the share of the keys, and fewKeys the minimum number of keys, for a note that so few keys raise the
-// limit by more than the factor mostOften.
+// fewShare and fewKeys define the number of keys that count as few: the share fewShare of the keys, but at least
+// fewKeys. A note is written if so few keys raise the limit by more than the factor mostOften.
 const (
 	fewShare = 0.05
 	fewKeys  = 3

@@ -117,8 +117,8 @@ func narrower(limit engine.Limit) (all []engine.Limit) {
 	}
 }
 
-// protectOne compares limits for a single key, such as a const. It suggests the limit with the fewest denials that
-// keeps the requests in every second within the bound.
+// protectOne compares limits for a single key, such as a const. It considers the limits that keep the requests in
+// every second within the bound, and suggests the one with the fewest denials.
 func (f *finder) protectOne() Suggestion {
 	bound := f.options.Total
 	limits := []engine.Limit{

@@ -336,8 +336,8 @@ type explained struct {
 	}
 }
 
-// TestFileAndChangeAreDistinguished checks that answers distinguish the file from changes. It also tries, makes and clears
-// a change.
+// TestFileAndChangeAreDistinguished checks that answers show which parts come from the file and which from a change.
+// It also tries, makes and clears a change.
 func TestFileAndChangeAreDistinguished(t *testing.T) {
 	w := newWorld(t, "")
 	type view struct {

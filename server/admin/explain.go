@@ -149,8 +149,8 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	return e
 }
 
-// strikes adds the strikes of penalties, and lowers the units that a key with strikes can take from fair limits. Only
-// the answer to the whole request shows either.
+// strikes adds the strikes of penalties, and lowers the units that a key with strikes can take from fair limits. Both
+// come from the answer to the whole request, because no other answer contains them.
 func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, together []engine.Charge) {
 	for i := range r.Decision.Limits {
 		l, of := &e.Limits[deciding[i]], &r.Decision.Limits[i]

@@ -159,7 +159,7 @@ func (a *Auditor) forgetDivided() {
 	a.divided++
 }
 
-// spend charges as many units as fit to the auditor's counter for a key in a namespace.
+// spend charges units to the auditor's counter for a key in a namespace, up to the cost. It charges as many as fit.
 func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {

@@ -133,7 +133,8 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (regression: bug 64): each of a route's policies is charged its own cost, regardless of their order.
+// TestCostsOfARoute (regression: bug 64) checks that each of a route's policies charges its own cost, regardless of
+// the order of the policies.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})
@@ -235,7 +236,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestStatedBound compares the bound stated in answers without the store with the measured excess.
+// TestStatedBound compares the measured excess with the bound stated in answers that were given without the store.
 func TestStatedBound(t *testing.T) {
 	auditor, err := audit.New(1)
 	if err != nil {

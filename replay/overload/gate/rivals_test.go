@@ -69,8 +69,8 @@ func TestVegasTakesTheQueueIntoTheMinimum(t *testing.T) {
 	t.Errorf("the minimum is still %v µs", v.base)
 }
 
-// TestGradient2Moves checks that a steady latency raises the limit by the smoothed queue, and that twice the latency
-// cuts it by a quarter of the ratio's cut.
+// TestGradient2Moves checks that a steady latency raises the limit by the smoothed queue, and that four times the
+// latency lowers the limit.
 func TestGradient2Moves(t *testing.T) {
 	g := NewGradient2()
 	now := int64(1)

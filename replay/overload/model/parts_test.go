@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEventsHappenInOrder checks that events happen in order of time, and that events with the same time happen in the
-// order of being added.
+// TestEventsHappenInOrder checks that events happen in order of time, and that events with the same time happen in
+// the order of their addition.
 func TestEventsHappenInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var l loop

@@ -11,7 +11,7 @@ import (
 
 const second = 1_000_000
 
-// open is a gate that admits everything. It checks that only attempts that have started end.
+// open is a gate that admits everything. It checks that an attempt ends only if it has started.
 type open struct {
 	t        *testing.T
 	flying   map[int32]int64
@@ -241,8 +241,8 @@ func (r denying) Allow(now int64, _ Attempt) (bool, int64) {
 	return false, 0
 }
 
-// TestRatesOfPhases checks that a Poisson process with a changing rate produces the expected count in each phase. For a
-// ramp, the expected count is the mean rate's.
+// TestRatesOfPhases checks that a Poisson process with a changing rate produces the expected count in each phase. For
+// a ramp, the expected count is the count at the mean rate.
 func TestRatesOfPhases(t *testing.T) {
 	c := plain(1, 100, Service{Shape: Exact, Mean: 1000})
 	c.Length, c.Phases = 300*second, []int64{0, 100 * second, 200 * second}

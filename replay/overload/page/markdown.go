@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Markdown writes a table of each gate's goodput, as a percentage of the best fixed limit's, and p99 latency, followed
-// by the known faults.
+// Markdown writes a table of each gate's goodput and p99 latency, followed by the known faults. The goodput is a
+// percentage of the best fixed limit's goodput.
 func Markdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	r.table(&b)

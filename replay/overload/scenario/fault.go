@@ -8,8 +8,8 @@ type Fault struct {
 	// Figure measures the fault. Unit is the unit of the result.
 	Figure func(*Row) float64
 	Unit   string
-	// At is the threshold of the figure. A figure of at least this value demonstrates the fault or, if Most is set, a
-	// figure of at most this value.
+	// At is the threshold of the figure. A figure of at least this value demonstrates the fault. If Most is set, a
+	// figure of at most this value demonstrates it instead.
 	At   float64
 	Most bool
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRunGivesUp checks that a permit that the server could not confirm is released if the command chose its holder
-// id.
+// TestRunGivesUp checks that the command releases a permit that the server could not confirm, if the command chose
+// the permit's holder id.
 func TestRunGivesUp(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

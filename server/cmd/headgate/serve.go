@@ -203,8 +203,9 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	return config, err
 }
 
-// setDeadline sets the deadline for decisions from the flag or the store's URL. It also bounds tests of the store: a
-// test that ends later than a decision's deadline would not close the breaker while decisions still fail.
+// setDeadline sets the deadline for decisions from the flag or the store's URL. The deadline also bounds tests of the
+// store. Otherwise a test that takes longer than a decision may take could close the breaker while decisions still
+// fail.
 func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	// If the URL has errors, opening the store reports them.
 	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {

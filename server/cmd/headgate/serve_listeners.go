@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// tlsFlags holds the flags of serve for the TLS files of listeners without TLS files in the policies file.
+// tlsFlags holds the flags of serve for TLS files. They apply to listeners without TLS files in the policies file.
 type tlsFlags struct{ files policy.TLSFiles }
 
 func (f *tlsFlags) add(c *cobra.Command) {
