@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxCut is the maximum number of bytes shown of a client's key that is not shown in full.
+	// maxCut is the maximum number of bytes that are shown if a client's key is not shown in full.
 	maxCut = 8
 	// maxNamed is the maximum number of bytes shown of a key named by an operator.
 	maxNamed = 64

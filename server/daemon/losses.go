@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// losses logs a line when the store has lost its data, and another when answers are exact again: when the slowest limit
-// that shares decide has recovered, or when an operator has accepted the loss.
+// losses logs a line when the store has lost its data, and another when answers are exact again. They are exact when
+// all limits that this server's share also decides have recovered, or when an operator has accepted the loss.
 type losses struct {
 	logger *slog.Logger
 	seen   int64
@@ -58,8 +58,8 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	}
 }
 
-// slowest returns the longest recovery time among the limits that shares also decide after a loss: all limits except
-// those with the failure mode allow.
+// slowest returns the longest recovery time of the limits. It skips limits with the failure mode allow, because the
+// servers' shares do not decide them after a loss.
 func slowest(set *policy.Set) (longest time.Duration) {
 	for _, s := range set.Summaries() {
 		if s.Failure == policy.Allow.String() || !s.Enabled {

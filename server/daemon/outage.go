@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// recoveryTime applies to an outage that began less than recoveryTime after another one: before such an outage ends,
-// the store must answer for this long without a failure. A full store, or a Cluster with some nodes away, alternates
+// recoveryTime is how long the store must answer without a failure before an outage ends. It applies only to an outage
+// that began less than recoveryTime after another one. A full store, or a Cluster with some nodes away, alternates
 // between failing and answering.
 const recoveryTime = time.Second
 

@@ -35,8 +35,8 @@ func runs(t *testing.T, c Config) *Daemon {
 	return d
 }
 
-// TestOnePeerLeavesRoom (regression: bug 70): each listener closes a peer's connections beyond its share, unless the peer
-// is a trusted proxy, which by default includes this machine.
+// TestOnePeerLeavesRoom (regression: bug 70): each listener closes a peer's connections beyond its share. Trusted
+// proxies are exempt. By default they include this machine.
 func TestOnePeerLeavesRoom(t *testing.T) {
 	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// UsersFiles names the files with each listener's users. A listener whose name is "" accepts every client.
+// UsersFiles names the files with each listener's users. If a file's name is "", its listener accepts every client.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
 // openUsers reads the files, including the operators' file. Listeners with the same file share it.

@@ -12,7 +12,7 @@ import (
 // maxWrongLines is the maximum number of log lines about wrong secrets per second.
 const maxWrongLines = 10
 
-// wrongSecrets counts, for each front end, the secrets from clients that belong to no user, and logs a sample.
+// wrongSecrets counts, for each front end, how often a client sends a secret that belongs to no user. It logs a sample.
 // Clients without a secret are not counted.
 type wrongSecrets struct {
 	lines  lograte.Limit

@@ -61,7 +61,7 @@ func (f *fixture) decided(ctx context.Context, requests []decide.Request, respon
 	decide.New(f.policies, f.limiter).Do(ctx, requests, responses)
 }
 
-// failingStore fails while its fixture's failing is set.
+// failingStore fails while the failing field of its fixture is set.
 type failingStore struct {
 	engine.Store
 

@@ -83,7 +83,7 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	return nil
 }
 
-// ownLimit replaces the outcome by the outcome of the descriptor's own limit. It is used if a smaller limit was
+// ownLimit replaces the outcome by the outcome of the descriptor's own limit. It is called if a smaller limit was
 // charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	d := &own.Decision

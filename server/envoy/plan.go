@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// plan builds the requests to package decide for a request from Envoy.
+// plan converts a request from Envoy to requests to package decide.
 //
 // Hits on rules with classes count only if they are allowed. Otherwise denied hits of one class would use up the
 // units that it must leave to the classes before it.
@@ -87,7 +87,7 @@ func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	return q.limit
 }
 
-// denies reports whether the rule on its own can deny a request, unless its policy is a shadow.
+// denies reports whether the rule on its own can deny a request. It ignores that the rule's policy may be a shadow.
 func (m *match) denies() bool { return m.rule == nil || !m.rule.quotaMode }
 
 // charge decides the requests.

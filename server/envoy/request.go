@@ -123,8 +123,8 @@ func (b *buffers) replace() {
 	}
 }
 
-// override returns the limit that a request sets for a descriptor. It shares a counter with a rule for the same entries
-// and unit.
+// override returns the limit that a request sets for a descriptor. The limit shares a counter with a rule for the same
+// entries and unit.
 func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
 	multiplier := uint32(1)

@@ -13,9 +13,9 @@ import (
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
 // dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not receive them, so
-// no route may see them, or a client could be charged on a key that the upstream never sees. Connection, Upgrade and Te
-// are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the connection would carry
-// unlimited requests.
+// no route may see them. Otherwise a client could be charged on a key that the upstream never sees. Connection, Upgrade
+// and Te are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the connection would
+// carry unlimited requests.
 //
 // A trusted proxy forwards its client's Connection header. Therefore headers written by the proxy itself stay
 // (regression: bug 68, Traefik's CVE-2024-45410).
@@ -52,9 +52,9 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// dropForged removes the headers with which proxies describe a request, unless a trusted proxy sent it, because some
-// applications trust these headers. Names with underscores are always removed: CGI and WSGI merge both spellings
-// under one name, and no proxy writes the spelling with underscores.
+// dropForged removes the headers with which proxies describe a request, because some applications trust these headers.
+// It keeps them if a trusted proxy sent the request. Names with underscores are always removed: CGI and WSGI merge both
+// spellings under one name, and no proxy writes the spelling with underscores.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := name

@@ -25,7 +25,7 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	case <-e.Done():
 		g.stats.left.Add(1)
 		g.undo(e)
-		// The client is still connected to read this only if the gateway is stopping.
+		// If the client is still connected, the gateway is stopping. Only then can the client read this answer.
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
 		return false
 	}

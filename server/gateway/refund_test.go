@@ -146,7 +146,7 @@ func TestSlowUpstream(t *testing.T) {
 	}
 }
 
-// TestDisconnectedClientPays checks that a client that disconnects is still charged. If it were not, it could send any
+// TestDisconnectedClientPays checks that a client that disconnects is still charged. Otherwise a client could send any
 // number of requests for free.
 func TestDisconnectedClientPays(t *testing.T) {
 	came := make(chan struct{}, 1)

@@ -12,8 +12,8 @@ import (
 // enterAgain is the Retry-After for requests that the gateway has no room for. Most requests end within a second.
 const enterAgain = time.Second
 
-// enter counts an incoming request, or answers it if there is no room. If there were no share, one client could fill
-// the gateway with requests over 43 HTTP/2 connections, and cause as many requests to an upstream (regression: bug 70).
+// enter counts an incoming request, or answers it if there is no room. Without the share, one client could fill the
+// gateway with requests over 43 HTTP/2 connections, and all of them could go to one upstream (regression: bug 70).
 func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
 	place, verdict := g.inFlight.Take(e.client)
 	switch verdict {

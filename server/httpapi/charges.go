@@ -101,7 +101,7 @@ func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 	return items, nil
 }
 
-// itemOf parses one charge, which is valid JSON.
+// itemOf parses one charge. The argument raw is valid JSON.
 func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	if raw[0] != '{' {
 		return item, badField("", "no JSON object; accepted: objects")

@@ -39,8 +39,8 @@ type requestFields struct {
 	Outcomes    *outcomes          `json:"outcomes"`
 }
 
-// call is a decoded body. In a batch, errs contains an entry for each request: an error for an unreadable request, and
-// nil for the other requests, which the requests field contains.
+// call is a decoded body. In a batch, errs contains an entry for each request: an error if the request is unreadable,
+// and nil otherwise. The requests field contains only the readable requests.
 type call struct {
 	requests []decide.Request
 	errs     []error
@@ -96,7 +96,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 	return c, nil
 }
 
-// fieldsOf parses one request of a batch, which is valid JSON.
+// fieldsOf parses one request of a batch. The argument raw is valid JSON.
 func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	if f, ok := plainFields(raw); ok {
 		return f, nil

@@ -25,7 +25,7 @@ type Accuracy struct {
 	// keys.
 	Over, Under int64
 	// StoreTime is true if the steps used the store's time of each decision. If it is false, they used the midpoint
-	// between sending and receiving, on this machine's clock, which makes units allowed within a round trip uncertain.
+	// between sending and receiving, on this machine's clock. Units allowed within a round trip are then uncertain.
 	StoreTime bool
 	// Skipped is the number of decisions that were neither recorded nor compared, because there were too many.
 	Skipped int64

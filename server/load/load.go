@@ -33,8 +33,8 @@ type Config struct {
 	Zipf bool
 	// Callers is the number of concurrent callers: 1 to 10 000.
 	Callers int
-	// PerSecond is the rate of requests, regardless of how long answers take. In this case latency counts from the time
-	// when a request was due. If PerSecond is 0, each caller sends its next request after the previous answer.
+	// PerSecond is the rate of requests, regardless of how long answers take. At a fixed rate, latency counts from the
+	// time when a request was due. If PerSecond is 0, each caller sends its next request after the previous answer.
 	PerSecond float64
 	// Duration is the length of the run: at most an hour.
 	Duration time.Duration

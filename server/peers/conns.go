@@ -40,7 +40,7 @@ type candidate struct {
 	since int64
 }
 
-// NewConns returns an empty Conns that accepts up to most connections.
+// NewConns returns an empty Conns. The argument most is the maximum number of connections.
 func NewConns(most int, r Rule) *Conns {
 	return &Conns{shares: NewShares(most, r), tenth: most / 10, began: time.Now(), open: map[*Conn]struct{}{}, freed: make(chan struct{}, 1)}
 }

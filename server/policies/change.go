@@ -78,8 +78,8 @@ func (c *Change) onFile() policy.Change {
 // describe describes the current state of a change's target.
 func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
 
-// audit logs a change with its author, its target before and after, and the change that it replaced, which is the
-// argument before. That argument can be nil.
+// audit logs a change with its author, and its target before and after. The argument before is the change that c
+// replaced, or nil. It is logged too.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {

@@ -15,11 +15,11 @@ const storeTimeout = 2 * time.Second
 // unreadPoll is the interval for retrying to read changes that New could not read.
 const unreadPoll = 100 * time.Millisecond
 
-// unread is the log line for a store that does not answer, which leaves its changes unknown.
+// unread is the log line for a store that does not answer. Its changes are then unknown.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
-// Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever it may
-// have changed, and at the next expiry. While the store does not answer, the policies stay unchanged.
+// Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever other
+// servers may have changed it, and at the next expiry. While the store does not answer, the policies stay unchanged.
 func (m *Manager) Run(ctx context.Context) {
 	poll := m.config.Changes.Poll()
 	m.mu.Lock()

@@ -109,7 +109,7 @@ func wants(t testing.TB, s *server, name, key, want string) {
 }
 
 // TestChangeAndClear checks that a change is active when the call returns, and until it is cleared. The log contains a
-// line for each of both, with the author, the reason, and the fields before and after.
+// line for making the change and one for clearing it, with the author, the reason, and the fields before and after.
 func TestChangeAndClear(t *testing.T) {
 	s := begin(t, base, nil)
 	wants(t, s, "api", "k", "100/s burst 200")
@@ -321,8 +321,8 @@ func TestSharedChanges(t *testing.T) {
 	})
 }
 
-// TestStartNeedsTheChanges checks that the store of the changes must answer when a server starts. If it started without
-// them, the server would allow requests that the changes deny.
+// TestStartNeedsTheChanges checks that a server does not start if the store of the changes does not answer. Without the
+// changes, the server would allow requests that the changes deny.
 func TestStartNeedsTheChanges(t *testing.T) {
 	redis, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -27,8 +27,8 @@ const reconcileEvery = time.Minute
 //	policies/names/<00..ff>  the names of all changes, by their first digits
 //	policies/change/<name>   a change; "" after it was cleared
 //
-// A name is a hash of the policy and the key. A server replaces a value only if it still has the version that the
-// server has read, so an older change never replaces a newer one. A cleared change leaves an empty value with a
+// A name is a hash of the policy and the key. A server replaces a value only if the value's version is still the one
+// that the server has read, so an older change never replaces a newer one. A cleared change leaves an empty value with a
 // version. If the store has lost values, or contains older ones after a failover, any server with newer values writes
 // them again.
 type shared struct {
@@ -54,8 +54,8 @@ type stored struct {
 	cleared       bool
 }
 
-// head is the value that lists the recent changes. Losses is the number of times that a server found fewer changes in
-// the store than it knew itself.
+// head is the value that lists the recent changes. Losses is how often a server found fewer changes in the store than
+// the server had already read.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`

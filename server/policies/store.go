@@ -14,8 +14,8 @@ type Store interface {
 	// Load returns all changes, sorted by policy and key. same is true if nothing has changed since the last call, in
 	// which case changes may be nil.
 	Load(ctx context.Context) (changes []Change, same bool, err error)
-	// Put stores a change that replaces the given version, where 0 means that there is no change yet, and returns the
-	// new version. It returns [ErrConflict] if the stored version differs.
+	// Put stores a change and returns its version. The argument replaces is the version of the change that it
+	// replaces, or 0 if there is no change yet. Put returns [ErrConflict] if the stored version differs.
 	Put(ctx context.Context, c Change, replaces int64) (version int64, err error)
 	// Delete removes a change. It returns [ErrConflict] if the stored version differs from the change's.
 	Delete(ctx context.Context, c Change) error

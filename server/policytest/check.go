@@ -97,7 +97,7 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 }
 
-// only reports fields that are set although the field that they require is not.
+// only reports the fields that are set without the other field that they require.
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/policytest"
 )
 
-// named matches a YAML block on a page that is introduced by a file name.
+// named matches, on a page, a YAML block that is introduced by a file name.
 var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`[^\n]*:\n\n```yaml\n(.*?)^```")
 
 // TestDocumentedCases runs the test files in the documentation against their policies files.

@@ -77,7 +77,7 @@ func (c *conn) decide(ctx context.Context) {
 	c.pending = nil
 }
 
-// pendingDecisions holds consecutive decision commands from one connection that arrived together. They are decided in
+// pendingDecisions holds consecutive decision commands that arrived together on one connection. They are decided in
 // one call.
 type pendingDecisions struct {
 	calls    []call
