@@ -34,7 +34,7 @@ func (s step) drops(units int64) step {
 	return s
 }
 
-// again returns a settle of a reservation that has already ended. It changes nothing.
+// again returns a step that settles a reservation that has already ended. The step must change nothing.
 func again(n int, used int64, w want) step {
 	return step{kind: engine.OpSettle, handle: n, cost: used, want: w}
 }

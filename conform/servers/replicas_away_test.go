@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// While no replica answers, each charge on a policy with replicas and failure: deny is an error that describes the
-// charge. The store does not count as away, the server remains ready, and other policies are decided exactly. Operators
-// can see which charges are not replicated.
+// While no replica answers, each charge on a policy with replicas and "failure: deny" returns an error that describes
+// the charge. The store is not considered unavailable, the server remains ready, and other policies are decided
+// exactly. Operators can see which charges are not replicated.
 func TestNoReplicaAnswers(t *testing.T) {
 	t.Parallel()
 	const strict, other = `{"policy":"strict","key":"k"}`, `{"policy":"other","key":"k"}`

@@ -25,7 +25,7 @@ type Strikes struct {
 	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began. A strike
 	// of a soft penalty is a block without a length.
 	Count, Struck int64
-	// Ignored is the number of ignored denials since Opened.
+	// Told is the instant when the wait stated by the last denial ends. It is at most one period after that denial.
 	Ignored, Opened int64
 	// Told is the instant when the wait that the last denial stated is over, at most one period after that denial.
 	Told int64
