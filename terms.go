@@ -9,11 +9,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation that is
-// neither settled nor reported on within the term ends, and its permits are released. Its charge is kept if then is
-// "keep", given back if it is "release", and replaced by the estimate if it is "estimate". The store keeps open reservations, so they survive the process that made them. Overdue reservations are ended within about a
-// second by any limiter on the same store that has used a policy or a reservation with a term. A reservation is never
-// delayed longer than its term.
+// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation ends if
+// it is neither settled nor reported on within the term. Its permits are then released. The value of then selects how
+// the reservation's charge is treated: "keep" keeps it, "release" gives it back, and "estimate" replaces it by the
+// estimate. The store keeps open reservations, so they survive the process that made them. Overdue reservations are
+// ended within about a second, by any limiter that uses the same store and has used a policy or a reservation with a
+// term. A reservation is never delayed longer than its term.
 //
 // In a list of charges, the shortest term applies. If the term is out of range, [Policy.Err] and every method that
 // reserves return an error. For any other value of then, every method returns an error.
@@ -29,8 +30,8 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 }
 
 // Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) could
-// still charge when this reservation was made, including its own. The limit can be exceeded by that number. Pending
-// returns nil for a reservation without ceilings, and for a parsed one.
+// still charge when this reservation was made. The number includes this reservation's own units. The limit can be
+// exceeded by that number. Pending returns nil for a reservation without ceilings, and for a parsed one.
 //
 // If two calls are open, each with a ceiling of 4000 and 1000 reserved tokens, Pending returns 6000.
 func (r *Reservation) Pending() []int64 { return r.pending }

@@ -98,7 +98,7 @@ func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 }
 
 // A call whose answer never comes ends soon after its last caller has left, and does not block the key. Its units
-// stay spent, because it is unknown whether it charged them.
+// stay spent, because nobody knows whether the call charged them.
 func TestWaitLeftInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)

@@ -10,8 +10,8 @@ import (
 
 var (
 	adapting = rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(8))
-	// lowered shares the counter but has a smaller maximum. hurried and falling share it with shorter intervals, and
-	// hurried also with shorter pauses.
+	// lowered shares the counter but has a smaller maximum. hurried and falling share the counter too, but have
+	// shorter intervals. hurried also has shorter pauses.
 	lowered = rule.AdaptiveRate(rule.PerSecond(4), 4, 4, rule.Burst(8))
 	hurried = rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(8), engine.Setting{Field: "interval", Span: 100 * ms},
 		engine.Setting{Field: "max_pause", Span: 2 * second}, engine.Setting{Field: "failures", Units: 50})

@@ -50,8 +50,8 @@ func runLeasesAgain(t *testing.T, o Options) {
 	}
 }
 
-// runMoreUnits checks how long a holder that requests more units than fit must wait. The holder's own permit counts as
-// room, so the holder waits only for other holders' permits (rule 3).
+// runMoreUnits checks how long a holder must wait if it requests more units than fit. The holder's own permit counts
+// as room, so the holder waits only for other holders' permits (rule 3).
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
@@ -77,8 +77,8 @@ func runMoreUnits(t *testing.T, o Options) {
 }
 
 // runLeaseLengths checks that each permit keeps the lease time with which it was granted, whichever version of the
-// limit later requests use. If the clock is set back, the rest of its lease is cut to that time (regression: bug 41; a
-// denied acquire with a short lease time shortened other holders' permits).
+// limit later requests use. If the clock is set back, the rest of the permit's lease is cut to this lease time
+// (regression: bug 41; a denied acquire with a short lease time shortened other holders' permits).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)

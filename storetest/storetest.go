@@ -72,7 +72,7 @@ type scenario struct {
 	steps []step
 }
 
-// step is one operation. Before it, the clock is moved by the after field.
+// step is one operation. The after field is how far the clock is moved before the operation.
 type step struct {
 	after  time.Duration // negative if the clock is set back
 	kind   engine.Kind

@@ -105,8 +105,8 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.replyOK()
 }
 
-// watch replies with an error. WATCH would make EXEC depend on other clients' commands, which the store does not
-// track, because it decides each command separately.
+// watch replies with an error. WATCH would make EXEC depend on other clients' commands. The store does not track
+// them, because it decides each command separately.
 func watch(_ context.Context, c *conn, _ [][]byte) {
 	if c.tx.open {
 		c.replyError("ERR WATCH inside MULTI is not allowed")

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// flushAt is the size of buffered replies above which they are written although more commands are waiting. The buffer
-// exceeds it by at most the replies to one command or to one call of Decide.
+// flushAt is the number of buffered bytes above which replies are written although more commands are waiting. The
+// buffer exceeds flushAt by at most the replies to one command or to one call of Decide.
 const flushAt = 64 << 10
 
 // conn is a client's connection with its settings. It is used only by its own goroutine, except for nc.

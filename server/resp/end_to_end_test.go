@@ -39,7 +39,7 @@ func listen(t *testing.T, cfg resp.Config) net.Addr {
 	return l.Addr()
 }
 
-// TestHostileInputOverTCP sends hostile input that ends with its error. As no bytes follow, the error reply arrives
+// TestHostileInputOverTCP sends hostile input without any bytes after the error. Therefore the error reply arrives
 // before the connection is closed.
 func TestHostileInputOverTCP(t *testing.T) {
 	address := listen(t, resp.Config{})

@@ -8,7 +8,8 @@ import (
 // classSyntax is the syntax of a request's class.
 const classSyntax = " [CLASS class]"
 
-// cutClass removes CLASS and a class from the end of a command, if at least as many words as others precede them.
+// cutClass removes CLASS and a class from the end of a command. The argument others is the minimum number of words
+// that must precede them.
 func cutClass(words [][]byte, others int) (rest [][]byte, class string) {
 	last := len(words) - 2
 	if last < others || !bytes.EqualFold(words[last], []byte("class")) {

@@ -24,7 +24,7 @@ var (
 	errReservation = errors.New("reservation must be the one that HEADGATE.RESERVE answered")
 )
 
-// holdCommand returns a command whose maximum number of words is most.
+// holdCommand returns a command. The argument most is the command's maximum number of words.
 func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte) error, reply func([]byte, wire.Proto, *decide.Response) []byte) command {
 	spec.Flags, spec.Group = []string{"write", "fast"}, "headgate"
 	return command{

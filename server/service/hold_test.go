@@ -34,9 +34,9 @@ func (u *unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// TestGivesUpPermits (regression: bug 55) checks that a permit that is not replicated is released, including a shadow's, if
-// no client has received its id. If the client itself chose the id, the holder keeps the units that it may have held
-// before.
+// TestGivesUpPermits (regression: bug 55) checks that permits that are not replicated, including permits of shadows,
+// are released if no client has received their id. If the client itself chose the id, its permit is kept, because the
+// client may have held these units before.
 func TestGivesUpPermits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -29,8 +29,8 @@ var checkOp = engine.Op{
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code
-// Unavailable and the reason: the server is draining, or [Config.CheckStore] is set, the store does not answer and some
-// failure mode is deny. A server without that failure mode stays ready.
+// Unavailable and the reason: the server is draining, or the store does not answer. The store matters only if
+// [Config.CheckStore] is set and some failure mode is deny.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
 	case s.draining.Load():

@@ -84,8 +84,8 @@ type Watcher interface {
 	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
-	// Replied is called with the answers to clients of each call during which the store failed, or which began while
-	// Away was true.
+	// Replied is called for each call during which the store failed, and for each call that began while Away was
+	// true. The argument r counts the call's answers to clients.
 	Replied(r Replies)
 }
 

@@ -95,8 +95,8 @@ func reservationID(u *users.User, guarded bool) string {
 	return id + ownerMark + ownerOf(u, id)
 }
 
-// owns reports whether a user may settle the reservation with the id, or use the permits that it holds. The id can also
-// be one that the caller of an acquire chose.
+// owns reports whether a user may settle the reservation with the given id, or use the permits held under this id.
+// The id can also be one that the caller of an acquire chose.
 func owns(u *users.User, id string) bool {
 	random, owner, owned := strings.Cut(id, ownerMark)
 	return !owned || len(random) != randomLen || len(owner) != ownerLen || u.MayOperate() || owner == ownerOf(u, id)

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// A reservation is settled and renewed only by the user that made it, by an operator, and through listeners without
-// users.
+// A reservation can be settled and renewed only by the user that made it, by an operator, and by clients of listeners
+// without users.
 func TestReservationsOfUsers(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 9/s, settle_within: 1m}, calls: {algorithm: concurrency, limit: 9}}"))
 	if err != nil {

@@ -179,7 +179,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	w.want("a", "1 0 0 0 4")
 }
 
-// TestBound checks that policies with a shadow beyond the maximum number are not compared.
+// TestBound checks that at most MaxPolicies policies with a shadow are compared.
 func TestBound(t *testing.T) {
 	var file []byte
 	file = append(file, "policies:\n"...)

@@ -97,9 +97,9 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// sampled reports whether a request gets a span: if the client's span is sampled or, if the client sent none, for a
-// random share of the requests. It is called before a span is created, so that a request without a span costs almost
-// nothing.
+// sampled reports whether a request gets a span. If the client sent a span, the request gets one if the client's span
+// is sampled. Otherwise a random share of the requests gets one. sampled is called before a span is created, so that
+// a request without a span costs almost nothing.
 func (t *Tracer) sampled(client trace.SpanContext) bool {
 	if client.IsValid() {
 		return client.IsSampled()

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// quiet is how long no further change may occur before a change is reported, because an editor, or a copy of many
+	// quiet is how long the files must stay unchanged before a change is reported. An editor, or a copy of many
 	// files, changes a directory in several steps.
 	quiet = 100 * time.Millisecond
 	// longest is the maximum time that a report waits for quiet.

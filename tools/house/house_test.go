@@ -25,7 +25,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestUpwardImport checks that an import that points upwards is found, and so is a package without a room.
+// TestUpwardImport checks that an import that points upwards is found, and that a package without a room is found.
 func TestUpwardImport(t *testing.T) {
 	h := &house{needs: map[string]map[string]bool{}}
 	h.look("engine", []string{module + "/memstore", module + "/engine/algo", "fmt"})

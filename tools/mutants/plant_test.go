@@ -99,7 +99,7 @@ func TestPlantedMistakesAreSwitched(t *testing.T) {
 	}
 }
 
-// The innermost test that failed first is reported. A test that hangs is reported too.
+// The innermost of the tests that failed first is reported. A test that hangs is reported too.
 func TestCulprit(t *testing.T) {
 	for output, want := range map[string]string{
 		"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\n        --- FAIL: TestA/b/c_d (0.00s)\n            x.go:1: no\nFAIL": "TestA/b/c_d",

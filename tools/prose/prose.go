@@ -1,5 +1,6 @@
-// Command prose counts phrases in comments and pages that make sentences read as if translated, and prints where they
-// are. A test compares the counts with counts.txt: a change may lower them, but must not raise them.
+// Command prose counts phrases that make sentences read as if translated. It searches comments and pages, and prints
+// where the phrases are. A test compares the counts with counts.txt: a change may lower them, but must not raise
+// them.
 //
 //	go run ./prose            # the counts
 //	go run ./prose what       # the places of one pattern

@@ -9,7 +9,7 @@ import (
 )
 
 // TestUpgrade upgrades a package from an earlier build to the release. The changed policies are kept, and the release
-// continues with the state that the earlier program wrote. The client stays the same: its path is the one that the
+// continues with the state that the earlier program wrote. The client stays the same: it uses the path that the
 // earlier program knows.
 func TestUpgrade(t *testing.T) {
 	if *previous == "" {
