@@ -22,6 +22,9 @@ var (
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
 	softened   = []engine.Limit{rule.Penalty(rule.PerMinute(4), rule.Soft(), rule.Forget(24*time.Second)), divided}
+	softApart  = []engine.Limit{softened[0], bucket(rule.PerSecond(1000)), divided}
+	hardened   = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Block(ms), rule.MaxBlock(64*ms), rule.Forget(time.Hour)), divided}
+	relaxed    = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Soft(), rule.Forget(time.Hour)), divided}
 	softGroups = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Soft()), nested}
 	punishing  = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
@@ -176,6 +179,28 @@ var penalties = []scenario{
 			offend(softGroups, 1, want{allowed: true, remaining: 1, reset: 900000 * time.Microsecond}).by("a:z").as(engine.OpPeek),
 			offend(softGroups, 4, want{retry: 438672 * time.Microsecond, reset: 900000 * time.Microsecond}).by("a:x"),
 		},
+	},
+	{
+		name: "strikes reach every limit after the penalty", why: "another limit in between changes nothing",
+		steps: []step{
+			offend(softApart, 10, yes(0, second)),
+			offend(softApart, 1, no(0, 100*ms, second)),
+			offend(softApart, 1, no(0, 100*ms, second)),
+			offend(softApart, 1, no(0, 100*ms, second)),
+			offend(softApart, 1, no(0, 100*ms, second)),
+			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
+			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
+		},
+	},
+	{
+		name: "five blocks are three strikes", why: "a soft version of a penalty lowers a part to an eighth at most",
+		steps: func() (all []step) {
+			all = append(all, offend(hardened, 10, yes(0, second)))
+			for full := 930 * ms; full > 600*ms; full -= 70 * ms {
+				all = append(all, offend(hardened, 10, no(int64((second-full)/(100*ms)), full, full)).in(70*ms), offend(hardened, 10, no(int64((second-full)/(100*ms)), full, full)))
+			}
+			return append(all, offend(relaxed, 1, no(0, 458125*time.Microsecond, 580*ms)).in(70*ms))
+		}(),
 	},
 	{
 		name: "a block after the clock was set back", why: "far back, the block begins now",

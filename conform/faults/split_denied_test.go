@@ -24,12 +24,14 @@ func TestSplitCountsDenials(t *testing.T) {
 	bucket, share := rule.TokenBucket(rule.PerSecond(1), rule.Burst(2)), rule.FairShare(rule.PerSecond(10), rule.Burst(20))
 	blocks := rule.Penalty(rule.PerMinute(3), rule.Block(8*time.Second))
 	soft := rule.Penalty(rule.PerMinute(3), rule.Soft(), rule.Forget(time.Minute))
+	slow := rule.TokenBucket(rule.PerSecond(1), rule.Named("slow"))
 	counting := rule.FixedWindow(rule.PerMinute(20), rule.CountDenied())
 	for name, charges := range map[string][]engine.Charge{
 		"penalty first":  {charge(blocks, splitUser, 1), charge(bucket, splitAll, 1)},
 		"penalty last":   {charge(bucket, splitAll, 1), charge(blocks, splitUser, 1)},
 		"soft penalty":   {charge(soft, splitUser, 1), charge(share, splitUser, 4)},
 		"counting first": {charge(counting, splitUser, 1), charge(bucket, splitAll, 1)},
+		"a slot counts":  {charge(counting, splitUser, 1), charge(slow, splitUser, 1), charge(bucket, splitAll, 1)},
 		"counting last":  {charge(bucket, splitAll, 1), charge(counting, splitUser, 1)},
 	} {
 		for kind, op := range map[string]engine.Op{"allow": {Kind: engine.OpAllow}, "at most": {Kind: engine.OpAtMost}, "reserve": {Kind: engine.OpReserve, ID: "r"}} {
