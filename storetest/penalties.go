@@ -190,6 +190,7 @@ var penalties = []scenario{
 			offend(softApart, 1, no(0, 100*ms, second)),
 			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
 			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
+			offend(softApart, 1, no(0, time.Microsecond, 566407*time.Microsecond)).in(433593 * time.Microsecond),
 		},
 	},
 	{
