@@ -166,11 +166,10 @@ type Charge struct {
 	// other limits it is nil. OpAllow, OpAtMost and OpReserve use it. It counts even if the request is denied or costs
 	// nothing.
 	Report *algo.Report
-	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation
-	// charges the limits of choice 0, and the limits of the first choice whose limits have enough units
-	// ([Outcome.Choice]). It charges no limits of the other choices. Only allow, peek, reserve, reset and expiry
-	// support choices, in one step of one store. Concurrency limits and limits that count denials cannot belong to a
-	// choice.
+	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation charges
+	// the limits of choice 0, and the limits of the first choice with enough units ([Outcome.Choice]). Only allow, peek,
+	// reserve, reset and expiry support choices, in one step of one store. Concurrency limits and limits that count
+	// denials cannot belong to a choice.
 	Choice uint8
 	// Space and Key, if set, replace the operation's. For example, one request can count against its user and against
 	// the whole service.

@@ -80,7 +80,7 @@ func idle(policies iter.Seq[*Policy]) (soft bool) {
 	for p := range policies {
 		for i := range p.members {
 			n := p.members[i].limit.Numbers()
-			soft = n.Soft || soft && (!n.Algorithm.Divides() || n.Algorithm.Holds())
+			soft = n.Soft || soft && !n.Algorithm.DividesRate()
 		}
 	}
 	return soft

@@ -189,7 +189,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 			switch {
 			case l.Algorithm.Divides():
-				if b = binary.BigEndian.AppendUint64(b, op.Whose(i)); !l.Algorithm.Holds() {
+				if b = binary.BigEndian.AppendUint64(b, op.Whose(i)); l.Algorithm.DividesRate() {
 					b = append(b, p.strikesOf(i))
 				}
 			case l.Algorithm.Adapts():

@@ -241,7 +241,8 @@ func (x *splitOp) countDenied(ctx context.Context, n int) {
 		}
 	}
 	if x.op.Kind != engine.OpReserve && !slices.Equal(before, x.strikes(&x.slotOps[n])) {
-		x.again(ctx, n, engine.OpPeek, neverWait, isFair) // with this wait nothing counts again
+		fair := func(c *engine.Charge) bool { return c.Limit.Algorithm().DividesRate() }
+		x.again(ctx, n, engine.OpPeek, neverWait, fair) // with this wait nothing counts again
 	}
 }
 
@@ -264,12 +265,6 @@ func (x *splitOp) again(ctx context.Context, n int, kind engine.Kind, denied int
 		_ = one.runSlot(ctx, 0, kind, time.Time{})
 		x.atMicros = max(x.atMicros, one.atMicros)
 	}
-}
-
-// isFair reports whether strikes affect a charge's limit.
-func isFair(c *engine.Charge) bool {
-	a := c.Limit.Algorithm()
-	return a.Divides() && !a.Holds()
 }
 
 // strikes returns, for each charge of a slot's operation, how often soft penalties halve the charge's part. Only

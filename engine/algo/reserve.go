@@ -122,10 +122,7 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
-		s.settle(t)
-		if i+1 < len(steps) {
-			steps[i+1].weaken(s, t)
-		}
+		settleNext(steps, i, t)
 		s.Write = false
 		used := max(s.Cost, s.Held.Reported)
 		more := used - max(s.Held.Units, s.Held.Reported)

@@ -56,11 +56,16 @@ func Allow(steps []Step, t Instant) bool {
 // settle settles all steps, in order, because the strikes of a soft penalty apply to the steps after it.
 func settle(steps []Step, t Instant) {
 	for i := range steps {
-		steps[i].settle(t)
-		if i+1 < len(steps) {
-			steps[i+1].weaken(&steps[i], t)
-		}
+		settleNext(steps, i, t)
 	}
+}
+
+// settleNext settles the step at index i, after the steps before it.
+func settleNext(steps []Step, i int, t Instant) {
+	if i > 0 {
+		steps[i].weaken(&steps[i-1], t)
+	}
+	steps[i].settle(t)
 }
 
 // weaken sets the strikes that apply to a step after another step is settled.
@@ -154,10 +159,7 @@ func Give(steps []Step, t Instant) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
-		s.settle(t)
-		if i+1 < len(steps) {
-			steps[i+1].weaken(s, t)
-		}
+		settleNext(steps, i, t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
 			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
 			s.settle(t) // the remaining units may be ahead of the clock

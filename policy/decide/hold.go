@@ -104,9 +104,14 @@ func (at *plan) setTerm(op *engine.Op) error {
 // which clients cannot guess.
 func reserveItems(op *engine.Op, items int) {
 	op.Listed = items
-	if op.ID == "" && slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
+	if op.ID == "" && holdsPermits(op) {
 		op.ID = rand.Text()
 	}
+}
+
+// holdsPermits reports whether any of the operation's limits has permits.
+func holdsPermits(op *engine.Op) bool {
+	return slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() })
 }
 
 // shadow returns the operation for a shadow. In place of a reserve it returns a take, because a shadow's charge is

@@ -267,7 +267,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	}
 	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
 		countable(&op)
-		if op.Kind == engine.OpReserve && slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() }) {
+		if op.Kind == engine.OpReserve && holdsPermits(&op) {
 			op.ID = "" // only a list can reserve permits
 		}
 		if at.err = at.setTerm(&op); at.err != nil {
