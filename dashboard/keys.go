@@ -93,6 +93,9 @@ func explained(ctx context.Context, of *headgate.Policy, key string, asked *int6
 		e.Limits = append(e.Limits, one)
 	}
 	if err == nil {
+		if d.Promise.Mode == engine.Fallback {
+			e.Failure = "local"
+		}
 		e.Allowed, e.Never, e.FreesAt = d.Allowed, d.RetryAfter == headgate.Never, adminapi.FreesAt(d.At, d.RetryAfter)
 	}
 	return e, touched || err != nil

@@ -205,7 +205,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	case errors.As(err, &server):
 		return s.fail(classOf(server.Text), server.Text, nil)
 	case errors.Is(err, ErrNotSent):
-		return s.fail(Unsent, err.Error(), cause(ctx, err))
+		return s.fail(Unsent, strings.TrimPrefix(err.Error(), ErrNotSent.Error()+": "), cause(ctx, err)) // the class says it
 	default:
 		return s.fail(OutcomeUnknown, err.Error(), cause(ctx, err))
 	}

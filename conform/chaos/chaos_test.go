@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate/conform/redistest"
 )
 
 var (
@@ -19,6 +21,7 @@ var (
 	first      = flag.Uint64("first", 0, "the first seed")
 	lastFor    = flag.Duration("for", 45*time.Second, "how long a seed runs")
 	deployment = flag.String("deployment", "", "standalone, sentinel or cluster; by default the seeds take turns")
+	flavor     = flag.String("flavor", string(redistest.Redis), "redis or valkey: the kind of servers")
 	only       = flag.String("fault", "", "strike only this fault, again and again")
 	results    = flag.String("results", "", "a file to which results are added; seeds that it has do not run again")
 )
@@ -46,6 +49,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	for _, s := range schedules() {
+		s.Flavor = redistest.Flavor(*flavor)
 		if slices.ContainsFunc(all, func(r *result) bool { return r.Seed == s.Seed && r.Deployment == s.Deployment }) {
 			continue
 		}
@@ -55,7 +59,7 @@ func TestChaos(t *testing.T) {
 				t.Errorf("%s", v)
 			}
 			if len(r.Violations) > 0 {
-				t.Logf("%sagain: go test ./chaos -run TestChaos -seeds %d -first %d -for %s -deployment %s -fault %q", s, min(1, *seeds), s.Seed, s.Span, s.Deployment, *only)
+				t.Logf("%sagain: go test ./chaos -run TestChaos -seeds %d -first %d -for %s -deployment %s -flavor %s -fault %q", s, min(1, *seeds), s.Seed, s.Span, s.Deployment, s.Flavor, *only)
 			}
 			all = append(all, r)
 			if *results != "" {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/conform/redistest"
 )
 
 // The deployments of Redis.
@@ -83,6 +85,8 @@ func (e event) String() string {
 type schedule struct {
 	Seed       uint64
 	Deployment string
+	// Flavor is the kind of the store's servers.
+	Flavor redistest.Flavor
 	// Layout is the layout of the store's keys, as in its URL. Empty means the default.
 	Layout string `json:",omitzero"`
 	Span   time.Duration

@@ -43,7 +43,7 @@ func newWorld(t testing.TB, s schedule) *world {
 	program, store := programs.Headgate(t), ""
 	switch s.Deployment {
 	case sentinel:
-		w.sentinels = redistest.Sentinel(t, redistest.Redis)
+		w.sentinels = redistest.Sentinel(t, s.Flavor)
 		store = "redis+sentinel://" + strings.Join(w.sentinels.Addrs(), ",") + "/" + w.sentinels.MasterName + s.options()
 	case cluster:
 		w.nodes = newNodes(t, s)
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, s schedule) *world {
 		if s.has(stepped) {
 			start = redistest.SteppedClock
 		}
-		w.server = start(t, redistest.Redis, "appendonly yes", "appendfsync always")
+		w.server = start(t, s.Flavor, "appendonly yes", "appendfsync always")
 	}
 	w.url = store
 	if w.server != nil {
@@ -80,9 +80,9 @@ func newWorld(t testing.TB, s schedule) *world {
 func newNodes(t testing.TB, s schedule) *redistest.Nodes {
 	t.Helper()
 	if s.has(parted) {
-		return redistest.PartibleCluster(t, redistest.Redis)
+		return redistest.PartibleCluster(t, s.Flavor)
 	}
-	return redistest.Cluster(t, redistest.Redis)
+	return redistest.Cluster(t, s.Flavor)
 }
 
 // run applies the faults in the schedule while callers send requests, and waits for both to finish.

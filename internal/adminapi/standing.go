@@ -31,6 +31,9 @@ type Explanation struct {
 	FreesAt *time.Time `json:"frees_at,omitempty"`
 	// Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends.
 	Never bool `json:"never,omitempty"`
+	// Failure is the failure mode that answers, because the store does not answer or has lost data: deny, local or
+	// allow. It is omitted otherwise.
+	Failure string `json:"failure,omitempty"`
 	// Generation is the generation of the policies used.
 	Generation uint64     `json:"generation"`
 	Limits     []Standing `json:"limits"`

@@ -58,7 +58,7 @@ func (b *Batch) items(at *plan) {
 				return
 			}
 		}
-		mark(&op, at.Failure)
+		at.Failure.Mark(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}

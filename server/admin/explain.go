@@ -128,12 +128,15 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	if ops[0] = (engine.Op{Kind: engine.OpPeek, Space: p.Space(), Key: key, Charges: together}); len(together) == 0 {
 		ops = ops[1:]
 	}
+	for i := range ops {
+		p.Failure.Mark(&ops[i])
+	}
 	results := make([]operate.Result, len(ops))
 	a.Decide(ctx, ops, results)
 	var answered operate.Result
 	if len(together) > 0 {
 		answered, results = results[0], results[1:]
-		answer(&e, &answered, deciding)
+		answer(&e, &answered, deciding, p.Failure)
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[0], &results[1])
@@ -178,10 +181,13 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 }
 
 // answer sets the explanation's answer, and the limit that determines it.
-func answer(e *adminapi.Explanation, r *operate.Result, deciding []int) {
+func answer(e *adminapi.Explanation, r *operate.Result, deciding []int, failure policy.Failure) {
 	d := &r.Decision
+	if policy.NotKnown(r.Err) || d.Promise.Mode == engine.Fallback {
+		e.Failure = failure.String()
+	}
 	if r.Err != nil {
-		e.Allowed = false
+		_, e.Allowed = failure.Answer(engine.OpPeek, e.Cost, r.Err)
 		return // each limit contains its error
 	}
 	limit := &e.Limits[deciding[d.Binding.Index]]

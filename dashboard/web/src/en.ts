@@ -218,6 +218,8 @@ export const en = {
   estimate: "the estimate",
   keyUnknown: "No policy has counted this key, and no override applies to it.",
   passesNow: "a request of {cost} passes now",
+  byFailure: "{answer}, by failure mode {mode}",
+  anError: "an error",
   neverPasses: "a request of {cost} never passes",
   deniedUntil: "denied until {at}",
   deniedNow: "denied",

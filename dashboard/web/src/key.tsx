@@ -95,7 +95,11 @@ function OpenReservations({ open }: { open: OpenReservation[] }) {
 }
 
 function answer(e: Explanation): string {
-  if (e.limits.some((l) => l.error)) return t("notKnown");
+  return e.failure ? t("byFailure", { answer: verdict(e), mode: e.failure }) : verdict(e);
+}
+
+function verdict(e: Explanation): string {
+  if (!e.allowed && e.limits.some((l) => l.error)) return t(e.failure ? "anError" : "notKnown");
   if (e.allowed) return t("passesNow", { cost: e.cost });
   if (e.never) return t("neverPasses", { cost: e.cost });
   return e.frees_at ? t("deniedUntil", { at: time(e.frees_at) }) : t("deniedNow");
@@ -113,7 +117,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
   return (
     <section class="panel">
       <h2>
-        <PolicyLink name={e.policy} /> <small class={e.limits.some((l) => l.error) ? "failed" : e.allowed ? "allowed" : "denied"}>{answer(e)}</small>
+        <PolicyLink name={e.policy} /> <small class={e.allowed ? "allowed" : e.limits.some((l) => l.error) ? "failed" : "denied"}>{answer(e)}</small>
       </h2>
       {e.counted_as && <p class="dim">{t("countedAs", { hash: e.counted_as })}</p>}
       {e.old_secret && <p class="note">{t("oldSecret")}</p>}

@@ -343,6 +343,8 @@ export interface Explanation extends KeyFields {
   frees_at?: string;
   /** Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
+  /** Failure is the failure mode that answers, because the store does not answer or has lost data: deny, local or allow. It is omitted otherwise. */
+  failure?: string;
   /** Generation is the generation of the policies used. */
   generation: number;
   limits: Standing[];

@@ -214,6 +214,8 @@ export const zh: Record<keyof typeof en, string> = {
   estimate: "按估计计",
   keyUnknown: "没有策略计数过此键，也没有覆盖提到它。",
   passesNow: "成本 {cost} 的请求现在可通过",
+  byFailure: "{answer}（故障模式 {mode}）",
+  anError: "错误",
   neverPasses: "成本 {cost} 的请求永远不能通过",
   deniedUntil: "拒绝至 {at}",
   deniedNow: "拒绝",

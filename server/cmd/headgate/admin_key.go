@@ -56,8 +56,16 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	return c
 }
 
-// verdict describes in words whether a request would pass.
+// verdict describes in words whether a request would pass, and which failure mode answers it.
 func verdict(e *adminapi.Explanation) string {
+	text := answerText(e)
+	if e.Failure != "" {
+		text += ", by failure mode " + e.Failure
+	}
+	return text
+}
+
+func answerText(e *adminapi.Explanation) string {
 	switch {
 	case e.Allowed:
 		return "allowed"
@@ -67,6 +75,8 @@ func verdict(e *adminapi.Explanation) string {
 		return "denied: the cost never passes"
 	case e.FreesAt != nil:
 		return "denied until " + e.FreesAt.Format("2006-01-02T15:04:05.999Z07:00")
+	case e.Failure != "":
+		return "an error"
 	default:
 		return "not known"
 	}
