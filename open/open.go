@@ -141,6 +141,9 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	last, _ := layered.(*fallback.Store)
 	if last != nil {
 		layered = last.Unwrap()
+		if away == nil {
+			join(ctx, last)
+		}
 	}
 	result := Opened{Store: layered, Redis: opened, Fallback: last, Warnings: warnings, Away: away}
 	result.Prefetch, _ = layered.(*prefetch.Store)
@@ -151,6 +154,14 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		result.Store = &bounded{result.Store, within}
 	}
 	return result, nil
+}
+
+// join makes the process a member before its first decision, so that it knows about earlier data losses. If that fails,
+// the background tries again.
+func join(ctx context.Context, store *fallback.Store) {
+	ctx, cancel := context.WithTimeout(ctx, membership.Interval)
+	defer cancel()
+	_ = store.Join(ctx)
 }
 
 // redis opens the Redis store and checks it. If it could not be checked because Redis is away, away is the reason.

@@ -96,8 +96,14 @@ type Answers struct {
 	Replicas engine.Replicas
 }
 
-// Answers returns the rules for answering requests that name the policy.
-func (p *Policy) Answers() Answers { return Answers{Failure: p.Failure, Replicas: p.Replicas} }
+// Answers returns the rules for answering requests that name the policy. For a shadow and a disabled policy it returns
+// the weakest rules, because these policies never affect an answer.
+func (p *Policy) Answers() Answers {
+	if p.Shadow || !p.Enabled {
+		return AnyAnswers()
+	}
+	return Answers{Failure: p.Failure, Replicas: p.Replicas}
+}
 
 // Headers is a style of rate-limit headers.
 type Headers string

@@ -119,7 +119,7 @@ func policiesFile(second bool) string {
 	for _, name := range slices.Sorted(maps.Keys(samplePolicies)) {
 		b.WriteString("  " + name + ": {" + samplePolicies[name] + ", failure: deny}\n")
 	}
-	b.WriteString("  " + ghost + ": {algorithm: fixed-window, limit: 1, window: 1h, failure: local, shadow: true}\n")
+	b.WriteString("  " + ghost + ": {algorithm: fixed-window, limit: 1, window: 1h, failure: deny, shadow: true}\n")
 	for policy, failure := range map[string]string{seatPolicy: "deny", shared: "local"} {
 		b.WriteString("  " + policy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: " + failure + "}\n")
 	}

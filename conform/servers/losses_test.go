@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
@@ -12,7 +14,7 @@ import (
 )
 
 // A FLUSHALL is logged with one line, and so is the end of its effects. In between, the mode is fallback. Afterwards it
-// is exact again.
+// is exact again. A program that starts in between does not trust the store either (regression: bug 83).
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
@@ -37,6 +39,16 @@ func TestServerLogsALoss(t *testing.T) {
 	logs(`level=ERROR msg="store data lost`)
 	if a := taken(w, "second"); a.Mode != "fallback" {
 		t.Errorf("after a loss: %+v", a)
+	}
+	program, err := open.Store(t.Context(), "redis://"+s.Addr(), open.Options{Fallback: &fallback.Config{All: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	limiter := headgate.New(headgate.WithStore(program))
+	defer limiter.Close()
+	if d, err := limiter.Policy("first", headgate.FixedWindow{Rate: headgate.PerMinute(40)}).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		t.Errorf("the first decision of a program: %+v, %v", d.Promise, err)
 	}
 	logs("answers are exact again")
 	if a := taken(w, "second"); a.Mode != "exact" {

@@ -152,7 +152,9 @@ func TestLossOutlivesProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer late.Close()
-		time.Sleep(2 * time.Second)
+		if err := late.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		op := engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerHour(40)), 1)
 		if r := do(t, late, op); r.Outcome.Promise.Mode != engine.Fallback {
 			t.Errorf("a process that started after the loss: %+v", r)

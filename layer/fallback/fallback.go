@@ -44,6 +44,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/membership"
@@ -99,6 +100,10 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	return s, nil
 }
 
+// Join sends the process's first beat. Call it before the first decision: after New alone, the store is trusted until
+// the background has sent the beat, although other processes may have noticed that it has lost data.
+func (s *Store) Join(ctx context.Context) error { return s.member.Beat(ctx) }
+
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
@@ -114,9 +119,9 @@ type Stats struct {
 	Away bool
 	// Losses is the number of times that the store came back without its data.
 	Losses int64
-	// Doubted is set if the store came back without its data, and no operator has accepted this loss. Shares also decide
-	// until the limits have recovered.
-	Doubted bool
+	// Lost is when the store last lost data, even if another process noticed it before this one started. It is zero if
+	// no loss is known, or if an operator has accepted it. Shares also decide until the limits have recovered.
+	Lost time.Time
 	// Owed is the number of settlements and permits to be sent to the store as soon as it answers.
 	Owed int64
 	// Unsettled is the number of settlements that could not be sent before their reservations ended. Their units stay
@@ -128,8 +133,11 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	stats := Stats{
 		Answered: s.answered.Load(), Processes: s.processes.count(),
-		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(), Doubted: s.member.Lost() != 0,
+		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
 		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
+	}
+	if lost := s.member.Lost(); lost != 0 {
+		stats.Lost = time.UnixMicro(lost)
 	}
 	for i := range s.lanes.each {
 		stats.Outages += s.lanes.each[i].outages.Load()

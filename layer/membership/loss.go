@@ -131,6 +131,8 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 		m.noted.Store(version)
 		return err
 	}
+	now := m.config.Clock().UnixMicro()
+	before := m.looked.Swap(now)
 	if version == m.noted.Load() || version == 0 {
 		return nil
 	}
@@ -138,6 +140,9 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 	at, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return fmt.Errorf("the note %s is %.40q: %w", name, text, err)
+	}
+	if at != 0 && before != 0 && (at < before || now < at) {
+		at = now // the note is newer than the last beat, so the process that wrote it has another time
 	}
 	m.lost.Store(at)
 	return nil

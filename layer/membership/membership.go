@@ -73,6 +73,7 @@ type Member struct {
 	former   int64    // version of the earlier builds' value
 
 	lost, losses, noted atomic.Int64
+	looked              atomic.Int64 // when the note about a loss was last read, in µs since 1970
 }
 
 // Count is the number of processes that a beat returned. The group's marker was read after the beat.

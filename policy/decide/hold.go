@@ -143,6 +143,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	switch {
 	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
 		op.Charges = []engine.Charge{{Limit: rule.NoLimit(), Cost: 1}}
+		op.Hints.Local = true // no limit can deny it
 		if isHold(op.Kind) {
 			op.Kind = engine.OpPeek
 		}

@@ -48,6 +48,7 @@ func (b *Batch) items(at *plan) {
 		if at.err = at.join(&op, &none); at.err != nil {
 			return
 		}
+		at.Failure = policy.Local // no limit can deny it
 	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key

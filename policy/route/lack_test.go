@@ -2,6 +2,7 @@ package route
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -93,6 +94,23 @@ func TestKeyOfOnePartIsUnchanged(t *testing.T) {
 	for _, part := range []string{"2001:db8::/64", `a\b`, "a:b"} {
 		if got := join([]string{part}); got != part {
 			t.Errorf("%q: %q", part, got)
+		}
+	}
+}
+
+// TestFromHTTP checks the path of a request whose target is not a path (regression: bug 67).
+func TestFromHTTP(t *testing.T) {
+	for target, want := range map[string]string{
+		"/login": "/login", "http://h/login": "/login", "http://h": "", "x:/login": "/login",
+		"x:http://h/login": "", "mailto:login": "", "login": "",
+	} {
+		u, err := url.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := FromHTTP(&http.Request{Method: "GET", URL: u, Host: "h"})
+		if refused := want == "" && target != "http://h"; (err != nil) != refused || err == nil && r.Path != want {
+			t.Errorf("%s: %q, %v", target, r.Path, err)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		return nil
 	}
 	err := f.metrics.Add(&metrics.Server{
-		Store: d.store.Store, Outage: d.outage.state, Generation: d.service.Generation,
+		Store: d.store.Store, Outage: d.outage.state, Doubted: d.losses.doubted.Load, Generation: d.service.Generation,
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})

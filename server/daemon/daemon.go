@@ -36,6 +36,7 @@ type Daemon struct {
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
+	losses   losses
 	hashKeys *keyhash.File // nil if keys are not hashed
 	users    guarded
 	files    []followed // files to reload when they change
@@ -67,7 +68,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), losses: losses{logger: c.Logger}, secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}

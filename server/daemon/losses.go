@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -13,27 +14,37 @@ import (
 // losses logs a line when the store has lost its data, and another when answers are exact again. They are exact when
 // all limits that this server's share also decides have recovered, or when an operator has accepted the loss.
 type losses struct {
-	logger *slog.Logger
-	seen   int64
-	until  time.Time // zero while answers are exact
+	logger  *slog.Logger
+	seen    int64     // how many losses this server has noticed
+	last    time.Time // the last loss
+	until   time.Time // zero while answers are exact
+	doubted atomic.Bool
 }
 
-// look compares the number of losses with the last known number. The function recovery returns how long the active
-// limits take to recover.
+// look compares the losses with those that it knows. Another server may have noticed a loss before this one started.
+// The function recovery returns how long the active limits take to recover.
 func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.Duration) {
+	noticed, later := stats.Losses > l.seen, stats.Lost.After(l.last)
 	switch {
-	case stats.Losses > l.seen:
-		l.seen, l.until = stats.Losses, now.Add(recovery())
+	case noticed || l.until.IsZero() && later:
+		until := stats.Lost.Add(recovery())
+		if l.seen, l.last = stats.Losses, stats.Lost; !noticed && now.After(until) {
+			return
+		}
+		l.until = until
 		l.logger.Error("store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow",
-			"losses", stats.Losses, "until", l.until.UTC().Truncate(time.Second))
+			"losses", stats.Losses, "until", until.UTC().Truncate(time.Second))
 	case l.until.IsZero():
-	case !stats.Doubted:
+	case stats.Lost.IsZero():
 		l.until = time.Time{}
 		l.logger.Info("an operator has accepted the data loss: answers are exact again")
+	case later: // other servers have noticed the loss too
+		l.last, l.until = stats.Lost, l.until.Add(stats.Lost.Sub(l.last))
 	case now.After(l.until):
 		l.until = time.Time{}
 		l.logger.Info("limits have recovered from the data loss: answers are exact again")
 	}
+	l.doubted.Store(!l.until.IsZero())
 }
 
 // followLosses watches for data losses in the store until ctx ends.
@@ -41,7 +52,7 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	if d.store.Fallback == nil {
 		return
 	}
-	l := losses{logger: d.config.Logger}
+	l := &d.losses
 	recovery := func() time.Duration {
 		_, current, _ := d.policies.InForce()
 		return slowest(current.Policies)

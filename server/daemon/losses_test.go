@@ -16,7 +16,10 @@ func TestAcceptedLoss(t *testing.T) {
 	var log bytes.Buffer
 	l, now := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}, time.Now()
 	for second := range 100 {
-		stats := fallback.Stats{Losses: 1, Doubted: second < 10}
+		stats := fallback.Stats{Losses: 1}
+		if second < 10 {
+			stats.Lost = now
+		}
 		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return time.Minute })
 	}
 	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), `msg="an operator has accepted the data loss: answers are exact again"`) {
@@ -43,14 +46,17 @@ overrides:
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
 	for second := range 600 {
-		count := int64(0)
+		var stats fallback.Stats
 		if second >= 10 {
-			count = 1
+			stats.Losses, stats.Lost = 1, now.Add(10*time.Second)
 		}
 		if second >= 70 {
-			count = 2
+			stats.Losses, stats.Lost = 2, now.Add(70*time.Second)
 		}
-		l.look(now.Add(time.Duration(second)*time.Second), fallback.Stats{Losses: count, Doubted: count > 0}, func() time.Duration { return slowest(config.Policies) })
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return slowest(config.Policies) })
+		if doubted := second >= 10 && second <= 190; l.doubted.Load() != doubted {
+			t.Fatalf("after %d s: doubted %t", second, !doubted)
+		}
 	}
 	var lines []string
 	for line := range strings.Lines(log.String()) {
@@ -64,5 +70,24 @@ overrides:
 	}
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// TestLossBeforeTheStart checks that a server logs a loss that another server noticed before it started, unless the
+// limits have recovered.
+func TestLossBeforeTheStart(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		ago   time.Duration
+		lines int
+	}{{30 * time.Second, 2}, {2 * time.Minute, 0}} {
+		var log bytes.Buffer
+		l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
+		for second := range 100 {
+			l.look(now.Add(time.Duration(second)*time.Second), fallback.Stats{Lost: now.Add(-c.ago)}, func() time.Duration { return time.Minute })
+		}
+		if got := strings.Count(log.String(), "\n"); got != c.lines {
+			t.Errorf("%v ago: %s", c.ago, log.String())
+		}
 	}
 }

@@ -438,3 +438,15 @@ func TestOneStoreCall(t *testing.T) {
 		t.Errorf("%d calls, want 1: a request without rules has none", f.calls)
 	}
 }
+
+// TestShadowsOfAStoreThatIsAway checks that the rules with shadow_mode do not turn an answer into an error.
+func TestShadowsOfAStoreThatIsAway(t *testing.T) {
+	for _, options := range []Options{{}, {Semantics: Improved}, {Failure: new(policy.Deny)}} {
+		f := serving(t, options, "domain: d\ndescriptors: [{key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}]")
+		f.failing = errors.New("store away")
+		response, err := f.ShouldRateLimit(context.Background(), &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, "s=1", "s=1")})
+		if err != nil || response.OverallCode != pb.RateLimitResponse_OK {
+			t.Errorf("%+v: %v, %v", options, response, err)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/server/gateway"
@@ -286,5 +291,53 @@ func TestSlowHeader(t *testing.T) {
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if text, err := io.ReadAll(bufio.NewReader(c)); err != nil || strings.Contains(string(text), "200") {
 		t.Errorf("%q %v", text, err)
+	}
+}
+
+// TestAmbiguousTargetsOverHTTP2 checks that a target that does not begin with a slash does not reach the upstream.
+func TestAmbiguousTargetsOverHTTP2(t *testing.T) {
+	var came atomic.Int64
+	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(http.ResponseWriter, *http.Request) { came.Add(1) })))
+	for path, want := range map[string]string{"x:http://h/login": "400", "mailto:login": "400", "*": "400", "login": "400", "/login": "200"} {
+		if got := statusOverHTTP2(t, g.address, path); got != want && (want != "400" || got != "reset") {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if came.Load() != 1 {
+		t.Errorf("%d requests came to the upstream, want 1", came.Load())
+	}
+}
+
+// statusOverHTTP2 sends one request and returns its status, or "reset" if its stream or connection is ended.
+func statusOverHTTP2(t *testing.T, address, path string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	frames := http2.NewFramer(conn, conn)
+	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "h"}, {":path", path}} {
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
+	}
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	if err = errors.Join(err, frames.WriteSettings(), frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		frame, err := frames.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			return frame.PseudoValue("status")
+		case *http2.GoAwayFrame, *http2.RSTStreamFrame:
+			return "reset"
+		}
 	}
 }

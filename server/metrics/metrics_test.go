@@ -236,7 +236,7 @@ func TestServerState(t *testing.T) {
 	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
 	err := w.metrics.Add(&metrics.Server{
 		Store: w.store,
-		Outage: func() metrics.Outage {
+		Doubted: func() bool { return true }, Outage: func() metrics.Outage {
 			return metrics.Outage{Away: true, For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
 		},
 		Generation: func() uint64 { return 4 }, Policies: func() int { return 3 }, Changes: func() int { return 1 },

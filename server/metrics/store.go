@@ -60,6 +60,8 @@ type Server struct {
 	Store engine.Store
 	// Outage returns the store's state.
 	Outage func() Outage
+	// Doubted reports whether the store has lost data, and limits have not recovered yet.
+	Doubted func() bool
 	// Generation returns how often policies have been activated. Policies returns the number of policies, and Changes
 	// the number of changes on top of the file.
 	Generation        func() uint64
@@ -89,6 +91,7 @@ var (
 	shares        = desc("fallback_operations_total", "Operations that were answered by this server's share of the limits, while the store was away or not believed yet.")
 	processes     = desc("fallback_processes", "The number of servers that divide the limits while the store is away; 0 if unknown.")
 	losses        = desc("fallback_losses_total", "How often the store came back without its data.")
+	doubted       = desc("fallback_doubted", "1 while this server's share also decides, because the store has lost data and not all limits have recovered.")
 	owed          = desc("fallback_owed", "Settlements and permits that wait to be sent to the store until it answers.")
 	unsettled     = desc("fallback_unsettled_total", "Settlements that did not reach the store in time; their units stay spent.")
 	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
@@ -110,6 +113,7 @@ func (s *Server) Collect(to chan<- prometheus.Metric) {
 	to <- counter(storeOutages, float64(o.Outages))
 	to <- counter(storeAway, o.Total.Seconds())
 	to <- counter(storeUnknown, float64(o.Unknown))
+	to <- gauge(doubted, oneIf(s.Doubted()))
 	to <- gauge(generation, float64(s.Generation()))
 	to <- gauge(policiesDesc, float64(s.Policies()))
 	to <- gauge(changesDesc, float64(s.Changes()))
