@@ -15,7 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ghost is a shadow policy on every route. It would deny nearly all requests.
+// ghost is a shadow policy on every route and in every list. It would deny nearly all requests, and in an outage its
+// failure mode would turn them into errors.
 const ghost = "ghost"
 
 // routesFile returns the routes that let gRPC requests name a policy, a key and a cost.

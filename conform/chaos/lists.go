@@ -80,6 +80,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 	for i := range list {
 		charges[i] = map[string]any{"policy": list[i].limit.policy, "key": list[i].key, "cost": list[i].reserved}
 	}
+	charges = append(charges, map[string]any{"policy": ghost, "key": list[0].key})
 	var d struct {
 		Allowed     bool   `json:"allowed"`
 		Mode        string `json:"mode"`
@@ -107,7 +108,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 // beyond the reservation are recorded as a separate charge.
 func (c *callers) settle(random *rand.Rand, list []answer, permit *hold, address, reservation string) {
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-	actual, path := make([]int64, len(list)), "/v1/cancel"
+	actual, path := make([]int64, len(list)+1), "/v1/cancel" // the last charge is the ghost's
 	body := map[string]any{"reservation": reservation}
 	if random.IntN(4) > 0 {
 		path, body["actual"] = "/v1/commit", actual

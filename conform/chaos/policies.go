@@ -74,7 +74,7 @@ func limits() []limit {
 	// request can therefore pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
 	// Callers reserve most units of this policy, and give them back.
-	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 40", count: 40, refill: 20, period: time.Second, weight: 6})
+	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second, weight: 12})
 	all = append(all, two, tried, next, held)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
 	all = append(all, slow, open)
