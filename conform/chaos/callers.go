@@ -91,7 +91,7 @@ func newCallers(span time.Duration) *callers {
 		client: &http.Client{Timeout: callerPatience, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * callersEach}},
 	}
 	for i := range c.limits {
-		if c.limits[i].policy == "held-local" && span < 30*time.Second {
+		if c.limits[i].policy == "held-local" && span < 20*time.Second {
 			continue
 		}
 		if c.limits[i].reserved {
