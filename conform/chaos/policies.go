@@ -73,8 +73,8 @@ func limits() []limit {
 	// A request passes while any unit is left, and later requests pay for it. The burst and the cost of one more
 	// request can therefore pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
-	// Callers only reserve units of this policy, and give most of them back.
-	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second})
+	// Callers reserve most units of this policy, and give them back.
+	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second, weight: 12})
 	all = append(all, two, tried, next, held)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
 	all = append(all, slow, open)
