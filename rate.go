@@ -7,9 +7,9 @@ import (
 )
 
 // Rate is a number of units per period: Count units per Period, or per calendar Months. Rate{Count: 5, Period:
-// time.Minute} is five a minute, and Per(5, time.Minute) is its short form. A week is Per(n, 7*24*time.Hour). For a
-// [FixedWindow] with a time zone, n a calendar month is Rate{Count: n, Months: 1}, and n a year is Rate{Count: n,
-// Months: 12}.
+// time.Minute} is five units per minute, and Per(5, time.Minute) is its short form. For n units per week, use
+// Per(n, 7*24*time.Hour). For a [FixedWindow] with a time zone, Rate{Count: n, Months: 1} is n units per calendar
+// month, and Rate{Count: n, Months: 12} is n units per calendar year.
 //
 // The policy checks the ranges.
 type Rate struct {

@@ -11,7 +11,7 @@ import (
 // topShown is the number of top keys of each kind in a snapshot.
 const topShown = 20
 
-// stand returns the snapshot for a second.
+// stand returns the snapshot for the second that s describes.
 func (p *Program) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 	top := func(of topkeys.Events) adminapi.TopKeys {
 		report := p.top.Top(topkeys.Query{Of: of, Now: true, Most: topShown}, now)

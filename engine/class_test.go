@@ -61,8 +61,8 @@ func TestLoweredTextIsALimit(t *testing.T) {
 	}
 }
 
-// FuzzParseLeave checks that accepted text survives formatting and parsing, and that a Leave leaves no more units than
-// it states.
+// FuzzParseLeave checks that accepted text survives formatting and parsing, that a Leave never leaves a negative number
+// of units, and that a percentage never leaves more than the capacity.
 func FuzzParseLeave(f *testing.F) {
 	for _, text := range []string{"10%", "0", "99%", "100%", "-1", "+5", "281474976710655", "281474976710656", "1.5%", "%"} {
 		f.Add(text, int64(200))

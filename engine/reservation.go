@@ -46,7 +46,7 @@ type Reservation struct {
 type Reserved struct {
 	// Space and Key, if set, replace the reservation's.
 	Space, Key string
-	// Items has the same meaning as in [Charge]. Several charges to shares can belong to one charge.
+	// Items has the same meaning as in [Charge]. Several entries of Reservation.Shares can belong to the same charge.
 	Items uint32
 	Limit Limit
 	algo.Held

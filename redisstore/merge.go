@@ -58,7 +58,7 @@ func headOf(space string, limit engine.Limit) keyHead {
 	return keyHead{space: space, counter: limit.Counter()}
 }
 
-// subject identifies one key: by the index of its head, and the subject.
+// subject identifies one key by its keyHead, given as an index, and by the rest of the key.
 type subject struct {
 	head int32
 	key  string

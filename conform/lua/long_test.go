@@ -53,8 +53,8 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 }
 
 // manyStale checks that a give gets the same answer from both stores if there are more than a thousand expired
-// entries. A give by handle that follows that many live entries returns the oldest units. This admits no more units
-// than before.
+// entries. If more than a thousand live entries precede the charge, a give by handle on Redis returns the oldest units
+// instead. It must not free units sooner than the in-memory store does.
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))

@@ -36,8 +36,7 @@ type key struct{ subject, algorithm, name, grid string }
 type view interface {
 	// at returns a copy of this state as seen by a call at the given time under the given version of the limit.
 	at(l Limit, now int64) view
-	// moved returns the state to store after the clock was set back far (rule 8). ok is false if the clock was not set
-	// back far.
+	// moved returns the state to store after the clock was set far back (rule 8). Otherwise ok is false.
 	moved(l Limit, now int64) (v view, ok bool)
 	// gone reports whether the state is equivalent to no state.
 	gone() bool

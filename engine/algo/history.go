@@ -47,7 +47,7 @@ func (h *history) before(i int) int64 {
 
 func (h *history) total() int64 { return h.before(len(h.live())) }
 
-// since returns the number of units at or after the place.
+// since returns the number of units in live items whose at (a segment index, or µs) is the given one or later.
 func (h *history) since(at int64) int64 {
 	return h.total() - h.before(h.from(at))
 }

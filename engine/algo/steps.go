@@ -374,6 +374,6 @@ type Outcome struct {
 	Rate, Version int64
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
-	// Aside is set for a step that belongs to another choice than the charged one: see [Pass].
+	// Aside is set for a step of a choice other than the charged one: see [Pass].
 	Aside bool
 }

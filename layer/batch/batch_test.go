@@ -285,8 +285,8 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 	}
 }
 
-// For a list, the units are returned but the permit is kept, because a share may have granted it under the same id, in
-// which case the store must also keep it.
+// If the caller of a list leaves before the answer, the list's units are given back, but its permit is kept: a share
+// may have granted the permit under the same ID, and then the store must keep its permit too.
 func TestLatePermitsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{Clock: time.Now})

@@ -89,7 +89,8 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	return chart.Panel{Name: name, Bars: bars}
 }
 
-// steady appends the times of requests at a rate per second, from one second to another.
+// steady appends the times of evenly spaced requests, perSecond of them each second, from second from until just
+// before second to.
 func steady(times []time.Duration, from, to int, perSecond float64) []time.Duration {
 	step := time.Duration(float64(time.Second) / perSecond)
 	for at := time.Duration(from) * time.Second; at < time.Duration(to)*time.Second; at += step {

@@ -7,20 +7,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policytest"
 )
 
 // named matches, on a page, a YAML block that is introduced by a file name.
 var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`[^\n]*:\n\n```yaml\n(.*?)^```")
 
-// TestDocumentedCases runs the test files in the documentation against their policies files.
+// TestDocumentedCases parses the policies files in the documentation, and runs its test files against them.
 func TestDocumentedCases(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages []string
+	for _, folder := range []string{"", "concepts/", "reference/"} {
+		some, err := filepath.Glob("../../docs/" + folder + "*.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, some...)
 	}
-	pages = append(pages, "../../docs/reference/testing-policies.md")
-	tested := 0
+	tested, files := 0, 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -35,6 +39,11 @@ func TestDocumentedCases(t *testing.T) {
 			}
 			if strings.HasSuffix(name, "_test.yaml") {
 				tests = append(tests, name)
+			} else if strings.HasPrefix(block[2], "policies:") {
+				files++
+				if _, err := policy.Parse(name, []byte(block[2])); err != nil {
+					t.Errorf("%s: %v", page, err)
+				}
 			}
 		}
 		for _, name := range tests {
@@ -53,7 +62,7 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 9 {
-		t.Errorf("%d test files in the documentation, want 9", tested)
+	if tested != 9 || files < 15 {
+		t.Errorf("%d test files and %d policies files in the documentation, want 9 and at least 15", tested, files)
 	}
 }

@@ -363,7 +363,7 @@ await step("the store dies and returns while the page is open", async () => {
   await other.goto(here);
   await signIn(other, env.ADMIN);
   await other.goto(here + "#/key?policy=strict&key=steady");
-  await other.getByText("unknown: the store does not answer").first().waitFor();
+  await other.getByText("an error, by failure mode deny").first().waitFor();
   await other.close();
   await ask("start");
   await status(tab, "Live").waitFor();

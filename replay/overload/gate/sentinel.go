@@ -6,8 +6,8 @@ import "github.com/headgate/headgate/replay/overload/model"
 // number in flight exceeds highest rate × lowest latency over the last second. While the CPU use is above a bound, it
 // denies everything. https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
-// Known faults: under load the lowest latency of a second includes the queue, so the product keeps the queue at its
-// length (the minimum latches up). The CPU use is the maximum of the process's and the host's, so other processes on
+// Known faults: under load, even the lowest latency of a second includes time in the queue. The product of rate and
+// latency is then high enough to sustain the queue, and the minimum never drops back. The CPU use is the maximum of the process's and the host's, so other processes on
 // the host can trip the rule.
 type Sentinel struct {
 	// MaxLoad bounds the load average. MaxCPU, between 0 and 1, bounds the CPU use. 0 means no bound.
