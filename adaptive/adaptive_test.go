@@ -213,6 +213,37 @@ func TestLimitFallsToItsMinimum(t *testing.T) {
 	}
 }
 
+// TestMoved checks that each change of the limit is reported with its reason, unless the limit is frozen.
+func TestMoved(t *testing.T) {
+	now, moved := time.Unix(1, 0), []string(nil)
+	l, err := adaptive.New(adaptive.Config{
+		Min: 1, Max: 8, Latency: 100 * time.Millisecond, Clock: func() time.Time { return now }, Moved: func(why string) { moved = append(moved, why) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail := func() {
+		for range 20 {
+			p, ok := l.TryAcquire()
+			if !ok {
+				t.Fatal("denied")
+			}
+			now = now.Add(20 * time.Millisecond)
+			p.Release(adaptive.Failed)
+		}
+	}
+	fail()
+	if len(moved) != 1 || !strings.HasPrefix(moved[0], "limit 8 ↓ 6: ") || l.Status().Why != moved[0] {
+		t.Errorf("%q, want one change from 8 to 6", moved)
+	}
+	if err := l.Freeze(6); err != nil {
+		t.Fatal(err)
+	}
+	if fail(); len(moved) != 1 {
+		t.Errorf("frozen: %q", moved)
+	}
+}
+
 // TestConfigure checks that calls in flight are still counted under new settings, and that the learned limit is kept as
 // far as the new settings allow.
 func TestConfigure(t *testing.T) {

@@ -23,6 +23,9 @@ type Config struct {
 	Latency time.Duration
 	// DryRun makes the limiter decide and count calls without denying any.
 	DryRun bool
+	// Moved, if set, is called when the limit has changed, with the reason in one line: see [Status].Why. It must not
+	// block.
+	Moved func(why string)
 	// Clock replaces the clock in tests. If it is nil, the real clock is used.
 	Clock func() time.Time
 }
@@ -60,6 +63,7 @@ type Limiter struct {
 	clock func() time.Time
 	began time.Time
 	dry   bool
+	moved func(why string)
 
 	mu       sync.Mutex
 	control  *Controller
@@ -77,10 +81,10 @@ func New(c Config) (*Limiter, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, control: control}, nil
+	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, moved: c.Moved, control: control}, nil
 }
 
-// Configure changes all settings except Start and Clock. Calls in flight stay counted, and the learned limit is kept
+// Configure changes all settings except Start, Moved and Clock. Calls in flight stay counted, and the learned limit is kept
 // as far as the new Min and Max allow. If Configure returns an error, it has changed nothing.
 func (l *Limiter) Configure(c Config) error {
 	l.mu.Lock()
@@ -198,11 +202,18 @@ func (p *Permit) Exclude(d time.Duration) {
 
 // Release ends the call. Only the first Release of a permit has an effect.
 func (p *Permit) Release(o Outcome) {
+	if why := p.release(o); why != "" && p.limiter.moved != nil {
+		p.limiter.moved(why)
+	}
+}
+
+// release ends the call. If this changes the limit, release returns the reason.
+func (p *Permit) release(o Outcome) (why string) {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.began == 0 {
-		return
+		return ""
 	}
 	l.inFlight--
 	now := l.now()
@@ -210,8 +221,13 @@ func (p *Permit) Release(o Outcome) {
 	if p.answered > 0 {
 		end = p.answered
 	}
+	before := l.control.Limit()
 	if took := max(0, end-p.began-p.excluded); o == Done || o == Failed || o == Abandoned && took > l.control.latency {
 		l.control.Done(now, took, o != Done)
 	}
 	p.began = 0
+	if l.control.Limit() != before && l.frozen == 0 {
+		why = l.control.Why()
+	}
+	return why
 }

@@ -105,6 +105,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "min", Accepted: inFlightAccepted, About: "The lowest limit."},
 		{Name: "max", Accepted: inFlightAccepted, About: "The highest limit, even in a burst."},
 		{Name: "latency", About: "The longest acceptable time until the upstream's answer begins, 1ms to 1m. Use three to four times the latency of an idle upstream."},
+		{Name: "dry_run", About: "If true, the requests above the limit are only counted."},
 	},
 	reflect.TypeFor[chargeFields](): {
 		{Name: "policy", About: "The name of the policy. A policy can appear in several charges. Its charges under the same key become one charge with the sum of their costs."},

@@ -45,6 +45,7 @@ type inFlightFields struct {
 	Min     *int64  `yaml:"min"`
 	Max     *int64  `yaml:"max"`
 	Latency *string `yaml:"latency"`
+	DryRun  *bool   `yaml:"dry_run"`
 }
 
 type matchFields struct {

@@ -40,7 +40,7 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 
 // config returns the settings of the upstream's limit on requests in flight.
 func (f *inFlightFields) config() (*adaptive.Config, error) {
-	c := adaptive.Config{}
+	c := adaptive.Config{DryRun: f.DryRun != nil && *f.DryRun}
 	for _, field := range []struct {
 		name string
 		of   *int64

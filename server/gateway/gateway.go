@@ -92,12 +92,13 @@ type Gateway struct {
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          lograte.Limit // while an upstream is away, every request to it fails
+	moves             lograte.Limit // of limits on requests in flight
 }
 
 // New returns a gateway. The caller must close it.
 func New(c Config) *Gateway {
 	g := &Gateway{
-		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
+		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, moves: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
 		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
 	}
 	g.base, g.end = context.WithCancel(context.Background())

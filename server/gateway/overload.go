@@ -17,7 +17,6 @@ func (e *exchange) acquire(w http.ResponseWriter) bool {
 	}
 	var ok bool
 	if e.permit, ok = l.TryAcquire(); !ok {
-		e.upstream.overloaded.Add(1)
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the upstream is overloaded"))
 		return false
 	}
@@ -44,17 +43,23 @@ func (e *exchange) ended(status int) {
 }
 
 // bound sets the upstream's limiter to match its settings. If the settings change, requests in flight remain counted.
-func (u *upstream) bound() {
+func (g *Gateway) bound(u *upstream) {
 	now, before := u.InFlight, u.settings.Swap(u.InFlight)
 	l := u.limiter.Load()
 	switch {
-	case now == nil:
+	case now == nil && l != nil:
+		u.overloaded.Add(uint64(l.Status().Denied))
 		u.limiter.Store(nil)
+	case now == nil:
 	case l == nil:
-		if l, err := adaptive.New(*now); err == nil { // cannot fail for a checked file
+		c := *now
+		c.Moved = func(why string) {
+			g.moves.Info(g.config.Logger, "limit on requests in flight has moved", "upstream", u.Name, "reason", why)
+		}
+		if l, err := adaptive.New(c); err == nil { // cannot fail for a checked file
 			u.limiter.Store(l)
 		}
-	case before.Min != now.Min || before.Max != now.Max || before.Latency != now.Latency:
+	case before.Min != now.Min || before.Max != now.Max || before.Latency != now.Latency || before.DryRun != now.DryRun:
 		_ = l.Configure(*now) // cannot fail for a checked file
 	}
 }

@@ -62,6 +62,49 @@ routes:
 	}
 }
 
+// TestInFlightDryRun checks that in a dry run requests above the limit pass and are counted, and that the count survives
+// the end of the limit.
+func TestInFlightDryRun(t *testing.T) {
+	inside, leave := make(chan bool), make(chan bool)
+	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			inside <- true
+			<-leave
+		}
+	})
+	file := func(bound string) string {
+		return `
+policies: {user: {limit: 100, window: 1h, algorithm: fixed-window}}
+upstreams: {one: {url: "` + url + `"` + bound + `}}
+routes: [{key: [{const: all}], policies: [user], upstream: one}]
+`
+	}
+	g := start(t, file(", in_flight: {min: 1, max: 1, latency: 1s, dry_run: true}"), nil)
+	first := make(chan int)
+	go func() { first <- g.send("GET", "/slow").status }()
+	<-inside
+	for range 5 {
+		if got := g.send("GET", "/"); got.status != http.StatusOK {
+			t.Fatalf("%+v", got)
+		}
+	}
+	leave <- true
+	if status := <-first; status != http.StatusOK {
+		t.Error(status)
+	}
+	if u := g.Stats().Upstreams[0]; u.Limit != 1 || u.Overloaded != 5 {
+		t.Errorf("%+v", u)
+	}
+	config, err := policy.Parse("test.yaml", []byte(file("")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Keep(config.Routes.Routes())
+	if u := g.Stats().Upstreams[0]; u.Limit != 0 || u.Overloaded != 5 {
+		t.Errorf("without a limit: %+v", u)
+	}
+}
+
 // TestInFlightChanges checks that requests in flight when an upstream's limit changes also count under the new limit,
 // even while requests under the previous file still arrive.
 func TestInFlightChanges(t *testing.T) {

@@ -28,7 +28,7 @@ type upstreamCounters struct {
 	classes    [6]atomic.Uint64 // answers by the first digit of their status
 	away, slow atomic.Uint64
 	clientGone atomic.Uint64
-	overloaded atomic.Uint64
+	overloaded atomic.Uint64 // by former limiters
 	limiter    atomic.Pointer[adaptive.Limiter]
 	settings   atomic.Pointer[adaptive.Config] // the limiter's settings
 }
@@ -52,7 +52,7 @@ func (g *Gateway) counted(u *route.Upstream) *upstream {
 		return &upstream{u, known.(*upstream).upstreamCounters} // for a request under the previous file
 	}
 	first := &upstream{u, new(upstreamCounters)}
-	first.bound()
+	g.bound(first)
 	known, _ := g.upstreams.LoadOrStore(u.Name, first)
 	return &upstream{u, known.(*upstream).upstreamCounters}
 }
@@ -76,7 +76,7 @@ func (g *Gateway) Keep(routes []route.Route) {
 
 func (g *Gateway) keep(u *route.Upstream) {
 	next := g.counted(u)
-	next.bound()
+	g.bound(next)
 	g.upstreams.Store(u.Name, next)
 }
 
@@ -110,10 +110,11 @@ type UpstreamStats struct {
 	Away, Slow uint64
 	// ClientGone counts requests that the client ended before the upstream answered.
 	ClientGone uint64
-	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. Limit is the
-	// current bound. It is 0 if none exists.
-	Overloaded uint64
-	Limit      int
+	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. In a dry run, these
+	// requests passed. Limit is the current bound. It is 0 if none exists. Suggest is the fixed bound that would have
+	// done about as well, or 0 if the bound was never reached.
+	Overloaded     uint64
+	Limit, Suggest int
 }
 
 // Stats returns the counts.
@@ -129,7 +130,9 @@ func (g *Gateway) Stats() Stats {
 		u := value.(*upstream)
 		one := UpstreamStats{Name: name.(string), Away: u.away.Load(), Slow: u.slow.Load(), ClientGone: u.clientGone.Load(), Overloaded: u.overloaded.Load()}
 		if l := u.limiter.Load(); l != nil {
-			one.Limit = l.Status().Limit
+			status := l.Status()
+			one.Limit, one.Suggest = status.Limit, status.Suggest
+			one.Overloaded += uint64(status.Denied)
 		}
 		for i := range u.classes {
 			one.Answers[i] = u.classes[i].Load()

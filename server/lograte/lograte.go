@@ -2,6 +2,7 @@
 package lograte
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -34,9 +35,18 @@ func (l *Limit) Allow(now time.Time) (notLogged int64, ok bool) {
 	return notLogged, true
 }
 
-// Warn writes a line if the limit allows it, with the number of lines dropped before it.
+// Warn writes a line of level warn if the limit allows it, with the number of lines dropped before it.
 func (l *Limit) Warn(logger *slog.Logger, message string, attributes ...any) {
+	l.log(logger, slog.LevelWarn, message, attributes)
+}
+
+// Info is like Warn, for a line of level info.
+func (l *Limit) Info(logger *slog.Logger, message string, attributes ...any) {
+	l.log(logger, slog.LevelInfo, message, attributes)
+}
+
+func (l *Limit) log(logger *slog.Logger, level slog.Level, message string, attributes []any) {
 	if left, ok := l.Allow(time.Now()); ok {
-		logger.Warn(message, append(attributes, "not_logged", left)...)
+		logger.Log(context.Background(), level, message, append(attributes, "not_logged", left)...)
 	}
 }

@@ -21,6 +21,7 @@ var (
 	gatewayFailures  = desc("gateway_failures_total", "Requests without an answer of their upstream: it was away, it was slow, or the client ended the request.", "upstream", "reason")
 	gatewayOverload  = desc("gateway_overloaded_total", "Requests that were refused because too many were in flight at their upstream.", "upstream")
 	gatewayLimit     = desc("gateway_upstream_limit", "How many requests may be in flight at an upstream with in_flight.", "upstream")
+	gatewaySuggested = desc("gateway_upstream_suggested", "The fixed limit that would have done about as well at an upstream with in_flight; 0 if its limit was never reached.", "upstream")
 	gatewayDelayed   = desc("gateway_delayed_total", "Ends of delayed requests: served after the delay, left by the client, or denied because too many were waiting.", "result")
 	gatewayUndone    = desc("gateway_undone_total", "Requests whose units were given back, and requests where the store failed to give them back.", "result")
 	gatewayUnmatched = desc("gateway_unmatched_total", "Requests without a route.", "result")
@@ -50,6 +51,7 @@ func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 		u := &s.Upstreams[i]
 		if u.Limit > 0 {
 			to <- gauge(gatewayLimit, float64(u.Limit), u.Name)
+			to <- gauge(gatewaySuggested, float64(u.Suggest), u.Name)
 			to <- counter(gatewayOverload, float64(u.Overloaded), u.Name)
 		}
 		for class, n := range u.Answers {
