@@ -39,7 +39,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 				case answer.OverrideUnknown:
 					fmt.Fprintln(w, "no limit has been used"+withoutOverrides)
 				default:
-					fmt.Fprintln(w, "no limit has been used, and no override is of this key")
+					fmt.Fprintln(w, "no limit has been used, and no override sets a limit of this key")
 				}
 				for i := range answer.Explanations {
 					writeExplanation(w, &answer.Explanations[i])
