@@ -108,7 +108,7 @@ func TestFromHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := FromHTTP(&http.Request{Method: "GET", URL: u, Host: "h"})
+		r, err := FromHTTP(&http.Request{Method: http.MethodGet, URL: u, Host: "h"})
 		if refused := want == "" && target != "http://h"; (err != nil) != refused || err == nil && r.Path != want {
 			t.Errorf("%s: %q, %v", target, r.Path, err)
 		}

@@ -235,7 +235,7 @@ func TestServerState(t *testing.T) {
 	w := newWorld(t, file)
 	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
 	err := w.metrics.Add(&metrics.Server{
-		Store: w.store,
+		Store:   w.store,
 		Doubted: func() bool { return true }, Outage: func() metrics.Outage {
 			return metrics.Outage{Away: true, For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
 		},

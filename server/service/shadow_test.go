@@ -75,8 +75,11 @@ routes:
 	s.SetPolicies(config.Policies, config.Routes)
 	list := []decide.Item{{Policy: "live", Key: "k"}, {Policy: "ghost", Key: "g"}}
 	requests := []decide.Request{
-		{Kind: engine.OpAllow, Items: list}, {Kind: engine.OpReserve, Items: list}, {Kind: engine.OpReserve, Items: list[1:]},
-		{Kind: engine.OpAllow, Policy: "ghost", Key: "k"}, {Kind: engine.OpReserve, Policy: "ghost", Key: "k"},
+		{Kind: engine.OpAllow, Items: list},
+		{Kind: engine.OpReserve, Items: list},
+		{Kind: engine.OpReserve, Items: list[1:]},
+		{Kind: engine.OpAllow, Policy: "ghost", Key: "k"},
+		{Kind: engine.OpReserve, Policy: "ghost", Key: "k"},
 	}
 	for _, path := range []string{"/one", "/two"} {
 		m, ok := config.Routes.Find(&route.Request{Method: "GET", Path: path})
