@@ -98,6 +98,13 @@ func (b *Batch) named(at *plan, key, named string) {
 	}
 	b.limits = p.Charges(b.limits[:0], named, at.cost, b.keys.names...)
 	policy.Classify(b.limits, r.Class, b.pressure, named, b.keys.names...)
+	if r.Target != "" {
+		b.limits = slices.DeleteFunc(b.limits, func(c policy.Charge) bool { return c.Target != r.Target })
+		if len(b.limits) == 0 {
+			at.err = &NoPolicyError{Name: r.Target, policies: b.policies}
+			return
+		}
+	}
 	r.estimate(p, b.limits)
 	b.charged(at, key, r.Settled)
 }

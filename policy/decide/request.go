@@ -22,6 +22,9 @@ type Request struct {
 	Kind engine.Kind
 	// Policy is the name of a policy. If it is empty, Limit or Limits is used.
 	Policy string
+	// Target restricts an OpReset to one limit of the policy: its name in overrides, such as api/offenders. If it is
+	// empty, all limits are reset.
+	Target string
 	// Limit is an inline limit. If Policy is set too, it applies only if the policy is not in the file.
 	Limit engine.Limit
 	// Limits are several inline limits, charged all or nothing. It is nil if there is only Limit.

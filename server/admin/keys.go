@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/dashboard/topkeys"
@@ -114,6 +115,9 @@ func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (an
 	}
 	of := a.counted(key)
 	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key, Class: body.Class}}
+	if name, _, one := strings.Cut(body.Policy, "/"); one && kind == engine.OpReset {
+		requests[0].Policy, requests[0].Target = name, body.Policy
+	}
 	if body.Units != nil {
 		requests[0].Cost, requests[0].HasCost = *body.Units, true
 	}

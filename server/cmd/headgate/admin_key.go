@@ -215,7 +215,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 func newKeyReset(a *adminClient) *cobra.Command {
 	var operator by
 	c := &cobra.Command{
-		Use: "reset POLICY KEY", Short: "Forget what a key has spent", Args: exactly("POLICY", "KEY"),
+		Use: "reset POLICY KEY", Short: "Forget what a key has spent, under a policy or one of its limits (free/minute)", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return request(c, a, adminapi.ResetKey, operator.unitsOf(args[0], args[1]), func(w io.Writer, answer *adminapi.Reset) {
 				text := "nothing was stored"
