@@ -12,6 +12,9 @@ type Pool struct {
 	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
 	// more than they get. For a nested limit, Own is not known, and Heavy counts groups.
 	Own, Heavy int64
+	// Part is the number of outstanding units with which this key is denied now: its fair part. It is not known for a
+	// nested limit.
+	Part int64
 }
 
 // Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. The argument free
@@ -19,7 +22,8 @@ type Pool struct {
 // is false if the limit does not divide its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1, Pool reports
-// that 150 units are outstanding, at least 50 of them belong to the key, and 3 keys request more than they get.
+// that 150 units are outstanding, at least 50 of them belong to the key, whose part is 50, and 3 keys request more than
+// they get.
 func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, ok bool) {
 	n := l.Numbers()
 	switch {
@@ -35,6 +39,7 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	p.Outstanding = min(p.Burst, n.Refilled(reset.Microseconds()))
 	free = p.Burst - p.Outstanding
 	if !n.Nested {
+		p.Part = n.Weight * free
 		p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
 	}
 	if p.Heavy = p.Burst - 1; free > 0 {

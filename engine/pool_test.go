@@ -19,10 +19,10 @@ func TestPool(t *testing.T) {
 		reset     time.Duration
 		want      engine.Pool
 	}{
-		{100, 0, engine.Pool{Burst: 200}},
-		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, Own: 100, Heavy: 1}},
-		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 50, Heavy: 3}},
-		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 2, Heavy: 3}},
+		{100, 0, engine.Pool{Burst: 200, Part: 200}},
+		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, Own: 100, Heavy: 1, Part: 100}},
+		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 50, Heavy: 3, Part: 50}},
+		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 2, Heavy: 3, Part: 50}},
 		{0, 200 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
 		{0, time.Hour, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
 	} {

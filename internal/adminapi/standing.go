@@ -93,8 +93,10 @@ type Pool struct {
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
 	// that request more than they get or, for a nested limit, the number of such groups. Both are omitted for
-	// permits. Own is also omitted for a nested limit.
+	// permits. Own is also omitted for a nested limit. Part is the number of outstanding units with which this key is
+	// denied now: its fair part. The limit is fair among at most Burst − 1 heavy keys.
 	Own       *int64 `json:"own,omitempty"`
+	Part      *int64 `json:"part,omitempty"`
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
 }
 

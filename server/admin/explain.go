@@ -223,7 +223,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 		if !limit.Algorithm().Holds() {
 			l.Pool.HeavyKeys = &p.Heavy
 			if !limit.Numbers().Nested {
-				l.Pool.Own = &p.Own
+				l.Pool.Own, l.Pool.Part = &p.Own, &p.Part
 			}
 		}
 	}

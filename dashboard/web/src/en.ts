@@ -108,7 +108,7 @@ export const en = {
   classIs: "class {name}",
   strikes: "strikes: {n}",
   rateInForce: "rate in force {rate}, changes: {n}",
-  poolIs: "all keys: {n} of {all} outstanding, about {own} this key's; about {keys} keys ask for more than they get",
+  poolIs: "all keys: {n} of {all} outstanding, about {own} this key's, whose fair part is {part}; about {keys} keys, of at most {most}, ask for more than they get",
   poolGroups: "all keys: {n} of {all} outstanding; about {groups} groups ask for more than they get",
   poolHeld: "all keys: about {n} of {all} held",
   unitIs: "in {unit}",

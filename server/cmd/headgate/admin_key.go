@@ -144,7 +144,8 @@ func poolText(p *adminapi.Pool) string {
 	case p.Own == nil:
 		return fmt.Sprintf("%d of %d units outstanding; about %d groups ask for more than they get", p.Outstanding, p.Burst, *p.HeavyKeys)
 	}
-	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's; about %d keys ask for more than they get", p.Outstanding, p.Burst, *p.Own, *p.HeavyKeys)
+	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's, whose fair part is %d; about %d keys, of at most %d, ask for more than they get",
+		p.Outstanding, p.Burst, *p.Own, *p.Part, *p.HeavyKeys, p.Burst-1)
 }
 
 func standingText(s *adminapi.Standing) string {
