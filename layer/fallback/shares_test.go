@@ -14,7 +14,7 @@ import (
 )
 
 // A share is empty when its process starts, and refills from then on, so that restarts do not grant units twice
-// (regression for bug 63: with hourly restarts, a limit of 1000 a day let 25 960 units a day pass).
+// (regression: bug 63; with hourly restarts, a limit of 1000 a day let 25 960 units a day pass).
 func TestSharesBeginEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
