@@ -121,8 +121,8 @@ func (h *Heat) Add(now int64, denied bool) {
 	}
 }
 
-// Covered reports which hours of the week are between the first and the last request. The log contains no data for the
-// others.
+// Covered reports which hours of the week the log covers: those between the first and the last request, except on a
+// weekday without any request.
 func (h *Heat) Covered() (covered [7][24]bool) {
 	zone := h.zone
 	if zone == nil {
@@ -132,6 +132,11 @@ func (h *Heat) Covered() (covered [7][24]bool) {
 	for at := h.From / quarter * quarter; h.From > 0 && at <= h.To && at-h.From <= week; at += quarter {
 		t := time.UnixMicro(at).In(zone)
 		covered[(int(t.Weekday())+6)%7][t.Hour()] = true
+	}
+	for day := range h.Cells {
+		if h.Cells[day] == [24]HeatCell{} {
+			covered[day] = [24]bool{}
+		}
 	}
 	return covered
 }

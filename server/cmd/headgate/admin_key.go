@@ -51,7 +51,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all that have counted the key")
-	c.Flags().Int64Var(&cost, "cost", 1, "units; by default the policy's own cost")
+	addCost(c.Flags(), &cost)
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
 }
@@ -196,7 +196,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			body := operator.unitsOf(args[0], args[1])
 			body.Class = class
-			if c.Flags().Changed("n") {
+			if c.Flags().Changed("cost") {
 				body.Units = &n
 			}
 			return request(c, a, adminapi.GiveUnits, body, func(w io.Writer, given *adminapi.Given) {
@@ -208,7 +208,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 		},
 	}
 	operator.addTo(c)
-	c.Flags().Int64VarP(&n, "n", "n", 1, "units; by default the policy's own cost")
+	addCost(c.Flags(), &n)
 	c.Flags().StringVar(&class, "class", "", "the class that was charged, for a guaranteed rate; by default the last of the policy")
 	return c
 }

@@ -43,7 +43,7 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 		Long: short + ".\n\nExit status: 0 allowed or done, 1 denied, 2 error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			words := []string{"HEADGATE." + verb, args[0], args[1]}
-			if c.Flags().Changed("n") {
+			if c.Flags().Changed("cost") {
 				words = append(words, strconv.FormatInt(f.n, 10))
 			}
 			v, err := f.call(class.add(words))
@@ -62,10 +62,21 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
 	output.addTo(c.Flags())
 	if units {
-		c.Flags().Int64VarP(&f.n, "n", "n", 1, "units; by default the policy's own cost")
+		addCost(c.Flags(), &f.n)
 		class.addTo(c.Flags())
 	}
 	return c
+}
+
+// addCost adds the flag for the number of units. --n is its former name.
+func addCost(flags *pflag.FlagSet, units *int64) {
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "n" {
+			name = "cost"
+		}
+		return pflag.NormalizedName(name)
+	})
+	flags.Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
 }
 
 // classFlag is the class of a command's requests.

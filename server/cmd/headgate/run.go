@@ -49,7 +49,7 @@ func newRun() *cobra.Command {
 		Args: atLeastOne("COMMAND"),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.stderr = c.ErrOrStderr()
-			if !c.Flags().Changed("n") {
+			if !c.Flags().Changed("cost") {
 				r.n = -1
 			}
 			return r.run(c.Context(), args)
@@ -57,7 +57,7 @@ func newRun() *cobra.Command {
 	}
 	c.Flags().StringVar(&r.policy, "policy", "", "`name` of the policy (required)")
 	c.Flags().StringVar(&r.key, "key", "", "the `key` that the command is counted under (required)")
-	c.Flags().Int64VarP(&r.n, "n", "n", 1, "units; by default the policy's own cost")
+	addCost(c.Flags(), &r.n)
 	r.class.addTo(c.Flags())
 	c.Flags().DurationVar(&r.wait, "wait", 24*time.Hour, "the longest time to wait")
 	c.Flags().StringVar(&r.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
