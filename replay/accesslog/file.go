@@ -118,7 +118,7 @@ func (f *file) readLine() error {
 	switch {
 	case err != nil:
 		f.stats.Bad++
-		if len(f.stats.FirstBad) < o.KeepBad {
+		if len(f.stats.FirstBad) < o.BadLines {
 			f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
 		}
 	case q.Time < o.From || o.Until > 0 && q.Time >= o.Until:

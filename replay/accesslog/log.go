@@ -34,8 +34,8 @@ type Options struct {
 	Host string
 	// From and Until limit the requests to those in [From, Until), in µs since 1970. 0 means no limit.
 	From, Until int64
-	// KeepBad is the number of bad lines kept for the report.
-	KeepBad int
+	// BadLines is the number of bad lines kept for the report.
+	BadLines int
 }
 
 // BadLine is a line that is not a request.
@@ -183,7 +183,7 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 		if f.err != nil && !errors.Is(f.err, context.Canceled) && err == nil {
 			err = fmt.Errorf("%s: %w", f.name, f.err)
 		}
-		l.stats.add(&f.stats, l.options.KeepBad)
+		l.stats.add(&f.stats, l.options.BadLines)
 	}
 	if err == nil {
 		err = outer.Err()

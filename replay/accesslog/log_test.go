@@ -158,7 +158,7 @@ func TestLogsWithoutRequestsAreDescribed(t *testing.T) {
 		{preciseLine(0, "/a"), at + 1, "between --from and --until: all 1 are outside"},
 		{preciseLine(0, "/a") + "foo\n", at + 1, "of 2 lines 1 are none and 1 are outside --from and --until; the first: "},
 	} {
-		l := opened(t, Options{Format: precise, From: c.from, KeepBad: 1}, written(t, "log", []byte(c.text)))
+		l := opened(t, Options{Format: precise, From: c.from, BadLines: 1}, written(t, "log", []byte(c.text)))
 		err := l.Run(t.Context(), func([]Request) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "headgate:") {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
@@ -297,7 +297,7 @@ func TestManyRequestsOfOneSecond(t *testing.T) {
 
 func TestBadLinesAreCountedAndSkipped(t *testing.T) {
 	text := wholeLine(0, "/a") + "garbage\n\n" + wholeLine(1, "/b") + strings.Repeat("x", 3*block) + "\n" + wholeLine(2, "/c") + "\x00\xff\n" + strings.TrimSuffix(wholeLine(3, "/d"), "\n")
-	l := opened(t, Options{KeepBad: 2}, written(t, "log", []byte(text)))
+	l := opened(t, Options{BadLines: 2}, written(t, "log", []byte(text)))
 	if got := strings.Join(paths(all(t, l)), ""); got != "/a/b/c/d" {
 		t.Errorf("requests %s", got)
 	}

@@ -19,7 +19,7 @@ type GatewayConfig struct {
 	UpstreamTimeout time.Duration
 	UpstreamCAs     *x509.CertPool
 	StallTimeout    time.Duration
-	LeastBody       int64
+	BodyRate        int64
 	MaxWaiting      int
 	ReadyPath       string
 }
@@ -59,7 +59,7 @@ func (d *Daemon) openGateway() error {
 	d.warnNoRoutes(base.Routes)
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
-		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, LeastBody: c.LeastBody, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
+		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, BodyRate: c.BodyRate, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
 	})
 	d.http = d.gateway.Server(d.config.Logger)
 	return nil

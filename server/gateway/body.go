@@ -49,7 +49,7 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	}
 	b := &clientBody{
 		ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout, window: g.bodyWindow, unread: g.unreadWait,
-		http1: r.ProtoMajor == 1, minBytes: g.config.LeastBody,
+		http1: r.ProtoMajor == 1, minBytes: g.config.BodyRate,
 	}
 	if !b.http1 && isGRPC(r) { // a gRPC stream with few messages is naturally slow
 		b.messages = &frames{}

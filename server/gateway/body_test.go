@@ -76,7 +76,7 @@ func TestLeastRateOfABody(t *testing.T) {
 // TestGRPCMessagesHaveALeastRate checks that a stream may be slow between messages, but not within a message, and
 // only over HTTP/2.
 func TestGRPCMessagesHaveALeastRate(t *testing.T) {
-	g := &Gateway{config: Config{LeastBody: 1024}}
+	g := &Gateway{config: Config{BodyRate: 1024}}
 	for _, c := range []struct {
 		major       int
 		contentType string

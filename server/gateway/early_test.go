@@ -124,7 +124,7 @@ func TestSlowBodyIsEnded(t *testing.T) {
 	set := to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	g := start(t, unlimited, func(c *gateway.Config) {
 		set(c)
-		c.StallTimeout, c.LeastBody = time.Hour, 1024
+		c.StallTimeout, c.BodyRate = time.Hour, 1024
 	})
 	g.SetBodyWindow(200 * time.Millisecond)
 	for _, header := range []string{"Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nfffff\r\n"} {

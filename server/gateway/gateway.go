@@ -59,9 +59,9 @@ type Config struct {
 	// StallTimeout is how long a client or upstream may go without accepting any bytes written to it, or a client
 	// without sending any byte of its announced body.
 	StallTimeout time.Duration
-	// LeastBody is the number of body bytes that a client must send in each 10 s that the gateway waits for the body;
+	// BodyRate is the number of body bytes that a client must send in each 10 s that the gateway waits for the body;
 	// 0 means no bound. It does not apply to gRPC calls.
-	LeastBody int64
+	BodyRate int64
 	// Peers limits the share of the requests in the gateway, and of the waiting requests, for one client address.
 	// Requests beyond the share get a 503. The zero value sets no limit.
 	Peers peers.Rule

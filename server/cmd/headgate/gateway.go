@@ -22,7 +22,7 @@ type gatewayFlags struct {
 	upstream, upstreamCA, unmatched, readyPath string
 	upstreamTimeout, stallTimeout              time.Duration
 	maxWaiting                                 int
-	leastBody                                  int64
+	bodyRate                                   int64
 }
 
 func newGateway() *cobra.Command {
@@ -47,7 +47,7 @@ signals are those of serve.`,
 	flags.StringVar(&f.unmatched, "unmatched", "pass", "for requests without a route: pass (forward them without a limit) or deny (with 404)")
 	flags.DurationVar(&f.upstreamTimeout, "upstream-timeout", time.Minute, "longest time until the header of an upstream's answer, up to 1h; 0 for no bound")
 	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection that accepts no bytes for this long, and a request whose body pauses for this long; 1s to 1h")
-	flags.Int64Var(&f.leastBody, "body-rate", 1024, "minimum number of `bytes` of a body in 10 s, 0 to 1048576; a slower client gets 408; 0 for no bound; for gRPC it applies within a message")
+	flags.Int64Var(&f.bodyRate, "body-rate", 1024, "minimum number of `bytes` of a body in 10 s, 0 to 1048576; a slower client gets 408; 0 for no bound; for gRPC it applies within a message")
 	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "maximum number of requests that wait for their slot, 0 to 10000; others get 503")
 	flags.StringVar(&f.readyPath, "ready-path", "", "`path` where the gateway reports its readiness to load balancers")
 	return c
@@ -77,7 +77,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,
-		LeastBody: f.leastBody, MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
+		BodyRate: f.bodyRate, MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
 	}
 	switch {
 	case f.unmatched != "pass" && f.unmatched != "deny":
@@ -86,8 +86,8 @@ func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
 		return nil, fmt.Errorf("--upstream-timeout %s: accepted: 0s to 1h", f.upstreamTimeout)
 	case f.stallTimeout < time.Second || f.stallTimeout > time.Hour:
 		return nil, fmt.Errorf("--stall-timeout %s: accepted: 1s to 1h", f.stallTimeout)
-	case f.leastBody < 0 || f.leastBody > 1<<20:
-		return nil, fmt.Errorf("--body-rate %d: accepted: 0 to 1048576", f.leastBody)
+	case f.bodyRate < 0 || f.bodyRate > 1<<20:
+		return nil, fmt.Errorf("--body-rate %d: accepted: 0 to 1048576", f.bodyRate)
 	case f.maxWaiting < 0 || f.maxWaiting > 10_000:
 		return nil, fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", f.maxWaiting)
 	case f.readyPath != "" && !strings.HasPrefix(f.readyPath, "/"):

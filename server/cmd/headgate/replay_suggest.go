@@ -22,7 +22,7 @@ type suggestFlags struct {
 	on                    bool
 	key, path, write      string
 	deny, capacity, share string
-	total                 int64
+	maxSecond             int64
 }
 
 func (s *suggestFlags) define(c *cobra.Command) {
@@ -40,7 +40,7 @@ func (s *suggestFlags) define(c *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
-	flags.Int64Var(&s.total, "max-second", 0, "allow at most `N` requests in any second, all keys together")
+	flags.Int64Var(&s.maxSecond, "max-second", 0, "allow at most `N` requests in any second, all keys together")
 	flags.StringVar(&s.capacity, "capacity", "", "the capacity of the service, such as 2000/s; with --share")
 	flags.StringVar(&s.share, "share", "1%", "the maximum `share` of the capacity for one key")
 }
@@ -66,7 +66,7 @@ func (s *suggestFlags) check(c *cobra.Command) error {
 
 // options parses the flags.
 func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Options, err error) {
-	o = suggest.Options{Key: s.key, Path: s.path, Total: s.total, Listed: listed, Zone: zone}
+	o = suggest.Options{Key: s.key, Path: s.path, Total: s.maxSecond, Listed: listed, Zone: zone}
 	if o.Deny, err = readShare("--deny", s.deny); err != nil {
 		return o, err
 	}
