@@ -51,7 +51,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all that have counted the key")
-	addCost(c.Flags(), &cost)
+	addCost(c, &cost)
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
 }
@@ -208,7 +208,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 		},
 	}
 	operator.addTo(c)
-	addCost(c.Flags(), &n)
+	addCost(c, &n)
 	c.Flags().StringVar(&class, "class", "", "the class that was charged, for a guaranteed rate; by default the last of the policy")
 	return c
 }

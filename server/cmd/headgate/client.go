@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,21 +63,28 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
 	output.addTo(c.Flags())
 	if units {
-		addCost(c.Flags(), &f.n)
+		addCost(c, &f.n)
 		class.addTo(c.Flags())
 	}
 	return c
 }
 
-// addCost adds the flag for the number of units. --n is its former name.
-func addCost(flags *pflag.FlagSet, units *int64) {
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "n" {
-			name = "cost"
+// addCost adds the flag for the number of units.
+func addCost(c *cobra.Command, units *int64) {
+	acceptFormerName(c, "n", "cost")
+	c.Flags().Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
+}
+
+// acceptFormerName accepts the former name of a flag, and reports its use once. Call it before the flag is added.
+func acceptFormerName(c *cobra.Command, former, name string) {
+	var once sync.Once
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == former {
+			once.Do(func() { fmt.Fprintf(c.ErrOrStderr(), "headgate: --%s is the former name of --%s\n", former, name) })
+			given = name
 		}
-		return pflag.NormalizedName(name)
+		return pflag.NormalizedName(given)
 	})
-	flags.Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
 }
 
 // classFlag is the class of a command's requests.

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/replay/report"
@@ -27,19 +25,12 @@ type suggestFlags struct {
 
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	var once sync.Once
 	flags.BoolVar(&s.on, "suggest", false, "suggest limits for the keys in the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
 	flags.StringVar(&s.write, "write-config", "", "write the limits to this `FILE` as a policies file")
+	acceptFormerName(c, "refuse", "deny")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "refuse" {
-			once.Do(func() { fmt.Fprintln(c.ErrOrStderr(), "headgate: --refuse is the former name of --deny") })
-			name = "deny"
-		}
-		return pflag.NormalizedName(name)
-	})
 	flags.Int64Var(&s.maxSecond, "max-second", 0, "allow at most `N` requests in any second, all keys together")
 	flags.StringVar(&s.capacity, "capacity", "", "the capacity of the service, such as 2000/s; with --share")
 	flags.StringVar(&s.share, "share", "1%", "the maximum `share` of the capacity for one key")

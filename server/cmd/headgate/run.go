@@ -57,7 +57,7 @@ func newRun() *cobra.Command {
 	}
 	c.Flags().StringVar(&r.policy, "policy", "", "`name` of the policy (required)")
 	c.Flags().StringVar(&r.key, "key", "", "the `key` that the command is counted under (required)")
-	addCost(c.Flags(), &r.n)
+	addCost(c, &r.n)
 	r.class.addTo(c.Flags())
 	c.Flags().DurationVar(&r.wait, "wait", 24*time.Hour, "the longest time to wait")
 	c.Flags().StringVar(&r.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
