@@ -73,7 +73,7 @@ func Depth(l Limit) (us int64) {
 	if !m.Algorithm.Refills() {
 		return m.LongestWindow()
 	}
-	return m.RefillsWithin(max(m.LongestRefill(), s.rate(0).Period.Microseconds()))
+	return m.RefillsWithin(m.LongestRefill())
 }
 
 // Cover returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that

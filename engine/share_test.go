@@ -81,7 +81,7 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 // The depth is the time until the maximum charge has drained.
 func TestDepth(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"100/s burst 500": 5 * time.Second, "100/1m burst 1": time.Minute, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
+		"100/s burst 500": 5 * time.Second, "100/1m burst 1": 600 * time.Millisecond, "10/1d burst 1": 8640 * time.Second, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
 		"60/1m burst 10 debt 110": 2 * time.Minute, "pacer 10/s max_queue 99": 10 * time.Second, "10/s burst 50 next_pays": 5 * time.Second,
 		"sliding-log 5/1m 50/1h": time.Hour, "concurrency 5 lease 30s": 30 * time.Second, "fixed-window 5/1d": 24 * time.Hour,
 		"fixed-window 5/1mo align UTC": 31*24*time.Hour + time.Hour, "fixed-window 5/1y align UTC": 366*24*time.Hour + time.Hour,

@@ -25,9 +25,8 @@ func (l *Limit) Refilled(us int64) int64 {
 // RefillsWithin returns the longest time that a refill can take, in µs. The argument us is the time that it would take
 // if units refilled one by one. Units that refill together arrive up to a period later.
 func (l *Limit) RefillsWithin(us int64) int64 {
-	us = max(us, l.Period)
 	if !traits[l.Algorithm].oneByOne {
-		us += l.Period
+		us = max(us, l.Period) + l.Period
 	}
 	return us + l.WarmUp
 }

@@ -196,7 +196,18 @@ func (s *Store) doubtsAll(op *engine.Op) bool {
 // among them, and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
 	lost, now := s.member.Lost(), s.now()
-	of := func(i int) bool { return lost != 0 && now < lost+engine.Depth(op.Charges[i].Limit) }
+	of := func(i int) bool {
+		if lost == 0 {
+			return false
+		}
+		until := lost + engine.Depth(op.Charges[i].Limit)
+		if now >= until {
+			return false
+		}
+		for before := s.doubted.Load(); before < until && !s.doubted.CompareAndSwap(before, until); before = s.doubted.Load() {
+		}
+		return true
+	}
 	if !op.Chosen() {
 		return of
 	}

@@ -67,6 +67,7 @@ type Store struct {
 	began     int64 // in µs since 1970
 
 	answered atomic.Int64
+	doubted  atomic.Int64 // the end of the longest recovery seen, in µs since 1970
 	end      context.CancelFunc
 	works    sync.WaitGroup
 }
@@ -122,6 +123,8 @@ type Stats struct {
 	// Lost is when the store last lost data, even if another process noticed it before this one started. It is zero if
 	// no loss is known, or if an operator has accepted it. Shares also decide until the limits have recovered.
 	Lost time.Time
+	// DoubtedUntil is when the last limit recovers from the loss, of those that requests have used since then.
+	DoubtedUntil time.Time
 	// Owed is the number of settlements and permits to be sent to the store as soon as it answers.
 	Owed int64
 	// Unsettled is the number of settlements that could not be sent before their reservations ended. Their units stay
@@ -137,7 +140,7 @@ func (s *Store) Stats() Stats {
 		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
 	}
 	if lost := s.member.Lost(); lost != 0 {
-		stats.Lost = time.UnixMicro(lost)
+		stats.Lost, stats.DoubtedUntil = time.UnixMicro(lost), time.UnixMicro(max(lost, s.doubted.Load()))
 	}
 	for i := range s.lanes.each {
 		stats.Outages += s.lanes.each[i].outages.Load()

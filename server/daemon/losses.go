@@ -25,9 +25,16 @@ type losses struct {
 // The function recovery returns how long the active limits take to recover.
 func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.Duration) {
 	noticed, later := stats.Losses > l.seen, stats.Lost.After(l.last)
+	begins := noticed || l.until.IsZero() && later
+	if !begins && stats.DoubtedUntil.After(now) && stats.DoubtedUntil.After(l.until) {
+		l.until = stats.DoubtedUntil // a request had an inline limit that recovers later
+	}
 	switch {
-	case noticed || l.until.IsZero() && later:
+	case begins:
 		until := stats.Lost.Add(recovery())
+		if until.Before(stats.DoubtedUntil) {
+			until = stats.DoubtedUntil
+		}
 		if l.seen, l.last = stats.Losses, stats.Lost; !noticed && now.After(until) {
 			return
 		}

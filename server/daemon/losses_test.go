@@ -91,3 +91,20 @@ func TestLossBeforeTheStart(t *testing.T) {
 		}
 	}
 }
+
+// TestLossUnderInlineLimits checks that the limits of requests without a policy count too.
+func TestLossUnderInlineLimits(t *testing.T) {
+	var log bytes.Buffer
+	now := time.Now()
+	l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	for second := range 100 {
+		stats := fallback.Stats{Losses: 1, Lost: now, DoubtedUntil: now.Add(time.Duration(min(second, 30)+20) * time.Second)}
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return 0 })
+		if doubted := second <= 50; l.doubted.Load() != doubted {
+			t.Fatalf("after %d s: doubted %t", second, !doubted)
+		}
+	}
+	if strings.Count(log.String(), "\n") != 2 {
+		t.Error(log.String())
+	}
+}

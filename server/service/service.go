@@ -250,6 +250,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 			if cause := s.cause(); cause != nil {
 				failed = true
 				watcher.Failed(ctx, cause)
+			} else { // the store answers, but it has lost data
+				answered = answered || away
 			}
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
