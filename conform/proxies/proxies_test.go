@@ -45,7 +45,7 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"server 127.0.0.1:8080 max_fails=0;", "server " + first + " max_fails=0;\nserver " + second + " max_fails=0;"}
 		},
-		[]string{"error_page 500 = @open;", "error_page 500 = @closed;"},
+		[]string{"error_page 500 502 503 504 = @open;", ""},
 	},
 	{
 		"haproxy", "127.0.0.1:8001", startHAProxy,

@@ -15,7 +15,7 @@ func (r *Result) PoliciesFile(o *Options, from string) string {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	line("# Suggested by headgate replay from %s: %d requests of %d keys.", comment(from), r.Requests, r.Keys)
-	line("# On these requests it denies %d, of %d keys that stand out and %d others.", r.Effect.Denied, r.Effect.Outliers, r.Effect.BehavedDenied)
+	line("# On these requests it denies %d. Keys that stand out: %d, other denied keys: %d.", r.Effect.Denied, r.Effect.Outliers, r.Effect.BehavedDenied)
 	for _, note := range r.Notes {
 		line("# Note: %s.", comment(note))
 	}

@@ -29,8 +29,8 @@ func (f *finder) tooFew() string {
 	}
 	two := highest(len(f.behaved), 2, func(n int) float64 { return float64(f.all[f.behaved[n]].most[inMinute]) })
 	first, second := f.behaved[two[0]], f.behaved[two[1]]
-	return fmt.Sprintf("--deny %s of %d keys is less than one key: none may be denied anything, so the busiest, %s, sets the limit with %d requests in a minute, where the next one has %d; --deny %g%% leaves one key out",
-		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), f.all[first].most[inMinute], f.all[second].most[inMinute], f.percent(1))
+	return fmt.Sprintf("--deny %s of %d keys is less than one key: none may be denied anything, so the busiest, %s, sets the limit with %s in a minute, where the next one has %d; --deny %g%% leaves one key out",
+		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), format.Counted(f.all[first].most[inMinute], "request"), f.all[second].most[inMinute], f.percent(1))
 }
 
 // percent returns a number of keys as a percentage of the well-behaved keys, rounded up to a tenth.
