@@ -91,7 +91,7 @@ func newCallers(span time.Duration) *callers {
 		client: &http.Client{Timeout: callerPatience, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * callersEach}},
 	}
 	for i := range c.limits {
-		if c.limits[i].policy == "held-local" && span < 20*time.Second {
+		if c.limits[i].policy == held && span < 20*time.Second {
 			continue
 		}
 		if c.limits[i].reserved {
@@ -101,7 +101,7 @@ func newCallers(span time.Duration) *callers {
 				mode = 1
 			}
 			c.listed[mode] = append(c.listed[mode], &c.limits[i])
-			if c.limits[i].policy == "held-local" {
+			if c.limits[i].policy == held {
 				c.reserving = append(c.reserving, slices.Repeat([]*limit{&c.limits[i]}, 9)...)
 			}
 		}
@@ -157,6 +157,7 @@ func (c *callers) call(process int, p *process, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+60+i)))
 		c.works.Go(func() { c.reserve(random, process, p.http) })
 	}
+	c.works.Go(func() { c.refund(process, p.http) })
 	for i := range 2 {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+70+i)))
 		c.works.Go(func() { c.list(random, process, p.http) })
@@ -223,38 +224,6 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 		}
 	}
 	return a
-}
-
-// reserve reserves units of policies until end is called. It settles most reservations a while later, either with the
-// number of used units or with 0.
-func (c *callers) reserve(random *rand.Rand, process int, address string) {
-	for !c.stop.Load() {
-		pause(random)
-		l, key := c.draw(random, c.reserving)
-		a := answer{limit: l, key: key, process: process, sent: c.now(), reserved: 1 + random.Int64N(8)}
-		var d struct {
-			Allowed     bool   `json:"allowed"`
-			Mode        string `json:"mode"`
-			Overshoot   int64  `json:"overshoot_max"`
-			Reservation string `json:"reservation"`
-		}
-		status, class := c.post(address, "/v1/reserve", map[string]any{"policy": l.policy, "key": key, "cost": a.reserved, "max_delay_ms": 0}, &d)
-		a.received, a.used = c.now(), a.reserved
-		switch {
-		case class != "":
-			a.class = class
-		case status != http.StatusOK && status != http.StatusTooManyRequests:
-			a.class = http.StatusText(status)
-		default:
-			a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
-		}
-		if a.allowed && random.IntN(5) > 0 { // one in five reservations is never settled
-			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-			a.used = max(0, random.Int64N(2*a.reserved)-a.reserved+1) // about half of the reservations use nothing
-			_, _ = c.post(address, "/v1/commit", map[string]any{"reservation": d.Reservation, "actual": a.used}, &struct{}{})
-		}
-		c.keep(a)
-	}
 }
 
 // post sends a body and reads the answer. class is empty if there was a decision.

@@ -74,8 +74,8 @@ func limits() []limit {
 	// request can therefore pass at once.
 	next := local(limit{policy: "next", algorithm: bucket, fields: "rate: 20/s, burst: 20, next_pays: true", count: 21, refill: 20, period: time.Second, least: 20, weight: 3})
 	// Callers reserve most units of this policy, and give them back.
-	held := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second, weight: 12})
-	all = append(all, two, tried, next, held)
+	reserved := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second, weight: 12})
+	all = append(all, two, tried, next, reserved)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
 	all = append(all, slow, open)
 	for _, l := range []limit{
@@ -93,6 +93,9 @@ func limits() []limit {
 	}
 	return all
 }
+
+// held is the bucket of which callers reserve most units.
+const held = "held-local"
 
 const (
 	seatPolicy = "seats" // has failure mode deny
