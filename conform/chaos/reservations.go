@@ -47,7 +47,8 @@ func (c *callers) reserveUnits(process int, address string, l *limit, key string
 }
 
 // refund cancels reservations when their units have refilled and have been taken again, until end is called. Such a
-// cancellation must give nothing back. Each process has its own key, so that no other caller takes the units.
+// cancellation must give nothing back, although earlier charges have not refilled yet. Each process has its own key, so
+// that no other caller takes the units.
 func (c *callers) refund(process int, address string) {
 	l, key := &c.limits[slices.IndexFunc(c.limits, func(l limit) bool { return l.policy == held })], fmt.Sprint("own", process)
 	take := func() {
@@ -56,9 +57,9 @@ func (c *callers) refund(process int, address string) {
 		}
 	}
 	for !c.stop.Load() {
-		time.Sleep(600 * time.Millisecond) // the bucket refills
+		time.Sleep(450 * time.Millisecond) // 9 of 10 units refill
 		a, reservation := c.reserveUnits(process, address, l, key, 8)
-		time.Sleep(450 * time.Millisecond)
+		time.Sleep(380 * time.Millisecond)
 		take()
 		if reservation != "" {
 			a.used = 0
