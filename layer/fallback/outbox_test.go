@@ -131,7 +131,10 @@ func TestPermitOutsideTheStore(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false) // the store was away for one call
-		if r := acquire(t, all[0].store, engine.OpAcquire, "store"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
+		r := acquire(t, all[0].store, engine.OpAcquire, "store")
+		// The background can send the share's permit to the store at the same instant. Then the store knows both.
+		knowsBoth := r.Outcome.Promise == engine.Promise{} && r.Outcome.Remaining == 8
+		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) && !knowsBoth {
 			t.Errorf("%+v; want the share's promise", r)
 		}
 		time.Sleep(time.Second)
