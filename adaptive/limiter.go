@@ -84,8 +84,8 @@ func New(c Config) (*Limiter, error) {
 	return &Limiter{clock: c.Clock, began: c.Clock(), dry: c.DryRun, moved: c.Moved, control: control}, nil
 }
 
-// Configure changes all settings except Start, Moved and Clock. Calls in flight stay counted, and the learned limit is kept
-// as far as the new Min and Max allow. If Configure returns an error, it has changed nothing.
+// Configure changes all settings except Start, Moved and Clock. Calls in flight stay counted, and the learned limit is
+// kept as far as the new Min and Max allow. If Configure returns an error, it has changed nothing.
 func (l *Limiter) Configure(c Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,8 +7,8 @@ import "github.com/headgate/headgate/replay/overload/model"
 // denies everything. https://github.com/alibaba/Sentinel/wiki/Adaptive-System-Protection
 //
 // Known faults: under load, even the lowest latency of a second includes time in the queue. The product of rate and
-// latency is then high enough to sustain the queue, and the minimum never drops back. The CPU use is the maximum of the process's and the host's, so other processes on
-// the host can trip the rule.
+// latency is then high enough to sustain the queue, and the minimum never drops back. The CPU use is the maximum of the
+// process's and the host's, so other processes on the host can trip the rule.
 type Sentinel struct {
 	// MaxLoad bounds the load average. MaxCPU, between 0 and 1, bounds the CPU use. 0 means no bound.
 	MaxLoad, MaxCPU float64
