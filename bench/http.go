@@ -86,7 +86,7 @@ func middlewares() ([]contender, error) {
 	}
 	contenders := make([]contender, len(around))
 	for i, a := range around {
-		contenders[i] = contender{name: a.name, ours: i == 0, ask: asker(a.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))}
+		contenders[i] = contender{name: a.name, ours: i == 0, ask: sender(a.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))}
 	}
 	contenders[0].done = func() { _ = headgates.Close() }
 	return contenders, nil
@@ -118,8 +118,8 @@ func (e *exchange) Header() http.Header         { return e.header }
 func (e *exchange) Write(p []byte) (int, error) { return len(p), nil }
 func (e *exchange) WriteHeader(status int)      { e.status = status }
 
-// asker returns a function that sends requests from an address to a handler.
-func asker(h http.Handler) func(address string) error {
+// sender returns a function that sends requests from an address to a handler.
+func sender(h http.Handler) func(address string) error {
 	exchanges := sync.Pool{New: func() any {
 		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
 		if err != nil {

@@ -139,7 +139,7 @@ return state or t[1]`
 
 // alonePerCall compares the latency that a single caller sees. The first server is for the bare script, and the second
 // is for a caller with a cancellable context.
-func alonePerCall(ctx context.Context, contenders []contender, servers []*server, how settings) (table, error) {
+func alonePerCall(ctx context.Context, contenders []contender, servers []*server, s settings) (table, error) {
 	bare := evalsha(ctx, "TIME, GET and SET in a script, by go-redis", servers[0], bareScript)
 	defer bare.done()
 	store, err := open(ctx, "redis://"+servers[1].address, stack.Config{})
@@ -149,7 +149,7 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 	leaves := asked(ctx, "headgate, a caller that can leave", store, crowded)
 	defer leaves.done()
 	contenders = append(slices.Clone(contenders), leaves, bare)
-	samples, err := interleave(contenders, load{row: "redis alone", callers: 1, keys: names(100_000)}, how)
+	samples, err := interleave(contenders, load{row: "redis alone", callers: 1, keys: names(100_000)}, s)
 	return table{
 		title: "On one Redis, one caller", unit: "p50, µs", lower: true, reach: 0.95, beside: []string{pooled, piped},
 		lines: compare(contenders, samples, micros50),

@@ -128,7 +128,7 @@ var rows = []row{
 		if err != nil {
 			return work{}, err
 		}
-		return inMemory(l, asker(handler, request)), nil
+		return inMemory(l, sender(handler, request)), nil
 	}},
 	{name: "middleware", make: func(context.Context, string) (work, error) {
 		l := headgate.New()
@@ -137,7 +137,7 @@ var rows = []row{
 		if err != nil {
 			return work{}, err
 		}
-		return inMemory(l, asker(handler, request)), nil
+		return inMemory(l, sender(handler, request)), nil
 	}},
 	{name: "Redis, 64 callers: this process", callers: 64, redis: true, make: onRedis(false)},
 	{name: "Redis, 64 callers: Redis", callers: 64, redis: true, make: onRedis(true)},
@@ -154,8 +154,8 @@ func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
 	return l, decide.New(config, l), nil
 }
 
-// asker returns a function that sends a request with a given key to a handler.
-func asker(h http.Handler, request *http.Request) func(key string) error {
+// sender returns a function that sends a request with a given key to a handler.
+func sender(h http.Handler, request *http.Request) func(key string) error {
 	answer := &answer{header: http.Header{}}
 	return func(key string) error {
 		clear(answer.header)

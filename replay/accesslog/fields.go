@@ -82,8 +82,8 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
 }
 
-// how explains how to log a field.
-func how(n *Need) string {
+// hint explains how to log a field.
+func hint(n *Need) string {
 	var nginx, apache string
 	switch n.Kind {
 	case Client:

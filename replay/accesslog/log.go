@@ -133,7 +133,7 @@ func (l *Log) Want(needs []Need) error {
 			fields := f.format.fields()
 			fields.Host = fields.Host || l.options.Host != ""
 			if !fields.has(n) {
-				return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: how(n)}
+				return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: hint(n)}
 			}
 		}
 		switch n.Kind {

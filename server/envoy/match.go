@@ -30,17 +30,17 @@ func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers
 		if at == nil {
 			return m // deeper than the configuration
 		}
-		next, how := at.find(e, b)
+		next, by := at.find(e, b)
 		if next == nil {
 			return m
 		}
 		value := e.Value
-		if how == wild && next.shared {
+		if by == wild && next.shared {
 			value = next.pattern
 		}
 		key.entry(e.Key, value)
 		named = named || next.valueToMetric
-		path = append(path, step{next, how})
+		path = append(path, step{next, by})
 		if i == len(entries)-1 && next.rule != nil {
 			m.rule = next.rule
 		}
@@ -69,31 +69,31 @@ func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers
 // step is a matched level.
 type step struct {
 	*descriptor
-	how how
+	by matchKind
 }
 
-// how describes what matched the entry: a descriptor's key alone, its exact value, or a wildcard pattern.
-type how uint8
+// matchKind describes what matched the entry: a descriptor's key alone, its exact value, or a wildcard pattern.
+type matchKind uint8
 
 const (
-	byKey how = iota
+	byKey matchKind = iota
 	exact
 	wild
 )
 
 // sharedPattern reports whether all values of the step share one counter.
-func (s *step) sharedPattern() bool { return s.how == wild && s.shared }
+func (s *step) sharedPattern() bool { return s.by == wild && s.shared }
 
 // hidden returns the secrets for hashing the step's value. It returns nil if the value comes from the configuration.
 func (s *step) hidden(secrets *keyhash.Secrets) *keyhash.Secrets {
-	if s.how == exact {
+	if s.by == exact {
 		return nil
 	}
 	return secrets
 }
 
 // find returns the descriptor for an entry. It returns nil if none exists.
-func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, how) {
+func (l *level) find(e *ratelimit.RateLimitDescriptor_Entry, b *buffers) (*descriptor, matchKind) {
 	b.text = append(b.text[:0], e.Key...)
 	b.text = append(b.text, '_')
 	b.text = append(b.text, e.Value...)
@@ -136,9 +136,9 @@ func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescripto
 		s := &path[i]
 		to = append(append(to, '.'), e.Key...)
 		switch {
-		case s.how == wild && (s.shared || !s.valueToMetric):
+		case s.by == wild && (s.shared || !s.valueToMetric):
 			to = append(append(to, '_'), s.pattern...)
-		case e.Value != "" && (s.how != byKey || s.valueToMetric):
+		case e.Value != "" && (s.by != byKey || s.valueToMetric):
 			to = appendValue(append(to, '_'), e.Value, s.hidden(secrets))
 		}
 	}
