@@ -75,10 +75,6 @@ func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Dec
 	return d, true
 }
 
-// Mark sets an operation's hints for the layers. Local lets this process answer from its share while the store is away.
-// Allow accepts the store's answer even after the store has lost data.
-func (f Failure) Mark(op *engine.Op) { op.Hints.Local, op.Hints.Lenient = f == Local, f == Allow }
-
 // NotKnown reports whether an error leaves the decision unknown. A caller's mistake and a closed limiter do not.
 func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)

@@ -59,7 +59,7 @@ func (b *Batch) items(at *plan) {
 				return
 			}
 		}
-		at.Failure.Mark(&op)
+		Mark(&op, at.Failure)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}

@@ -187,7 +187,7 @@ func (b *Batch) inline(at *plan, key string) {
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = operate.Space(b.rules.Limiter, own.Space)
-	own.Failure.Mark(&op)
+	Mark(&op, own.Failure)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -196,6 +196,12 @@ func (b *Batch) inline(at *plan, key string) {
 	}
 	countable(&op)
 	b.Ops = append(b.Ops, op)
+}
+
+// Mark sets the hints for the layers that a failure mode permits. Local lets the process answer from its share while
+// the store is away. Allow lets it accept the store's answer even after the store has lost data.
+func Mark(op *engine.Op, f policy.Failure) {
+	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
 // own returns the namespace and the failure mode of an inline limit.
@@ -236,7 +242,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	space := operate.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
 	op.Replicas, op.Hints.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
-	at.Failure.Mark(&op)
+	Mark(&op, at.Failure)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a disabled policy does not count

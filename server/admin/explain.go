@@ -13,6 +13,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 const (
@@ -129,7 +130,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		ops = ops[1:]
 	}
 	for i := range ops {
-		p.Failure.Mark(&ops[i])
+		decide.Mark(&ops[i], p.Failure)
 	}
 	results := make([]operate.Result, len(ops))
 	a.Decide(ctx, ops, results)
