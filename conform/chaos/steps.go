@@ -31,16 +31,24 @@ func (h *happened) stepping(at time.Duration) bool {
 // life is how long a process may hold prefetched units.
 const life = time.Second
 
+// unsettled is how long callers keep a reservation open.
+const unsettled = time.Second
+
 // jumpsIn returns how many times clock steps make the whole limit available again in a span: once for each step
 // forward, because spent units become older, and once for each step back by at least the limit's span. After a shorter
 // step back, the state waits for the clock: see rule 8. Units that were prefetched before a step can be spent after it,
-// in a window to which they were not charged.
+// in a window to which they were not charged. A reservation on a bucket that was charged before a step back, and is
+// settled after it, can give back units that have refilled.
 func (h *happened) jumpsIn(l *limit, from, to time.Duration) (n int64) {
-	if l.leased {
-		from -= life
-	}
 	for _, s := range h.steps {
-		if s.touches(from-grace, to+grace) && s.jumps(l) {
+		lasts := time.Duration(0)
+		switch {
+		case l.leased:
+			lasts = life
+		case l.reserved && l.refill > 0 && s.by < 0:
+			lasts = unsettled
+		}
+		if s.touches(from-lasts-grace, to+grace) && s.jumps(l) {
 			n++
 		}
 	}
