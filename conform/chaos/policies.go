@@ -94,7 +94,7 @@ func limits() []limit {
 	return all
 }
 
-// held is the bucket of which callers reserve most units.
+// held is a bucket whose units are mostly reserved.
 const held = "held-local"
 
 const (
