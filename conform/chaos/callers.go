@@ -205,12 +205,19 @@ func pause(random *rand.Rand) { time.Sleep(time.Duration(random.Int64N(int64(2 *
 // take sends a request over HTTP.
 func (c *callers) take(process int, address string, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
+	_ = c.decide(&a, address, "/v1/take", map[string]any{"policy": l.policy, "key": key})
+	return a
+}
+
+// decide sends a request over HTTP, sets its answer, and returns its reservation.
+func (c *callers) decide(a *answer, address, path string, body map[string]any) (reservation string) {
 	var d struct {
-		Allowed   bool   `json:"allowed"`
-		Mode      string `json:"mode"`
-		Overshoot *int64 `json:"overshoot_max"`
+		Allowed     bool   `json:"allowed"`
+		Mode        string `json:"mode"`
+		Overshoot   *int64 `json:"overshoot_max"`
+		Reservation string `json:"reservation"`
 	}
-	status, class := c.post(address, "/v1/take", map[string]any{"policy": l.policy, "key": key}, &d)
+	status, class := c.post(address, path, body, &d)
 	a.received = c.now()
 	switch {
 	case class != "":
@@ -223,7 +230,7 @@ func (c *callers) take(process int, address string, l *limit, key string) answer
 			a.overshoot = *d.Overshoot
 		}
 	}
-	return a
+	return d.Reservation
 }
 
 // post sends a body and reads the answer. class is empty if there was a decision.

@@ -3,7 +3,6 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -27,23 +26,8 @@ func (c *callers) reserve(random *rand.Rand, process int, address string) {
 // reserveUnits reserves units over HTTP. Until the reservation is settled, all of them count as used.
 func (c *callers) reserveUnits(process int, address string, l *limit, key string, units int64) (a answer, reservation string) {
 	a = answer{limit: l, key: key, process: process, sent: c.now(), reserved: units, used: units}
-	var d struct {
-		Allowed     bool   `json:"allowed"`
-		Mode        string `json:"mode"`
-		Overshoot   int64  `json:"overshoot_max"`
-		Reservation string `json:"reservation"`
-	}
-	status, class := c.post(address, "/v1/reserve", map[string]any{"policy": l.policy, "key": key, "cost": units, "max_delay_ms": 0}, &d)
-	a.received = c.now()
-	switch {
-	case class != "":
-		a.class = class
-	case status != http.StatusOK && status != http.StatusTooManyRequests:
-		a.class = http.StatusText(status)
-	default:
-		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, d.Overshoot
-	}
-	return a, d.Reservation
+	reservation = c.decide(&a, address, "/v1/reserve", map[string]any{"policy": l.policy, "key": key, "cost": units, "max_delay_ms": 0})
+	return a, reservation
 }
 
 // refund cancels reservations when their units have refilled and have been taken again, until end is called. Such a

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -101,8 +102,8 @@ func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	)
 }
 
-// overHTTP2 returns a request on a new connection. After the first request, its fields are sent by index.
-func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.Input {
+// dialHTTP2 opens a connection of HTTP/2.
+func dialHTTP2(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -110,12 +111,17 @@ func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.
 	}
 	t.Cleanup(func() { conn.Close() })
 	frames := http2.NewFramer(conn, conn)
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	if err = errors.Join(err, frames.WriteSettings()); err != nil {
 		t.Fatal(err)
 	}
-	if err := frames.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
+	return conn, frames
+}
+
+// overHTTP2 returns a request on a new connection. After the first request, its fields are sent by index.
+func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.Input {
+	t.Helper()
+	conn, frames := dialHTTP2(t, address)
 	var block bytes.Buffer
 	encoder, stream := hpack.NewEncoder(&block), uint32(1)
 	encode := func() []byte {

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -311,21 +310,15 @@ func TestAmbiguousTargetsOverHTTP2(t *testing.T) {
 // statusOverHTTP2 sends one request and returns its status, or "reset" if its stream or connection is ended.
 func statusOverHTTP2(t *testing.T, address, path string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn, frames := dialHTTP2(t, address)
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	frames := http2.NewFramer(conn, conn)
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "h"}, {":path", path}} {
 		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
 	}
-	_, err = io.WriteString(conn, http2.ClientPreface)
-	if err = errors.Join(err, frames.WriteSettings(), frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true})); err != nil {
+	if err := frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true}); err != nil {
 		t.Fatal(err)
 	}
 	for {
