@@ -133,7 +133,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		behind = o.Wrap(behind)
 	}
-	layered, err := stack.New(behind, opened, stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Fallback: o.fallback(address, within, opened), Membership: o.membership(address)})
+	layered, err := stack.New(behind, opened, o.layers(address, within, opened))
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
@@ -205,20 +205,22 @@ const (
 	clusterLanes = 64
 )
 
-// fallback returns the settings of the fallback layer for a store.
-func (o *Options) fallback(address string, within time.Duration, store *redisstore.Store) *fallback.Config {
-	if o.Fallback == nil {
-		return nil
+// layers returns the settings of the layers around a store.
+func (o *Options) layers(address string, within time.Duration, store *redisstore.Store) stack.Config {
+	c := stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Membership: o.membership(address)}
+	if o.Fallback != nil {
+		own := *o.Fallback
+		own.Slow = cmp.Or(own.Slow, slow(within))
+		c.Fallback = &own
 	}
-	c := *o.Fallback
 	if isCluster(address) {
 		// Each master serves ranges of slots. A lane is a smaller range of slots.
-		c.Lanes, c.Lane = clusterLanes, func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
+		lane := func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
+		if c.Batch.Lane = lane; c.Fallback != nil {
+			c.Fallback.Lanes, c.Fallback.Lane = clusterLanes, lane
+		}
 	}
-	if c.Slow == 0 {
-		c.Slow = slow(within)
-	}
-	return &c
+	return c
 }
 
 // membership returns the membership settings for a store.

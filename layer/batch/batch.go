@@ -15,7 +15,8 @@
 // (a reserve, a wait) do run in a goroutine of their own.
 //
 // Operations that wait for replicas ([engine.Op].Replicas) use their own lanes, each with its own queue and calls, so
-// that other operations never wait for them.
+// that other operations never wait for them. A part of the store that does not answer, such as a master of a Cluster,
+// also gets lanes of its own until it answers.
 //
 //	batch.go   the caller's side
 //	lane.go    the operations that share calls
@@ -58,6 +59,10 @@ type Config struct {
 	// MaxQueue is the maximum number of operations that may be queued, or be in flight in shared calls: 1 to 2^24.
 	// Further operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
+	// Lane, if set, returns the index of the part of the store that contains the limit of one of an operation's charges.
+	// Parts can be away independently, such as ranges of a Cluster's slots. While a part does not answer, its operations
+	// do not share calls with others. There should be at most a few hundred parts.
+	Lane func(op *engine.Op, charge int) int
 	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
 	// how long the first of them has waited. It must be safe for concurrent use, must return quickly, and
 	// must not call the store.
@@ -72,6 +77,7 @@ type Store struct {
 	mu     sync.Mutex
 	plain  lane
 	lanes  map[engine.Replicas]*lane // for operations that wait for replicas
+	apart  map[int]*lane             // for parts of the store that do not answer
 	waits  int                       // number of operations queued, or in flight in shared calls
 	late   int                       // number of calls whose callers have all left
 	closed bool
@@ -147,7 +153,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	case free: // alone, in the caller's goroutine
 		s.observe(len(ops), time.Time{})
 		s.store.Do(ctx, ops, results)
-		s.leave(l)
+		s.leave(l, ops, results)
 	default:
 		s.join(ctx, l, ops, results)
 	}
@@ -187,9 +193,10 @@ func (s *Store) observe(ops int, since time.Time) {
 }
 
 // leave ends a caller's own call. The next call sends the operations waiting in its lane.
-func (s *Store) leave(l *lane) {
+func (s *Store) leave(l *lane, ops []engine.Op, results []engine.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.returned(l, ops, results)
 	s.next(l)
 }
 
@@ -285,6 +292,9 @@ func (s *Store) Close() error {
 	s.closed = true
 	left := s.plain.queue.take(nil, math.MaxInt, math.MaxInt)
 	for _, l := range s.lanes {
+		left = l.queue.take(left, math.MaxInt, math.MaxInt)
+	}
+	for _, l := range s.apart {
 		left = l.queue.take(left, math.MaxInt, math.MaxInt)
 	}
 	for _, w := range left {

@@ -1,6 +1,11 @@
 package batch
 
-import "github.com/headgate/headgate/engine"
+import (
+	"context"
+	"errors"
+
+	"github.com/headgate/headgate/engine"
+)
 
 // maxLanes bounds the number of lanes for operations that wait for replicas. Programs use only a few different waits,
 // at most one for each policy. Once maxLanes exist, operations with any other wait share one lane.
@@ -11,12 +16,19 @@ const maxLanes = 16
 type lane struct {
 	queue queue
 	calls int // in flight
+	// apart is set if the lane is for one part of the store, which did not answer in time.
+	apart bool
+	part  int
 }
 
-// laneOf returns the lane of a caller's operations, chosen by the strictest wait among them.
+// laneOf returns the lane of a caller's operations, chosen by the strictest wait among them. Operations without a wait
+// share a lane, apart from those on parts of the store that did not answer.
 func (s *Store) laneOf(ops []engine.Op) *lane {
 	r := engine.WaitFor(ops)
 	if r.Count == 0 {
+		if l := s.laneApart(ops); l != nil {
+			return l
+		}
 		return &s.plain
 	}
 	if s.lanes == nil {
@@ -29,4 +41,57 @@ func (s *Store) laneOf(ops []engine.Op) *lane {
 		s.lanes[r] = &lane{}
 	}
 	return s.lanes[r]
+}
+
+// laneApart returns the lane of the operations' part of the store, if that part has its own.
+func (s *Store) laneApart(ops []engine.Op) *lane {
+	if len(s.apart) == 0 {
+		return nil
+	}
+	for i := range ops {
+		for charge := range ops[i].Charges {
+			if l := s.apart[s.config.Lane(&ops[i], charge)]; l != nil {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// separate gives each part of the store that the operations use a lane of its own, until the part answers. A call that
+// ended without an answer does not show which of its parts is away, and all later calls could contain operations on
+// that part.
+func (s *Store) separate(ops []engine.Op) {
+	if s.config.Lane == nil || engine.WaitFor(ops).Count != 0 {
+		return
+	}
+	for i := range ops {
+		for charge := range ops[i].Charges {
+			part := s.config.Lane(&ops[i], charge)
+			if s.apart == nil {
+				s.apart = map[int]*lane{}
+			}
+			if s.apart[part] == nil {
+				s.apart[part] = &lane{apart: true, part: part}
+			}
+		}
+	}
+}
+
+// returned separates the operations of a call that the store did not answer. If it answered all of them, their part no
+// longer needs its own lane.
+func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Result) {
+	if s.config.Lane == nil {
+		return
+	}
+	answered := true
+	for i := range results {
+		if err := results[i].Err; errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+			s.separate(ops[i : i+1])
+			answered = false
+		}
+	}
+	if answered && l.apart && s.apart[l.part] == l {
+		delete(s.apart, l.part)
+	}
 }

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -75,5 +76,96 @@ func TestLanes(t *testing.T) {
 			t.Errorf("%d lanes have a call in flight, want 15", calls)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// halved is a store with two parts. Calls with an operation on the second part, with the key "away", block while that
+// part is away. calls counts the calls with operations on both parts.
+type halved struct {
+	engine.Store
+	away         atomic.Bool
+	mixed, calls atomic.Int64
+}
+
+func part(op *engine.Op, _ int) int { return len(op.Key) % 2 }
+
+func (h *halved) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	h.calls.Add(1)
+	blocked := false
+	for i := range ops {
+		blocked = blocked || ops[i].Key == "away"
+		if part(&ops[i], 0) != part(&ops[0], 0) {
+			h.mixed.Add(1)
+			break
+		}
+	}
+	if blocked && h.away.Load() {
+		<-ctx.Done()
+		for i := range results {
+			results[i].Err = engine.ErrStoreUnavailable
+		}
+		return
+	}
+	time.Sleep(time.Millisecond)
+	h.Store.Do(ctx, ops, results)
+}
+
+// While a part of the store is away, its operations do not delay operations on other parts, apart from those that were
+// sent or queued together before anyone knew. When it answers again, all share calls again
+// (regression: bug 87).
+func TestPartAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind := &halved{Store: memory}
+		store, err := batch.New(behind, batch.Config{Lane: part})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		const deadline = 50 * time.Millisecond
+		do := func(key string) error {
+			ctx, cancel := context.WithTimeout(context.Background(), deadline)
+			defer cancel()
+			results := make([]engine.Result, 1)
+			op := engine.Single(engine.OpAllow, key, five, 1)
+			op.Space = "s"
+			store.Do(ctx, []engine.Op{op}, results)
+			return results[0].Err
+		}
+		var failed, passed atomic.Int64
+		run := func(span time.Duration) {
+			failed.Store(0)
+			passed.Store(0)
+			var callers sync.WaitGroup
+			for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				callers.Go(func() { _ = do("away") })
+				callers.Go(func() {
+					if do("other") != nil {
+						failed.Add(1)
+					} else {
+						passed.Add(1)
+					}
+				})
+			}
+			callers.Wait()
+		}
+		behind.away.Store(true)
+		run(3 * deadline)
+		if failed.Load() == 0 {
+			t.Error("nothing shows that the parts shared calls")
+		}
+		behind.mixed.Store(0)
+		if run(time.Second); failed.Load() != 0 || passed.Load() == 0 || behind.mixed.Load() != 0 {
+			t.Errorf("%d of %d operations on the other part failed, %d calls were mixed", failed.Load(), failed.Load()+passed.Load(), behind.mixed.Load())
+		}
+		behind.away.Store(false)
+		run(2 * deadline)
+		behind.mixed.Store(0)
+		if run(time.Second); failed.Load() != 0 || behind.mixed.Load() == 0 {
+			t.Errorf("%d operations failed, %d calls were mixed", failed.Load(), behind.mixed.Load())
+		}
 	})
 }

@@ -64,6 +64,9 @@ func (s *Store) abandon(c *call) {
 	default:
 		c.late = true
 		s.late++
+		for _, w := range c.waiters {
+			s.separate(w.ops)
+		}
 		s.next(c.lane)
 	}
 }
@@ -143,6 +146,8 @@ func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
 	if alone = c.late; alone {
 		c.late = false
 		s.late--
+	} else {
+		s.returned(c.lane, c.ops, c.results)
 	}
 	s.mu.Unlock()
 	for _, w := range c.waiters {
