@@ -38,6 +38,8 @@ type struck struct {
 	event
 	span
 	primary time.Duration
+	// keys lists the keys that the fault affects; nil means all keys.
+	keys []string
 }
 
 type restart struct {
@@ -92,7 +94,9 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 		f.denials(h, s.limit, log)
 		f.believes(h, s.limit, log)
 		f.errors(h, s.limit, log)
+		f.idle(h, s.limit, log)
 	}
+	f.needless(h, answers)
 	f.permits(h, holds)
 	f.deniedPermits(h, holds, away)
 	return f

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -159,6 +160,70 @@ func TestAudit(t *testing.T) {
 // parts returns the log of n requests to a case's limit.
 func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
+}
+
+// TestAuditNeedless checks that a process decides without the store only while the store, or the master with the key, is
+// away, or while a limit recovers from a loss.
+func TestAuditNeedless(t *testing.T) {
+	l := policyOf(t, "log-local")
+	answers := func(n int, as answer) (log []answer) {
+		as.limit, as.key = l, cmp.Or(as.key, "k0")
+		for i := range n {
+			as.sent = 20*time.Second + time.Duration(i)*60*ms
+			as.received = as.sent + ms
+			log = append(log, as)
+		}
+		return log
+	}
+	away := func(on int, from time.Duration, keys ...string) happened {
+		return happened{faults: []struck{{event: event{Fault: masterAway, Process: on}, span: span{from, 30 * time.Second}, keys: keys}}}
+	}
+	shares, exact, unsent := allowed("fallback", 30), allowed("exact", 0), answer{class: "unsent"}
+	for name, c := range map[string]struct {
+		log    []answer
+		h      happened
+		broken bool
+	}{
+		"by shares without a fault":    {log: answers(11, shares), broken: true},
+		"errors without a fault":       {log: answers(11, unsent), broken: true},
+		"a few":                        {log: answers(10, shares)},
+		"the store answers meanwhile":  {log: slices.Insert(answers(20, shares), 10, answers(11, exact)[10])},
+		"the store is away":            {log: answers(11, shares), h: away(-1, 20*time.Second)},
+		"another process is cut off":   {log: answers(11, shares), h: away(2, 20*time.Second), broken: true},
+		"the key's master is away":     {log: answers(11, shares), h: away(-1, 20*time.Second, "k0")},
+		"another master is away":       {log: answers(11, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
+		"the limit recovers":           {log: answers(11, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
+		"the machine stands":           {log: answers(11, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
+		"the limit has long recovered": {log: answers(11, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
+	} {
+		slices.SortStableFunc(c.log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
+		f := &found{}
+		f.needless(&c.h, c.log)
+		if broken := len(f.violations) > 0; broken != c.broken {
+			t.Errorf("%s: %v", name, f.violations)
+		}
+	}
+}
+
+// TestAuditIdle checks that a pacer with waiting callers is used, whoever leaves.
+func TestAuditIdle(t *testing.T) {
+	l := policyOf(t, leftPolicy)
+	for every, broken := range map[time.Duration]bool{50 * ms: false, 140 * ms: false, 200 * ms: true} {
+		var log []answer
+		for at := time.Duration(0); at < 5*time.Second; at += every {
+			log = append(log, answer{limit: l, key: leftKey, process: waiterProcess, sent: at, received: at + ms, allowed: true, mode: "exact"})
+		}
+		f := &found{}
+		f.idle(&happened{}, l, log)
+		if (len(f.violations) > 0) != broken {
+			t.Errorf("a caller every %s: %v", every, f.violations)
+		}
+		f = &found{}
+		f.idle(&happened{faults: []struck{{event: event{Process: -1}, span: span{0, 5 * time.Second}}}}, l, log)
+		if len(f.violations) > 0 {
+			t.Errorf("the store is away: %v", f.violations)
+		}
+	}
 }
 
 // TestAuditPermits checks that five permits at once are one too many, and that permits acquired before a data loss

@@ -63,6 +63,9 @@ func (a *answer) spent() int64 {
 
 func (a *answer) cost() int64 { return max(1, a.reserved, a.beyond) }
 
+// byProgram reports whether a Go program answered, not a server.
+func (a *answer) byProgram() bool { return a.process >= waiterProcess }
+
 func (a *answer) fallback() bool { return a.class == "" && a.mode == "fallback" }
 
 // callers sends requests and keeps the log.

@@ -17,10 +17,12 @@
 //	holders.go    permit requests
 //	lists.go      lists of charges, taken or reserved together
 //	waiters.go    a Go program whose callers wait for units, and cancel
+//	leavers.go    callers that leave before their units are due, or come after their deadline
 //	expiry.go     what Redis keeps, and until when
 //	audit.go      the log → violations
 //	spans.go      how many units were admitted in each span
 //	denials.go    unjustified denials of units
+//	needless.go   decisions without the store although it is up, and units lost by callers that left
 //	permits.go    how many permits were held, and unjustified denials of permits
 //	steps.go      how steps of Redis's clock change the bounds
 //	samples.go    the histories of single keys, and whether they are linearizable

@@ -30,6 +30,9 @@ func (w *world) actions() (all []action) {
 		all = append(all,
 			action{e.At, func() {
 				s.from = w.callers.now()
+				if e.Fault == masterAway {
+					s.keys = w.keysOf(w.hot())
+				}
 				f.begin()
 				if e.Fault == failover { // the begin function of a failover returns only after another primary exists
 					s.primary = w.callers.now()
@@ -69,10 +72,16 @@ func (w *world) remember(s struck) {
 		w.happened.twice = append(w.happened.twice, both)
 	case processDies:
 		w.happened.restarts = append(w.happened.restarts, restart{s.Process, s.span})
+	case restarting:
+		w.happened.restarts = append(w.happened.restarts, restart{restarted, s.span})
 	}
 }
 
 func nothing() {}
+
+// restarted is the process that restarts while Redis is away. It starts about as often as a process that restarts
+// hourly under a daily limit: the policy with the longest period has 15 s.
+const restarted = 0
 
 // fault returns the functions that begin and end a fault in the schedule.
 func (w *world) fault(e event) failing {
@@ -134,6 +143,9 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 		return flaps(s)
 	case flushed:
 		return failing{func() { s.MustDo("script", "flush") }, nothing}
+	case restarting:
+		every := again(300*time.Millisecond, w.processes[restarted].kill, w.processes[restarted].start)
+		return failing{func() { s.Kill(); every.begin() }, func() { every.end(); s.Start() }}
 	case stepped:
 		return failing{func() { w.step(e.By, e.By) }, func() { w.step(0, -e.By) }}
 	case full:
@@ -150,20 +162,23 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 }
 
 // flaps pauses and resumes a server repeatedly, each time before the processes have recovered.
-func flaps(s *redistest.Server) failing {
+func flaps(s *redistest.Server) failing { return again(150*time.Millisecond, s.Pause, s.Resume) }
+
+// again repeats two turns, each followed by a pause.
+func again(pause time.Duration, turns ...func()) failing {
 	end, ended := make(chan struct{}), make(chan struct{})
 	return failing{func() {
 		go func() {
 			defer close(ended)
 			for {
-				for _, turn := range []func(){s.Pause, s.Resume} {
+				for _, turn := range turns {
 					turn()
-					select {
-					case <-end:
-						s.Resume()
-						return
-					case <-time.After(150 * time.Millisecond):
-					}
+					time.Sleep(pause)
+				}
+				select {
+				case <-end:
+					return
+				default:
 				}
 			}
 		}()
@@ -195,6 +210,22 @@ func (w *world) sentinelFault(e event) failing {
 // hot returns a Redis key that callers use.
 func (w *world) hot() string { return w.schedule.windowKey("fixed-local") }
 
+// keysOf returns the keys of callers whose slots are on the same primary as the given key. It returns nil if all are.
+func (w *world) keysOf(key string) (keys []string) {
+	if w.schedule.Layout != "" {
+		return nil
+	}
+	_, primary := w.nodes.Of(key)
+	all := append([]string{"k0", leftKey, tardyKey}, listKeys...)
+	for i := range processCount {
+		all = append(all, ownKey(i))
+	}
+	return slices.DeleteFunc(all, func(key string) bool {
+		_, of := w.nodes.Of(key)
+		return of != primary
+	})
+}
+
 func (w *world) clusterFault(e event) failing {
 	c := w.nodes
 	switch e.Fault {
@@ -204,6 +235,8 @@ func (w *world) clusterFault(e event) failing {
 		return failing{func() { _, w.down = c.Of(w.hot()); w.down.Pause() }, func() { w.down.Resume() }}
 	case parted:
 		return w.partition()
+	case masterAway:
+		return failing{func() { w.down = c.Hang(w.hot()) }, func() { c.Recover(w.down) }}
 	case resharded:
 		var move *redistest.Move
 		return failing{func() { move = c.Migrate(w.hot()); move.MoveKeys(3) }, func() { move.Settle() }}

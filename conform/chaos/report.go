@@ -110,7 +110,7 @@ func factsOf(h *happened, fault struck, answers []answer) *facts {
 		} else {
 			f.Modes[a.mode]++
 		}
-		if !h.stands(a) && a.process != waiterProcess {
+		if !h.stands(a) && !a.byProgram() {
 			f.Gap = max(f.Gap, a.received-a.sent)
 		}
 	}
@@ -122,7 +122,7 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 	back := map[int]time.Duration{}
 	for i := range answers {
 		a := &answers[i]
-		if a.mode == "exact" && a.process != waiterProcess && a.sent >= from && (fault.Process < 0 || fault.Process == a.process) {
+		if a.mode == "exact" && !a.byProgram() && a.sent >= from && (fault.Process < 0 || fault.Process == a.process) {
 			if at, known := back[a.process]; !known || a.received < at {
 				back[a.process] = a.received
 			}
@@ -139,7 +139,7 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 // others reports whether another fault may have kept a process from recovering from this one.
 func (h *happened) others(fault struck, process int, from, until time.Duration) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
-		return s != fault && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)
+		return s.event != fault.event && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)
 	})
 }
 

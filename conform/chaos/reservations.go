@@ -30,11 +30,14 @@ func (c *callers) reserveUnits(process int, address string, l *limit, key string
 	return a, reservation
 }
 
+// ownKey returns the key that only a process's refund uses.
+func ownKey(process int) string { return fmt.Sprint("own", process) }
+
 // refund cancels reservations when their units have refilled and have been taken again, until end is called. Such a
 // cancellation must give nothing back, although earlier charges have not refilled yet. Each process has its own key, so
 // that no other caller takes the units.
 func (c *callers) refund(process int, address string) {
-	l, key := &c.limits[slices.IndexFunc(c.limits, func(l limit) bool { return l.policy == held })], fmt.Sprint("own", process)
+	l, key := &c.limits[slices.IndexFunc(c.limits, func(l limit) bool { return l.policy == held })], ownKey(process)
 	take := func() {
 		for range l.count {
 			c.keep(c.take(process, address, l, key))

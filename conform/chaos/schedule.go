@@ -23,6 +23,7 @@ var deployments = []string{standalone, sentinel, cluster}
 // The faults.
 const (
 	killed      = "redis killed"
+	restarting  = "restarts meanwhile" // one process restarts again and again while Redis is away
 	emptied     = "redis empty"
 	older       = "redis older"
 	hung        = "redis hangs"
@@ -34,6 +35,7 @@ const (
 	hungPrimary = "primary hangs"
 	resharded   = "slot moves"
 	parted      = "cluster parted"
+	masterAway  = "master away" // without a failover
 	stepped     = "clock step"
 	cut         = "process cut off"
 	halfOpen    = "half-open"
@@ -47,9 +49,9 @@ const (
 
 // storeFaults lists the faults of the store, by deployment. Only one of them is active at a time.
 var storeFaults = map[string][]string{
-	standalone: {killed, emptied, hung, flushed, full, older, flapping, password, stepped},
+	standalone: {killed, emptied, hung, flushed, full, older, flapping, password, stepped, restarting},
 	sentinel:   {failover, hungPrimary, flushed},
-	cluster:    {failover, hungPrimary, resharded, flushed, parted},
+	cluster:    {failover, hungPrimary, resharded, flushed, parted, masterAway},
 }
 
 // processFaults lists the faults of a single process. The faults of its proxy come first.
@@ -104,7 +106,7 @@ func (s schedule) String() string {
 
 const (
 	settling = 3 * time.Second // time before the first fault
-	calm     = 4 * time.Second // time after the last fault
+	calm     = 5 * time.Second // time after the last fault of the store; another fault, of a process, may last 4 s longer
 	// believes is the time after a data loss in which no other fault begins, so that the seed can check whether the
 	// processes trust the store.
 	believes = 12 * time.Second
@@ -168,7 +170,7 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		}
 		s.Events = append(s.Events, e)
 		free = end + between(random, 500, 2000)
-		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older {
+		if e.Process >= 0 || random.IntN(2) > 0 || e.Fault == emptied || e.Fault == older || e.Fault == restarting {
 			continue
 		}
 		// In addition to the store's fault, a fault affects one process.
@@ -196,7 +198,7 @@ func short() []schedule {
 		{Deployment: standalone, Span: 28 * time.Second, Events: []event{
 			at(versions, 1, 3, 3), at(cutReply, 2, 3.3, 2.3), at(killed, -1, 6, 3.6), at(processDies, 1, 7, 0.5), at(halfOpen, 0, 10.2, 1.2), at(older, -1, 12, 1.6), at(versions, 0, 18.5, 4.5),
 		}},
-		{Deployment: cluster, Span: 15 * time.Second, Events: []event{at(resharded, -1, 7.5, 0.1), at(failover, -1, 8.5, 2.5)}},
+		{Deployment: cluster, Span: 17 * time.Second, Events: []event{at(masterAway, -1, 2.5, 3), at(resharded, -1, 9.5, 0.1), at(failover, -1, 10.5, 2.5)}},
 	}
 }
 
@@ -215,6 +217,8 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 		return between(random, 2000, 4000)
 	case older: // charges made during this fault are lost
 		return between(random, 1500, 3000)
+	case masterAway, restarting: // longer than most limits' periods
+		return between(random, 4000, 7000)
 	case killed, cut, flapping: // sometimes longer than the limits' periods
 		return between(random, 300, 5000)
 	default:

@@ -19,8 +19,8 @@ import (
 // The waiters are callers in a Go program, which is one more process that uses the store. They wait for units of the
 // servers' policies.
 const (
-	waiterProcess = processCount
-	shareCount    = processCount + 1 // number of processes that share the limits
+	waiterProcess = processCount     // the first of the Go programs
+	shareCount    = processCount + 2 // number of processes that share the limits
 	waitersEach   = 4
 	waitsAtMost   = 700 * time.Millisecond // the longest wait for units; half of the callers cancel earlier
 )
@@ -72,45 +72,59 @@ func (c *callers) wait(p *program, seed uint64) {
 			c.works.Go(func() {
 				for !c.stop.Load() {
 					pause(random)
-					if a, ok := c.waitFor(random, at, l); ok {
-						c.keep(a)
-					}
+					ctx, leave := mayLeave(random)
+					c.waitFor(ctx, at, l, "k0")
+					leave()
 				}
 			})
 		}
 	}
 }
 
-// waitFor waits for one unit. ok is false if the caller had to give up without a unit. A denial because the wait
-// exceeds the caller's deadline says nothing about the limit.
-func (c *callers) waitFor(random *rand.Rand, at *headgate.Policy, l *limit) (a answer, ok bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), waitsAtMost)
-	defer cancel()
-	if random.IntN(2) == 0 { // the limiter cannot see a deadline in half of the contexts
-		var leave context.CancelFunc
-		ctx, leave = context.WithCancel(context.WithoutCancel(ctx))
-		timer := time.AfterFunc(time.Duration(random.Int64N(int64(waitsAtMost))), leave)
-		defer timer.Stop()
-		defer leave()
+// mayLeave returns a context that ends after waitsAtMost or, in half of the cases, earlier. The limiter cannot see the
+// deadline of the latter.
+func mayLeave(random *rand.Rand) (context.Context, context.CancelFunc) {
+	if random.IntN(2) == 0 {
+		return leaveIn(time.Duration(random.Int64N(int64(waitsAtMost))))
 	}
-	a = answer{limit: l, key: "k0", process: waiterProcess, sent: c.now()}
-	d, err := at.Wait(ctx, a.key)
+	return context.WithTimeout(context.Background(), waitsAtMost)
+}
+
+// leaveIn returns a context that is cancelled after the given time.
+func leaveIn(d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, leave := context.WithCancel(context.Background())
+	timer := time.AfterFunc(d, leave)
+	return ctx, func() { timer.Stop(); leave() }
+}
+
+// waitFor waits for one unit, and keeps the answer. It keeps no denial, because a denial only says that the wait
+// would exceed the caller's deadline.
+func (c *callers) waitFor(ctx context.Context, at *headgate.Policy, l *limit, key string) {
+	a := answer{limit: l, key: key, process: waiterProcess, sent: c.now()}
+	d, err := at.Wait(ctx, key)
 	a.received = c.now()
 	switch {
-	case err == nil:
-		a.allowed, a.mode, a.overshoot = true, d.Promise.Mode.String(), d.Promise.OvershootMax
-		if d.Promise.OvershootMax == engine.Unbounded {
-			a.overshoot = -1
-		}
 	case errors.Is(err, headgate.ErrDenied):
-		return a, false
+		return
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		a.class = "left" // the unit may have been given back or charged
 	default:
-		a.class = serverClass(err.Error())
-		if e, ok := errors.AsType[*redisstore.Error](err); ok { // the error that a server reports to its clients
-			a.class = e.Class.String()
-		}
+		a.decided(&d, err)
 	}
-	return a, true
+	c.keep(a)
+}
+
+// decided sets what a Go program's limiter returned.
+func (a *answer) decided(d *headgate.Decision, err error) {
+	if err == nil {
+		a.allowed, a.mode, a.overshoot = d.Allowed, d.Promise.Mode.String(), d.Promise.OvershootMax
+		if d.Promise.OvershootMax == engine.Unbounded {
+			a.overshoot = -1
+		}
+		return
+	}
+	a.class = serverClass(err.Error())
+	if e, ok := errors.AsType[*redisstore.Error](err); ok { // the error that a server reports to its clients
+		a.class = e.Class.String()
+	}
 }

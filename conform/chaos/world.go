@@ -96,8 +96,10 @@ func (w *world) run() {
 	for i, p := range w.processes {
 		w.callers.call(i, p, w.schedule.Seed)
 	}
-	program := newProgram(w.t, w.url)
-	w.callers.wait(program, w.schedule.Seed)
+	waiting, tardy := newProgram(w.t, w.url), newProgram(w.t, w.url)
+	w.callers.wait(waiting, w.schedule.Seed)
+	w.callers.leave(waiting, w.schedule.Seed)
+	w.callers.comeLate(tardy)
 	if w.server != nil {
 		w.works.Go(w.watchExpiry)
 	}
@@ -116,8 +118,10 @@ func (w *world) run() {
 	}
 	w.until(w.schedule.Span)
 	w.callers.end()
-	if err := program.close(); err != nil {
-		w.t.Errorf("the Go program: %v", err)
+	for _, p := range []*program{waiting, tardy} {
+		if err := p.close(); err != nil {
+			w.t.Errorf("a Go program: %v", err)
+		}
 	}
 	w.works.Wait()
 	w.happened.stalls = stalls.end()

@@ -165,6 +165,32 @@ func (s *Server) serves(slot int64) bool {
 	return false
 }
 
+// Hang pauses a key's primary, and prevents that a replica takes over. The other primaries continue to serve their slots.
+func (c *Nodes) Hang(key string) (primary *Server) {
+	c.t.Helper()
+	c.configure("yes", "no")
+	_, primary = c.Of(key)
+	primary.Pause()
+	return primary
+}
+
+// Recover resumes a primary that hangs, and waits until it serves its slots.
+func (c *Nodes) Recover(primary *Server) {
+	c.t.Helper()
+	primary.Resume()
+	c.settle(c.Servers)
+	c.configure("no", "yes")
+}
+
+func (c *Nodes) configure(noFailover, fullCoverage string) {
+	c.t.Helper()
+	for _, s := range c.Servers {
+		if s.done != nil {
+			s.MustDo("config", "set", "cluster-replica-no-failover", noFailover, "cluster-require-full-coverage", fullCoverage)
+		}
+	}
+}
+
 // Migrate begins to move a key's slot to another primary. The keys stay in place until MoveKeys moves them. Settle
 // ends the move.
 func (c *Nodes) Migrate(key string) *Move {
