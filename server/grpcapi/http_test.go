@@ -36,6 +36,20 @@ func TestJSONIsReadUpToItsBounds(t *testing.T) {
 	}
 }
 
+// TestPagesCannotUseJSON checks that requests sent by a browser for a web page count no hits.
+func TestPagesCannotUseJSON(t *testing.T) {
+	h := Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler())
+	for _, header := range []string{"Origin: http://elsewhere.example", "Sec-Fetch-Site: cross-site"} {
+		name, value, _ := strings.Cut(header, ": ")
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"q"}]}]}`))
+		r.Header.Set(name, value)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "a web page sent this request") {
+			t.Errorf("%s: %d %s", header, w.Code, w.Body)
+		}
+	}
+}
+
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -15,7 +15,6 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
@@ -51,17 +50,17 @@ func (a *api) paths() []path {
 		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 	}
 	paths := []path{
-		{"/v1/policies", a.policies, []string{http.MethodGet}},
+		{"/v1/policies", problem.WithoutPages(a.policies), []string{http.MethodGet}},
 		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
 		{"/healthz", alive, []string{http.MethodGet}},
 		{"/readyz", Ready(a.service), []string{http.MethodGet}},
 	}
 	for name, v := range verbs {
-		paths = append(paths, path{name, a.verb(&v), []string{http.MethodPost}})
+		paths = append(paths, path{name, problem.WithoutPages(a.verb(&v)), []string{http.MethodPost}})
 	}
 	for former, name := range formerPaths {
 		v := verbs[name]
-		handle := a.verb(&v)
+		handle := problem.WithoutPages(a.verb(&v))
 		paths = append(paths, path{former, func(w http.ResponseWriter, r *http.Request) {
 			a.service.OldName(former, name)
 			handle(w, r)
@@ -71,22 +70,7 @@ func (a *api) paths() []path {
 }
 
 func (a *api) verb(v *verb) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if fromPage(r) {
-			problem.Unread(w, r)
-			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
-			return
-		}
-		a.decide(w, r, v)
-	}
-}
-
-// fromPage reports whether a browser indicates that a web page sent the request. A page opened by a user of this
-// network may come from any site, and could spend the units of other callers. A proxy that calls /v1/authorize
-// forwards these headers from its client, so they have no meaning there.
-func fromPage(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
+	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {

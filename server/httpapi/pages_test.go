@@ -17,8 +17,8 @@ func TestPagesAreRefused(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	handler := httpapi.New(service.New(service.Config{Limiter: limiter}))
-	send := func(header, value string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(http.MethodPost, "/v1/allow", strings.NewReader(`{"key":"k","limit":"2/1h"}`))
+	send := func(method, path, header, value string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, strings.NewReader(`{"key":"k","limit":"2/1h"}`))
 		r.Header.Set(header, value)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
@@ -26,13 +26,16 @@ func TestPagesAreRefused(t *testing.T) {
 	}
 	for _, header := range []string{"Origin: http://elsewhere.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"} {
 		name, value, _ := strings.Cut(header, ": ")
-		if w := send(name, value); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "a web page sent this request") {
-			t.Errorf("%s: %d %s", header, w.Code, w.Body)
+		for _, path := range []string{"POST /v1/allow", "POST /v1/take", "GET /v1/policies"} {
+			method, path, _ := strings.Cut(path, " ")
+			if w := send(method, path, name, value); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "a web page sent this request") {
+				t.Errorf("%s, %s: %d %s", path, header, w.Code, w.Body)
+			}
 		}
 	}
 	for _, header := range []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin"} {
 		name, value, _ := strings.Cut(header, ": ")
-		if w := send(name, value); w.Code != http.StatusOK {
+		if w := send(http.MethodPost, "/v1/allow", name, value); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", header, w.Code, w.Body)
 		}
 	}

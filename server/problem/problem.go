@@ -86,6 +86,26 @@ func Unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// WithoutPages returns a handler that answers requests of web pages with a 403.
+func WithoutPages(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if fromPage(r) {
+			Unread(w, r)
+			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
+			return
+		}
+		handle(w, r)
+	}
+}
+
+// fromPage reports whether a browser indicates that a web page sent the request. A page opened by a user of this
+// network may come from any site, and could spend the units of other callers. A proxy that calls /v1/authorize
+// forwards these headers from its client, so they have no meaning there.
+func fromPage(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
+}
+
 // NotFound answers a request for an unknown path.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
