@@ -221,7 +221,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 	at := map[name]int{}
 	for i := range f.Overrides {
 		if o := &f.Overrides[i]; o.Policy != nil && o.Key != nil {
-			at[name{*o.Policy, *o.Key}] = i
+			at[name{c.Policies.OverrideTarget(*o.Policy), *o.Key}] = i
 		}
 	}
 	for _, r := range changes {
@@ -231,7 +231,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 			}
 			continue
 		}
-		n := name{r.policy, *r.override.Key}
+		n := name{c.Policies.OverrideTarget(r.policy), *r.override.Key}
 		if i, known := at[n]; known {
 			f.Overrides[i] = *r.override
 			continue

@@ -69,6 +69,8 @@ func TestChanges(t *testing.T) {
 		{[]policy.Change{{Policy: "api", Key: "partner-1", Fields: `{"deny":true}`}}, "api", "partner-1", "deny"},
 		{[]policy.Change{{Policy: "api", Key: "partner-*", Fields: `{"unlimited":true}`}}, "api", "partner-9", "unlimited"},
 		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}, {Policy: "api", Fields: `{"burst":70}`}}, "api", "k", "50/s burst 70"},
+		{[]policy.Change{{Policy: "both/api", Key: "k", Fields: `"7/s"`}, {Policy: "api", Key: "k", Fields: `"8/s"`}}, "api", "k", "8/s"},
+		{[]policy.Change{{Policy: "both/api", Key: "partner-1", Fields: `"7/s"`}}, "api", "partner-1", "7/s"},
 	} {
 		changed, left := config.With(c.changes)
 		if len(left) != 0 {

@@ -82,6 +82,18 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	return nil, nil, invalid("policy", format.Quote(text), accepted)
 }
 
+// OverrideTarget returns the name under which the overrides of a target are kept. For a policy inside a policy with
+// "all", such as both/api, this is the policy's own name, api. Other names stay unchanged.
+func (s *Set) OverrideTarget(text string) string {
+	if !strings.Contains(text, "/") {
+		return text
+	}
+	if p, m, err := (&builder{set: s}).target(text); err == nil && m == nil {
+		return p.Name
+	}
+	return text
+}
+
 // limit returns the limit for the override's keys. It replaces the policy's single limit, or one of several.
 func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	given := 0

@@ -47,7 +47,9 @@ policies:
   slots: {algorithm: concurrency, limit: 2, lease: 1m}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
   lanes: {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}
+  plan: {all: [{name: minute, algorithm: fixed-window, limit: 5, window: 1m}, {name: hour, algorithm: fixed-window, limit: 7, window: 1h}]}
 overrides:
+  - {policy: plan/hour, key: eve, set: {limit: 8}}
   - {policy: api, key: "vip-*", set: {burst: 10}}
   - {policy: lanes, key: nightly, class: batch}
 `

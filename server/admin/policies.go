@@ -57,17 +57,21 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 	}
 	summary := p.Summary()
 	v = adminapi.PolicyView{Name: name, InForce: summary, ShadowLimits: shadowLimits(p), Change: f.active(name, ""), OverrideCount: len(summary.Overrides)}
-	ofFile := map[string]string{}
+	ofFile := map[changeName]string{}
 	if inFile, ok := f.file.Policies.Get(name); ok {
 		file := inFile.Summary()
 		for _, o := range file.Overrides {
-			ofFile[o.Key] = o.Limit
+			ofFile[changeName{o.Of, o.Key}] = o.Limit
 		}
 		file.Overrides = nil
 		v.File = &file
 	}
 	for _, o := range summary.Overrides[:min(len(summary.Overrides), overrides)] {
-		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[o.Key], Change: f.active(name, o.Key)})
+		target := name
+		if o.Of != "" {
+			target += "/" + o.Of
+		}
+		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[changeName{o.Of, o.Key}], Change: f.active(target, o.Key)})
 	}
 	v.InForce.Overrides = nil
 	return v, true

@@ -119,7 +119,7 @@ func (m *Manager) Changes() []Change {
 // server before it returns; other servers follow within a second. It uses the fields Policy, Key, Fields, Author,
 // Reason, and Expires or For, and returns the change with all fields set. If the change is invalid, nothing changes,
 // and the error is an [*engine.InputError] or an error from package policy. It is [ErrConflict] if another change was
-// made at the same time.
+// made at the same time. A change for a policy inside a policy with "all", such as both/api, is a change for that policy.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	now := m.config.Now()
 	c.At, c.Version = now.UTC().Truncate(time.Microsecond), 0
@@ -138,6 +138,7 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	if err := m.follow(ctx); err != nil {
 		return Change{}, err
 	}
+	c.Policy = m.current.Policies.OverrideTarget(c.Policy)
 	before := m.find(c.name())
 	c.Before = m.describe(&c)
 	if err := m.try(&c); err != nil {
@@ -174,6 +175,9 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 		return Change{}, err
 	}
 	before := m.find(name{policyName, key})
+	if before == nil {
+		before = m.find(name{m.current.Policies.OverrideTarget(policyName), key})
+	}
 	if before == nil {
 		return Change{}, ErrNoChange
 	}

@@ -22,6 +22,7 @@ func (m *Manager) Try(ctx context.Context, c Change) (before, after *policy.Conf
 	if err := m.load(ctx); err != nil {
 		return nil, nil, err
 	}
+	c.Policy = m.current.Policies.OverrideTarget(c.Policy)
 	after, err = m.with(&c)
 	return m.current, after, err
 }

@@ -215,6 +215,9 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			}
 			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.Change) {
 				fmt.Fprintf(w, "changed: %s\n", changeText(made))
+				if made.Policy != args[0] {
+					fmt.Fprintf(w, "note: %s is the policy %s: the change applies wherever that policy is used\n", args[0], made.Policy)
+				}
 				if view, _, err := send(c.Context(), a, adminapi.ShowPolicy.Of(args[0]), nil); err == nil && view.File == nil {
 					fmt.Fprintf(w, "note: the policies file has no policy %s; the change has added it\n", args[0])
 				}
