@@ -14,8 +14,8 @@ type Tracker struct{ *topkeys.Tracker }
 // New returns an empty tracker.
 func New() *Tracker { return &Tracker{topkeys.New()} }
 
-// Observe counts the requests of one call that take units, and how many of them were denied. It implements
-// [service.Observer].
+// Observe counts the requests of one call that take units, and how many of them were denied. It omits requests without
+// a key, which lack a part of their route's key. It implements [service.Observer].
 func (t *Tracker) Observe(o *service.Observed) {
 	parts := partsOf(o)
 	at := func(i int) part {
@@ -28,7 +28,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 		of: func(i int) (topkeys.Subject, bool) {
 			p := at(i)
 			name, key := p.subject(o)
-			return topkeys.Subject{Policy: name, Key: key}, name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
+			return topkeys.Subject{Policy: name, Key: key}, key != "" && name != service.OtherPolicy && o.Requests[p.request].Kind.Takes()
 		},
 		denied: func(i int) bool {
 			p := at(i)

@@ -44,6 +44,19 @@ func changed(live bool) decide.Shadow {
 	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }
 
+// TestRequestsWithoutKey checks that requests that lack their key are not counted as a key of their own.
+func TestRequestsWithoutKey(t *testing.T) {
+	tracker := topkeys.New()
+	call := call(start, api, "", "!k")
+	call.Responses[0].Decision.Allowed = false
+	tracker.Observe(call)
+	for _, of := range []core.Events{core.Requests, core.Denials} {
+		if top := tracker.Top(core.Query{Of: of, Most: 10}, start).Top; len(top) != 1 || top[0].Key != "!k" {
+			t.Errorf("%v: %+v", of, top)
+		}
+	}
+}
+
 // TestKeysOfChangedAnswers checks that the keys that a shadow would newly deny and the keys that it would newly allow
 // are counted separately.
 func TestKeysOfChangedAnswers(t *testing.T) {
