@@ -52,6 +52,7 @@ func (b *Batch) Answer(i int) Response {
 	}
 	if kind != engine.OpReset && kind != engine.OpExpiry {
 		response.setLimits(op, at)
+		response.Override = at.overrides>>response.Decision.Binding.Index&1 == 1
 		if at.request.Route != nil || at.items != nil {
 			response.Requested = at.owners[response.Decision.Binding.Index]
 		}

@@ -154,6 +154,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 				at.own = append(at.own, itemCharge{policy.Charge{Charge: *have, Owner: at.owners[i]}, item})
 			}
 			have.Limit, at.owners[i] = c.Limit, c.Owner
+			at.overridden(i, c.Override)
 		case c.Limit != have.Limit:
 			at.own = append(at.own, *c)
 		}
@@ -162,6 +163,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 	}
 	c.Items = 1 << c.item
 	at.reserves(op.Kind, &c.Charge, at.request.ceiling(c.item))
+	at.overridden(len(op.Charges), c.Override)
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
 	return nil

@@ -42,6 +42,15 @@ type plan struct {
 	choices choices
 	// denied is true if the request lacks a part of its route's key. Such a request is not charged and never passes.
 	denied bool
+	// overrides has a bit for each limit of the deciding operation: 1 if the limit comes from an override.
+	overrides uint32
+}
+
+// overridden records whether limit i of the deciding operation comes from an override.
+func (at *plan) overridden(i int, is bool) {
+	if at.overrides &^= 1 << i; is {
+		at.overrides |= 1 << i
+	}
 }
 
 // Add appends the operations for a request.
@@ -265,6 +274,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 			}
 		}
 		at.reserves(r.Kind, c, r.Ceiling)
+		at.overridden(len(op.Charges), c.Override)
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
 		} else {

@@ -112,6 +112,8 @@ type Response struct {
 	// or one limit of a policy, such as calls/1. It is "" if the request was denied, or if it charged no policy with
 	// "first".
 	Paid string
+	// Override reports whether the binding limit comes from an override.
+	Override bool
 	// Unit is the binding limit's unit, if its policy names one.
 	Unit string
 	// Cost is the cost of the request. For a route, it is the cost of the first policy. For several items, it is the

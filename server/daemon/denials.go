@@ -27,23 +27,27 @@ type denials struct {
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
 		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {
-			l.log(o, r, answer.Policy, o.Key(i), &answer.Decision)
+			l.log(o, r, answer, o.Key(i))
 		}
 	}
 }
 
 // log logs one denied request if the limit on lines allows it.
-func (l *denials) log(o *service.Observed, r *decide.Request, policy, key string, d *headgate.Decision) {
+func (l *denials) log(o *service.Observed, r *decide.Request, answer *decide.Response, key string) {
 	left, ok := l.lines.Allow(o.Ended)
 	if !ok {
 		return
 	}
-	attributes := []slog.Attr{slog.String("frontend", o.FrontEnd.String()), slog.String("policy", policy)}
+	attributes := []slog.Attr{slog.String("frontend", o.FrontEnd.String()), slog.String("policy", answer.Policy)}
 	if r.Route != nil && r.Route.NoKey != nil {
 		attributes = append(attributes, slog.String("reason", "no_key"), slog.String("part", r.Route.NoKey.Part))
 	} else {
+		d, reason := &answer.Decision, "limit"
+		if answer.Override {
+			reason = "override"
+		}
 		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", d.Limit),
-			slog.String("mode", d.Promise.Mode.String()), slog.String("reason", "limit"))
+			slog.String("mode", d.Promise.Mode.String()), slog.String("reason", reason))
 		if d.RetryAfter != headgate.Never {
 			attributes = append(attributes, slog.Int64("retry_after_ms", format.Millis(d.RetryAfter)))
 		}

@@ -64,8 +64,14 @@ func TestDenialsAreSampled(t *testing.T) {
 		t.Error(log.String())
 	}
 	log.Reset()
+	own := deniedCall(start.Add(time.Hour), "own")
+	own.Responses[0].Override = true
+	if l.Observe(own); !strings.Contains(log.String(), "reason=override ") {
+		t.Error(log.String())
+	}
+	log.Reset()
 	l.Observe(&service.Observed{
-		FrontEnd: service.Gateway, Ended: start.Add(2 * time.Minute), Responses: make([]decide.Response, 1),
+		FrontEnd: service.Gateway, Ended: start.Add(2 * time.Hour), Responses: make([]decide.Response, 1),
 		Requests: []decide.Request{{Kind: engine.OpAllow, Route: &route.Match{NoKey: &httplimit.NoKeyError{Part: "header X-API-Key"}}}},
 	})
 	if want := `reason=no_key part="header X-API-Key" not_logged=0`; !strings.Contains(log.String(), want) {
