@@ -38,6 +38,9 @@ var failureAccepted = strings.Join(failureNames, ", ")
 // FailureModes returns the failure modes and their answers as text, for help messages.
 func FailureModes() string { return strings.Join(failureModes, ", ") }
 
+// FailureNames returns the names of the failure modes.
+func FailureNames() []string { return slices.Clone(failureNames) }
+
 // ParseFailure returns the failure mode with the given name.
 func ParseFailure(name string) (Failure, error) {
 	if i := slices.Index(failureNames, name); i >= 0 {

@@ -53,6 +53,12 @@ func startOn(t testing.TB, c service.Config, file string, set func(*gateway.Conf
 	}
 	s := service.New(c)
 	s.SetPolicies(config.Policies, config.Routes)
+	return serve(t, s, set)
+}
+
+// serve runs a gateway for a service.
+func serve(t testing.TB, s *service.Service, set func(*gateway.Config)) *running {
+	t.Helper()
 	gc := gateway.Config{Service: s, StallTimeout: 10 * time.Second, UpstreamTimeout: 10 * time.Second, MaxWaiting: 100, Logger: slog.New(slog.DiscardHandler)}
 	if set != nil {
 		set(&gc)

@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
@@ -212,6 +213,20 @@ func codeOf(t *testing.T, w *httptest.ResponseRecorder) service.Code {
 		t.Errorf("unexpected status %d: %s", w.Code, w.Body)
 	}
 	return code
+}
+
+// TestAuthorizeAnswersTheSuite checks that a proxy's requests are decided by routes like all others.
+func TestAuthorizeAnswersTheSuite(t *testing.T) {
+	servicetest.RunRoutes(t, func(_ *testing.T, s *service.Service, _ *decide.Limiter) servicetest.Ask {
+		handler := httpapi.New(s)
+		return func(_ *testing.T, r *http.Request) (int, http.Header) {
+			r.Header.Set("X-Forwarded-Uri", r.URL.Path)
+			r.URL.Path = "/v1/authorize"
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			return w.Code, w.Header()
+		}
+	})
 }
 
 func TestHTTPAnswersAsTheServiceDoes(t *testing.T) {

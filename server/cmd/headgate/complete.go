@@ -21,7 +21,7 @@ const completionTimeout = time.Second
 // flagWords lists, for each flag that accepts only certain words, the accepted words.
 var flagWords = map[string][]string{
 	"by": topkeys.Words[:], "window": {"1m", "1h"}, "envoy-semantics": {"envoy", "improved"},
-	"failure": {policy.Local.String(), policy.Deny.String(), policy.Allow.String()}, "log-format": {"text", "json"},
+	"failure": policy.FailureNames(), "log-format": {"text", "json"},
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
 	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -50,6 +51,18 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 // TestLibraryAnswersTheSuite checks that a Go program with a policies file decides like a server with the same file.
 func TestLibraryAnswersTheSuite(t *testing.T) {
 	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
+}
+
+// TestMiddlewareAnswersTheSuite checks that a Go program's middleware decides by routes like a server.
+func TestMiddlewareAnswersTheSuite(t *testing.T) {
+	servicetest.RunRoutes(t, func(_ *testing.T, _ *service.Service, l *decide.Limiter) servicetest.Ask {
+		handler := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		return func(_ *testing.T, r *http.Request) (int, http.Header) {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			return w.Code, w.Header()
+		}
+	})
 }
 
 // TestLibraryHashesKeysAsAServer checks that a program and a server with the same file of secrets share a key's
