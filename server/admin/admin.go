@@ -72,6 +72,8 @@ type Config struct {
 	Decide func(ctx context.Context, ops []engine.Op, results []operate.Result)
 	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
+	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.
+	Counts func(policy, space, key string) bool
 	// OldName is called when a query uses a value's former name. It can be nil.
 	OldName func(former, now string)
 	// Settings holds the server's settings, without secrets.

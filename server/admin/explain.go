@@ -55,6 +55,9 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 			break
 		}
 		p, _ := f.current.Policies.Get(name)
+		if a.Counts != nil && !a.Counts(name, p.Space(), key.key) {
+			continue
+		}
 		e := a.explainKey(ctx, f, p, key, 0, cost, class)
 		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; slices.ContainsFunc(e.Limits, interesting) {
 			answer.Explanations = append(answer.Explanations, e)

@@ -194,6 +194,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 				return operate.OpenOf(ctx, d.limiter, key, most, under...)
 			},
+			Counts: d.counts(),
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // profiles take long

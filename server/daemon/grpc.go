@@ -191,6 +191,14 @@ func (f *grpcFrontEnd) close() {
 // GRPCAddr returns the gRPC listen address. It returns nil if there is no listener.
 func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
 
+// counts returns [admin.Config.Counts].
+func (d *Daemon) counts() func(policy, space, key string) bool {
+	if d.grpc == nil || d.grpc.service == nil {
+		return nil
+	}
+	return d.grpc.service.Counts
+}
+
 // EnvoyStats returns the statistics of Envoy's rate limit service.
 func (d *Daemon) EnvoyStats() envoy.Stats {
 	if d.grpc == nil || d.grpc.service == nil {

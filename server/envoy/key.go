@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/policy/route"
@@ -35,6 +37,27 @@ func (k *keyWriter) end() []byte {
 		return k.buffer
 	}
 	return append(k.buffer[:k.from], route.Shortened(string(key))...)
+}
+
+// entriesOf returns the entries of a key as written by a keyWriter. The value of a rule's pattern is the pattern.
+func entriesOf(key string) (entries []*ratelimit.RateLimitDescriptor_Entry) {
+	var parts [2][]byte // key and value
+	at := 0
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case c == '=' && at == 0:
+			at = 1
+		case c == ',':
+			entries = append(entries, &ratelimit.RateLimitDescriptor_Entry{Key: string(parts[0]), Value: string(parts[1])})
+			parts, at = [2][]byte{}, 0
+		default:
+			if c == '\\' && i+1 < len(key) {
+				i++
+			}
+			parts[at] = append(parts[at], key[i])
+		}
+	}
+	return append(entries, &ratelimit.RateLimitDescriptor_Entry{Key: string(parts[0]), Value: string(parts[1])})
 }
 
 // appendValue appends a value from a request to the name of a statistic. If keys are hashed, it appends the value's

@@ -12,6 +12,7 @@ type match struct {
 	quota *quota  // from the rule or the request's override; nil if nothing is counted
 	stats *series // the rule's series; nil if nothing is counted
 	near  uint64
+	named bool // a value is part of the name of the rule's series
 	// from and to are the position of the counter's key in the buffer.
 	from, to int
 }
@@ -24,7 +25,6 @@ type match struct {
 func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) (m match) {
 	at := &d.level
 	key := keyWriter{buffer: b.keys, from: len(b.keys)}
-	named := false // a value is part of the statistic's name
 	path := b.path[:0]
 	for i, e := range entries {
 		if at == nil {
@@ -39,7 +39,7 @@ func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers
 			value = next.pattern
 		}
 		key.entry(e.Key, value)
-		named = named || next.valueToMetric
+		m.named = m.named || next.valueToMetric
 		path = append(path, step{next, by})
 		if i == len(entries)-1 && next.rule != nil {
 			m.rule = next.rule
@@ -53,17 +53,22 @@ func (d *domain) find(entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers
 	}
 	b.keys = key.end()
 	m.from, m.to, m.quota, m.near = key.from, len(b.keys), &r.quota, r.near
-	switch {
+	return m
+}
+
+// setStats sets the series of a match for the entries that find has just matched.
+func (m *match) setStats(d *domain, entries []*ratelimit.RateLimitDescriptor_Entry, b *buffers) {
+	switch r := m.rule; {
+	case m.quota == nil:
 	case r.detailed:
-		b.name = detailedName(b.name[:0], d.name, entries, path, b.secrets)
+		b.name = detailedName(b.name[:0], d.name, entries, b.path, b.secrets)
 		m.stats = r.stats.named(b.name)
-	case named:
-		b.name = valueName(b.name[:0], d.name, entries, path, b.secrets)
+	case m.named:
+		b.name = valueName(b.name[:0], d.name, entries, b.path, b.secrets)
 		m.stats = r.stats.named(b.name)
 	default:
 		m.stats = &r.stats.total
 	}
-	return m
 }
 
 // step is a matched level.

@@ -65,3 +65,16 @@ func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
 	}
 	return made
 }
+
+// Counts reports whether a rule's policy counts a key. Rules of a domain with equal limits share one counter for equal
+// keys, so the state of a key does not tell which of them has counted it. Counts is true for policies without a rule,
+// and for keys that do not contain their entries, such as hashes.
+func (s *Service) Counts(name, space, key string) bool {
+	domain, ofRule := strings.CutPrefix(space, Space)
+	c := s.config.Load()
+	if !ofRule || c == nil || c.domains[domain] == nil {
+		return true
+	}
+	rule := c.domains[domain].find(entriesOf(key), new(buffers)).rule
+	return rule == nil || rule.policy == name
+}

@@ -91,3 +91,33 @@ descriptors:
 		t.Error("the policies are those of another configuration")
 	}
 }
+
+// TestCounts checks which rule's policy counts a key. Rules with equal limits share the key's counter.
+func TestCounts(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: a, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 5}, descriptors: [{key: b, rate_limit: {unit: day, requests_per_unit: 5}}]}
+  - {key: a, value: "x,=y", rate_limit: {unit: day, requests_per_unit: 5}}
+  - {key: a, value: "w*", share_threshold: true, rate_limit: {unit: day, requests_per_unit: 5}}
+`)
+	names := []string{}
+	for _, p := range f.config.Load().Policies(policy.Deny) {
+		names = append(names, p.Name)
+	}
+	for key, want := range map[string]int{"a=1": 0, "a=1,b=2": 1, `a=x\,\=y`: 2, "a=w*": 3} {
+		for i, name := range names {
+			if got := f.Counts(name, "envoy:d", key); got != (i == want) {
+				t.Errorf("%s by %s: %t", key, name, got)
+			}
+		}
+	}
+	for _, c := range [][2]string{{"policy:api", "a=1"}, {"envoy:other", "a=1"}, {"envoy:d", "unknown=1"}, {"envoy:d", "hmac:0123"}, {"envoy:d", ""}} {
+		if !f.Counts("api", c[0], c[1]) {
+			t.Errorf("%s in %s is not counted", c[1], c[0])
+		}
+	}
+	if s := f.Stats(); len(s.Rules) != 5 { // four rules, and overrides of requests
+		t.Errorf("a question counts as a request: %+v", s.Rules)
+	}
+}

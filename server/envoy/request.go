@@ -91,6 +91,7 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 			m, err = s.override(d, descriptor, b)
 		default:
 			m = d.find(descriptor.GetEntries(), b)
+			m.setStats(d, descriptor.GetEntries(), b)
 		}
 		if err != nil {
 			return s.invalid(InvalidArgument, err)
