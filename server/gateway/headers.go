@@ -77,6 +77,7 @@ var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-A
 var describing = []string{
 	"Forwarded", "Forwarded-For", "X-Real-Ip", "X-Client-Ip", "Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "X-Rewrite-Url",
 	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Appengine-User-Ip",
+	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip",
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
 

@@ -13,7 +13,7 @@ func TestProxyHeadersFromUntrustedPeers(t *testing.T) {
 	g := start(t, "trusted_proxies: []\n"+file, to(t, upstream(t, shows)))
 	names := []string{
 		"X_Forwarded_For", "x_real_ip", "X-Forwarded_Proto", "True-Client-Ip", "True_Client_IP", "X-Forwarded-Client-Cert", "Cf-Connecting-Ip", "Fastly-Client-Ip",
-		"X-Client-Ip", "X-Cluster-Client-Ip", "X-Envoy-External-Address", "X-Original-Remote-Addr", "X-Forwarded", "Forwarded-For", "Fly-Client-Ip", "Client-Ip",
+		"X-Client-Ip", "X-Cluster-Client-Ip", "X-Envoy-External-Address", "X-Original-Remote-Addr", "X-Forwarded", "Forwarded-For", "Fly-Client-Ip", "Client-Ip", "Proxy-Client-Ip", "WL-Proxy-Client-IP", "X-ProxyUser-Ip",
 	}
 	headers := make([]string, len(names), len(names)+1)
 	for i, name := range names {
