@@ -121,7 +121,7 @@ func (r *reloading) second(ctx context.Context, target traffic.Target, change fu
 		}
 		changed <- err
 	}()
-	c := traffic.Config{Policy: "p5000", Keys: 10_000, Callers: 8, PerSecond: 10_000, Duration: time.Second, Timeout: time.Second}
+	c := traffic.Config{Policy: "p5000", Keys: 10_000, Callers: 8, Rate: 10_000, Duration: time.Second, Timeout: time.Second}
 	report, err := traffic.Run(ctx, target, c, func(time.Duration, traffic.Progress) {})
 	if err = errors.Join(err, <-changed); err != nil {
 		return 0, err

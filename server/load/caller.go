@@ -37,8 +37,8 @@ type caller struct {
 func (c *caller) run(ctx context.Context, start time.Time) {
 	next := c.picker()
 	interval, due := time.Duration(0), time.Now()
-	if c.config.PerSecond > 0 {
-		interval = time.Duration(float64(c.config.Callers) / c.config.PerSecond * float64(time.Second))
+	if c.config.Rate > 0 {
+		interval = time.Duration(float64(c.config.Callers) / c.config.Rate * float64(time.Second))
 		due = start.Add(interval / time.Duration(c.config.Callers) * time.Duration(c.index))
 	}
 	for {

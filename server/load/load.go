@@ -33,9 +33,9 @@ type Config struct {
 	Zipf bool
 	// Callers is the number of concurrent callers: 1 to 10 000.
 	Callers int
-	// PerSecond is the rate of requests, regardless of how long answers take. At a fixed rate, latency counts from the
-	// time when a request was due. If PerSecond is 0, each caller sends its next request after the previous answer.
-	PerSecond float64
+	// Rate is the rate of requests, regardless of how long answers take. At a fixed rate, latency counts from the
+	// time when a request was due. If Rate is 0, each caller sends its next request after the previous answer.
+	Rate float64
 	// Duration is the length of the run: at most an hour.
 	Duration time.Duration
 	// Timeout bounds one request.
@@ -61,7 +61,7 @@ func (c *Config) Check() error {
 	}{
 		{"keys", c.Keys, c.Keys >= 1 && c.Keys <= MaxKeys, "1 to 10000000"},
 		{"callers", c.Callers, c.Callers >= 1 && c.Callers <= MaxCallers, "1 to 10000"},
-		{"rate", c.PerSecond, c.PerSecond >= 0 && c.PerSecond <= 1e8, "0 (as fast as answers come) to 100000000"},
+		{"rate", c.Rate, c.Rate >= 0 && c.Rate <= 1e8, "0 (as fast as answers come) to 100000000"},
 		{"duration", c.Duration, c.Duration > 0 && c.Duration <= maxDuration, "up to 1h"},
 		{"timeout", c.Timeout, c.Timeout > 0 && c.Timeout <= maxDuration, "up to 1h"},
 	} {

@@ -49,7 +49,7 @@ func TestExactStoreHasNoExcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			target := storeTarget{limiter: headgate.New(headgate.WithStore(memory))}
-			r := runOn(t, target, Config{Limit: limit, Keys: 50, Zipf: i == 1, Callers: 7, PerSecond: 1000, Duration: 3 * time.Second})
+			r := runOn(t, target, Config{Limit: limit, Keys: 50, Zipf: i == 1, Callers: 7, Rate: 1000, Duration: 3 * time.Second})
 			if n := r.Decisions(); n < 2995 || n > 3007 || r.Failed != 0 || r.Latency.TotalCount() != n {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())
 			}
@@ -65,7 +65,7 @@ func TestExactStoreHasNoExcess(t *testing.T) {
 func TestOverAndUnder(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			c := Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Duration: 995 * time.Millisecond}
+			c := Config{Limit: fivePerSecond, Keys: 1, Callers: 1, Rate: 100, Duration: 995 * time.Millisecond}
 			r := runOn(t, stub(func() (bool, error) { return allowed, nil }), c)
 			a := r.Accuracy
 			if a.Exact != 5 || allowed && (a.Over != 95 || a.Under != 0) || !allowed && (a.Over != 0 || a.Under != 5) {
@@ -90,7 +90,7 @@ func TestStallCountsAsLatency(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 			}
 			return true, nil
-		}), Config{Limit: fivePerSecond, Keys: 1, Callers: 1, PerSecond: 100, Duration: time.Second})
+		}), Config{Limit: fivePerSecond, Keys: 1, Callers: 1, Rate: 100, Duration: time.Second})
 		if p50, most := r.Latency.ValueAtQuantile(50), r.Latency.Max(); p50 > 10_000 || most < 499_000 {
 			t.Errorf("p50 %d µs, max %d µs", p50, most)
 		}
@@ -105,7 +105,7 @@ func TestStallCountsAsLatency(t *testing.T) {
 func TestFailuresAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("down")
-		r := runOn(t, stub(func() (bool, error) { return false, down }), Config{Limit: fivePerSecond, Keys: 1, Callers: 3, PerSecond: 90, Duration: time.Second})
+		r := runOn(t, stub(func() (bool, error) { return false, down }), Config{Limit: fivePerSecond, Keys: 1, Callers: 3, Rate: 90, Duration: time.Second})
 		if r.Failed < 89 || r.Decisions() != 0 || !errors.Is(r.Error, down) || r.Accuracy.Exact != 0 {
 			t.Errorf("%+v", r)
 		}
@@ -118,7 +118,7 @@ func TestCheckNamesTheField(t *testing.T) {
 		t.Error(err)
 	}
 	for field, change := range map[string]func(*Config){
-		"keys": func(c *Config) { c.Keys = 0 }, "callers": func(c *Config) { c.Callers = MaxCallers + 1 }, "rate": func(c *Config) { c.PerSecond = -1 },
+		"keys": func(c *Config) { c.Keys = 0 }, "callers": func(c *Config) { c.Callers = MaxCallers + 1 }, "rate": func(c *Config) { c.Rate = -1 },
 		"duration": func(c *Config) { c.Duration = 2 * time.Hour }, "timeout": func(c *Config) { c.Timeout = 0 },
 	} {
 		c := good

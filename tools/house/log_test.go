@@ -32,8 +32,14 @@ func TestLogLines(t *testing.T) {
 }
 
 // logged returns the constant messages of the log calls in a folder, without debug messages and tests.
-func logged(t *testing.T, folder string) []string {
-	var messages []string
+func logged(t *testing.T, folder string) (messages []string) {
+	calls(t, folder, func(call *ast.CallExpr) { messages = append(messages, message(call)...) })
+	return messages
+}
+
+// calls passes each call in the Go files of a folder, without tests, to a function.
+func calls(t *testing.T, folder string, each func(*ast.CallExpr)) {
+	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -44,7 +50,7 @@ func logged(t *testing.T, folder string) []string {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
-				messages = append(messages, message(call)...)
+				each(call)
 			}
 			return true
 		})
@@ -53,7 +59,6 @@ func logged(t *testing.T, folder string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return messages
 }
 
 // message returns the text logged by a call to a slog method or to lograte's Warn.

@@ -34,17 +34,17 @@ const maxTokenFile = 4 << 10
 
 // adminClient calls a server's admin listener.
 type adminClient struct {
-	address, tokenFile string
-	output             outputFlag
-	certificates       certificateFlags
-	timeout            time.Duration
-	flags              *pflag.FlagSet
+	admin, tokenFile string
+	output           outputFlag
+	certificates     certificateFlags
+	timeout          time.Duration
+	flags            *pflag.FlagSet
 }
 
 // addTo adds the client's flags to a command and its subcommands.
 func (a *adminClient) addTo(c *cobra.Command) {
 	flags := c.PersistentFlags()
-	flags.StringVar(&a.address, "admin", "127.0.0.1:6070", "`address` of the server's admin listener, https://host:port with TLS; without the flag "+adminVariable+" names it")
+	flags.StringVar(&a.admin, "admin", "127.0.0.1:6070", "`address` of the server's admin listener, https://host:port with TLS; without the flag "+adminVariable+" names it")
 	a.flags = flags
 	a.certificates.addTo(flags)
 	flags.StringVar(&a.tokenFile, "token-file", "", "`file` with the token in its first line; by default the environment variable "+tokenVariable)
@@ -72,7 +72,7 @@ func (a *adminClient) token() (string, error) {
 // client returns a client configured by the flags.
 func (a *adminClient) client() (*adminapi.Client, error) {
 	if env := os.Getenv(adminVariable); env != "" && !a.flags.Changed("admin") {
-		a.address = env
+		a.admin = env
 	}
 	token, err := a.token()
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *adminClient) client() (*adminapi.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &adminapi.Client{URL: urlOf(a.address), Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
+	return &adminapi.Client{URL: urlOf(a.admin), Token: token, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}}, nil
 }
 
 // urlOf returns the URL for a listener's address, which may already be a URL.
@@ -101,7 +101,7 @@ func (a *adminClient) explain(err error) error {
 		case problem.Status == http.StatusUnauthorized:
 			return fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
 		case problem.Detail == "":
-			return fmt.Errorf("%s: %d %s", a.address, problem.Status, http.StatusText(problem.Status))
+			return fmt.Errorf("%s: %d %s", a.admin, problem.Status, http.StatusText(problem.Status))
 		}
 		return err
 	}
@@ -110,9 +110,9 @@ func (a *adminClient) explain(err error) error {
 	case !ok:
 		return err
 	case sent.Op == "parse":
-		return fmt.Errorf("--admin %s: %w", strconv.Quote(a.address), err)
+		return fmt.Errorf("--admin %s: %w", strconv.Quote(a.admin), err)
 	default:
-		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.address), sent.Err)
+		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.admin), sent.Err)
 	}
 }
 

@@ -47,7 +47,7 @@ Exit status: 0 done, 1 a threshold (--max-..., --min-rate) is missed, 2 an error
 	flags.IntVar(&f.config.Keys, "keys", 10_000, "number of keys")
 	flags.StringVar(&f.distribution, "distribution", "uniform", "uniform, or zipf: few keys get most requests")
 	flags.IntVar(&f.config.Callers, "callers", 64, "number of concurrent callers")
-	flags.Float64Var(&f.config.PerSecond, "rate", 0, "requests a second, independent of the latency; 0 sends as fast as answers come")
+	flags.Float64Var(&f.config.Rate, "rate", 0, "requests a second, independent of the latency; 0 sends as fast as answers come")
 	flags.DurationVar(&f.config.Duration, "duration", 10*time.Second, "length of the run")
 	flags.DurationVar(&f.config.Timeout, "timeout", time.Second, "timeout of one decision")
 	flags.DurationVar(&f.maxP50, "max-p50", 0, "exit with 1 if half of the requests take longer")

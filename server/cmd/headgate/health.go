@@ -18,7 +18,7 @@ const exitUnhealthy exit = 1
 
 // healthClient checks a server's health.
 type healthClient struct {
-	address      string
+	http         string
 	ready        bool
 	certificates certificateFlags
 	timeout      time.Duration
@@ -40,7 +40,7 @@ func newHealth() *cobra.Command {
 			return h.report(c, h.check(client))
 		},
 	}
-	c.Flags().StringVar(&h.address, "http", "127.0.0.1:8080", "`address` of the server's HTTP listener; https://host:port if it speaks TLS")
+	c.Flags().StringVar(&h.http, "http", "127.0.0.1:8080", "`address` of the server's HTTP listener; https://host:port if it speaks TLS")
 	c.Flags().BoolVar(&h.ready, "ready", false, "check that new requests should be sent to the server")
 	h.certificates.addTo(c.Flags())
 	c.Flags().DurationVar(&h.timeout, "timeout", 2*time.Second, "timeout of the call")
@@ -70,9 +70,9 @@ func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 
 // check returns nil if the server answers 200.
 func (h *healthClient) check(client *http.Client) error {
-	url := urlOf(h.address) + "/healthz"
+	url := urlOf(h.http) + "/healthz"
 	if h.ready {
-		url = urlOf(h.address) + "/readyz"
+		url = urlOf(h.http) + "/readyz"
 	}
 	answer, err := client.Get(url)
 	if err != nil {

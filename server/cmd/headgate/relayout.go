@@ -16,7 +16,7 @@ import (
 )
 
 func newRelayout() *cobra.Command {
-	var address, storePasswordFile, to string
+	var store, storePasswordFile, to string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "relayout --store URL --to LAYOUT",
@@ -32,16 +32,16 @@ or to another one.
 Exit status: 0 all states are moved, 2 an error.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !redisurl.Known(address) {
-				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
+			if !redisurl.Known(store) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(store)), redisurl.Schemes)
 			}
 			if _, err := redisstore.ParseLayout(to); err != nil {
 				return fmt.Errorf("--to: %w", err)
 			}
-			return relayout(c, redisurl.WithPasswordFile(address, storePasswordFile), to, output)
+			return relayout(c, redisurl.WithPasswordFile(store, storePasswordFile), to, output)
 		},
 	}
-	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
+	c.Flags().StringVar(&store, "store", "", "the `URL` of the Redis, as for serve; its layout is not read")
 	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	c.Flags().StringVar(&to, "to", "", "the `layout` to move to: keys, or hash:1 to hash:1024")
 	output.addTo(c.Flags())

@@ -91,7 +91,7 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 	switch {
 	case f.config != "":
 		return f.decide(ctx, c, args)
-	case f.suggest.on:
+	case f.suggest.suggest:
 		return f.suggestLimits(ctx, c, args)
 	default:
 		return f.compareFiles(ctx, c, args)
@@ -101,7 +101,7 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 // check checks the flags that can be checked without reading a file.
 func (f *replayFlags) check(args []string) (err error) {
 	given := 0
-	for _, set := range []bool{f.config != "", f.suggest.on, f.compare != ""} {
+	for _, set := range []bool{f.config != "", f.suggest.suggest, f.compare != ""} {
 		if set {
 			given++
 		}

@@ -17,18 +17,18 @@ import (
 
 // suggestFlags holds the flags of replay --suggest.
 type suggestFlags struct {
-	on                    bool
-	key, path, write      string
-	deny, capacity, share string
-	maxSecond             int64
+	suggest                bool
+	key, path, writeConfig string
+	deny, capacity, share  string
+	maxSecond              int64
 }
 
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVar(&s.on, "suggest", false, "suggest limits for the keys in the log")
+	flags.BoolVar(&s.suggest, "suggest", false, "suggest limits for the keys in the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
-	flags.StringVar(&s.write, "write-config", "", "write the limits to this `FILE` as a policies file")
+	flags.StringVar(&s.writeConfig, "write-config", "", "write the limits to this `FILE` as a policies file")
 	acceptFormerName(c, "refuse", "deny")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 	flags.Int64Var(&s.maxSecond, "max-second", 0, "allow at most `N` requests in any second, all keys together")
@@ -38,8 +38,8 @@ func (s *suggestFlags) define(c *cobra.Command) {
 
 // check rejects flags that have no effect.
 func (s *suggestFlags) check(c *cobra.Command) error {
-	if s.on {
-		if c.Flags().Changed("write-config") && s.write == "" {
+	if s.suggest {
+		if c.Flags().Changed("write-config") && s.writeConfig == "" {
 			return errors.New("--write-config \"\": accepted: a file; leave the flag out for none")
 		}
 		if c.Flags().Changed("share") && s.capacity == "" {
@@ -113,8 +113,8 @@ func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs 
 		return err
 	}
 	config := result.PoliciesFile(&options, strings.Join(logs, ", "))
-	if f.suggest.write != "" {
-		if err := writeFile(f.suggest.write, []byte(config)); err != nil {
+	if f.suggest.writeConfig != "" {
+		if err := writeFile(f.suggest.writeConfig, []byte(config)); err != nil {
 			return err
 		}
 	}

@@ -23,26 +23,26 @@ const defaultGRPC = "127.0.0.1:8081"
 
 // envoyFlags holds the flags of serve for Envoy's rate limit service.
 type envoyFlags struct {
-	grpc, directory, semantics string
-	environment                bool
-	deadline                   time.Duration
-	tls                        policy.TLSFiles // from the environment
+	grpc, envoyConfig, semantics string
+	envoyEnv                     bool
+	deadline                     time.Duration
+	tls                          policy.TLSFiles // from the environment
 }
 
 func (f *envoyFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.directory, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
+	flags.StringVar(&f.envoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
 	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
-	flags.BoolVar(&f.environment, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
+	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
 // apply adds the service to the server's configuration. If requested, it reads the environment, and lists the
 // variables that have no effect.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
-	g := daemon.GRPC{Address: f.grpc, Directory: f.directory, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
-	if f.environment {
+	g := daemon.GRPC{Address: f.grpc, Directory: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
+	if f.envoyEnv {
 		if err := f.readEnvironment(c, serve, &g); err != nil {
 			return g, err
 		}
@@ -57,7 +57,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	}
-	if g.Directory == "" && (f.environment || c.Flags().Changed("envoy-semantics")) {
+	if g.Directory == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
 		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
 	if g.Directory == "" && !c.Flags().Changed("grpc") {

@@ -26,7 +26,7 @@ func newStore() *cobra.Command {
 const acceptTimeout = 10 * time.Second
 
 func newAcceptLoss() *cobra.Command {
-	var address, storePasswordFile string
+	var store, storePasswordFile string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "accept-loss --store URL",
@@ -41,13 +41,13 @@ spend again the units that the Redis has lost.
 Exit status: 0 the loss is accepted, 2 an error.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !redisurl.Known(address) {
-				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), redisurl.Schemes)
+			if !redisurl.Known(store) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(store)), redisurl.Schemes)
 			}
-			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(address, storePasswordFile), output)
+			return acceptLoss(c.Context(), c.OutOrStdout(), redisurl.WithPasswordFile(store, storePasswordFile), output)
 		},
 	}
-	c.Flags().StringVar(&address, "store", "", "the `URL` of the Redis, as for serve")
+	c.Flags().StringVar(&store, "store", "", "the `URL` of the Redis, as for serve")
 	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	output.addTo(c.Flags())
 	cobra.CheckErr(c.MarkFlagRequired("store"))

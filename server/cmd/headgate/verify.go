@@ -20,7 +20,7 @@ import (
 )
 
 func newVerify() *cobra.Command {
-	var address, storePasswordFile string
+	var store, storePasswordFile string
 	var output outputFlag
 	c := &cobra.Command{
 		Use:   "verify FILE...",
@@ -33,17 +33,17 @@ their source of time.
 Exit status: 0 all answers are exact, 1 differences, 2 a file cannot be read.`,
 		Args: atLeastOne("FILE"),
 		RunE: func(c *cobra.Command, files []string) error {
-			if address != open.Memory && !redisurl.Known(address) {
-				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(address)), open.Accepted)
+			if store != open.Memory && !redisurl.Known(store) {
+				return fmt.Errorf("--store %s: accepted: %s", strconv.Quote(open.Redacted(store)), open.Accepted)
 			}
-			results, err := verify(c.Context(), address, storePasswordFile, files)
+			results, err := verify(c.Context(), store, storePasswordFile, files)
 			if err != nil {
 				return err
 			}
 			return printVerified(c.OutOrStdout(), results, output)
 		},
 	}
-	c.Flags().StringVar(&address, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
+	c.Flags().StringVar(&store, "store", open.Memory, "the engine: memory, or the `URL` of a Redis, as for serve")
 	c.Flags().StringVar(&storePasswordFile, "store-password-file", "", "`file` with the Redis password")
 	output.addTo(c.Flags())
 	return c
