@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -36,39 +37,45 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 	if t.waiter.Waiter == nil {
 		t.joinSlots(p, key, n)
 	}
-	_, err := p.limiter.slots.Wait(ctx, p.limiter.done, t.name, t.waiter, engine.MaxOps, p.limiter.giveBack(ctx))
+	_, err := p.limiter.slots.Until(ctx, p.limiter.done, t.name, t.waiter)
+	if err == nil {
+		return t.decision, nil
+	}
+	p.limiter.turns.leave(ctx, p, t)
 	if errors.Is(err, queue.ErrEnded) {
 		err = ErrClosed
 	}
 	return t.decision, err
 }
 
-// leave gives up the slot of a caller that left before its answer arrived.
-func (t *reserved) leave(ctx context.Context, l *Limiter) {
-	if t.waiter.Waiter != nil {
-		l.slots.Leave(t.name, t.waiter, engine.MaxOps, l.giveBack(ctx))
-	}
-}
-
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack returns a function that cancels the reservations of callers that have left, including callers that left
-// because of Close. If the call fails, the units stay spent.
-func (l *Limiter) giveBack(ctx context.Context) func([]*Reservation) {
-	return func(reservations []*Reservation) {
-		ops := make([]engine.Op, len(reservations))
-		for i, r := range reservations {
-			ops[i] = r.held.Settle(0)
+// giveBack cancels the reservations of callers that have left, including callers that left because of Close. If the call
+// fails, the units stay spent. The last slots are given back first, because the store gives back no slot before a used
+// one.
+func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
+	var left []*Reservation
+	for _, a := range callers {
+		if t := &a.answer; t.waiter.Waiter != nil {
+			left = append(left, l.slots.Drop(t.name, t.waiter))
 		}
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
-		defer cancel()
-		results := make([]engine.Result, len(ops))
-		l.store.Do(own, ops, results)
-		for i := range ops {
-			if l.observer != nil {
-				l.observe(own, &ops[i], &results[i])
-			}
+	}
+	if len(left) == 0 {
+		return
+	}
+	slices.SortStableFunc(left, func(a, b *Reservation) int { return b.slot.Compare(a.slot) })
+	ops := make([]engine.Op, len(left))
+	for i, r := range left {
+		ops[i] = r.held.Settle(0)
+	}
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	results := make([]engine.Result, len(ops))
+	l.store.Do(own, ops, results)
+	for i := range ops {
+		if l.observer != nil {
+			l.observe(own, &ops[i], &results[i])
 		}
 	}
 }

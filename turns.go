@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"math"
 	"strings"
 	"sync/atomic"
 
@@ -12,7 +13,8 @@ import (
 // turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for their
 // key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
 //
-// A call continues after its caller has left. If the call charges units, they are given back.
+// A call continues after its caller has left. If the call charges units, they are given back. Callers that leave before
+// their slots take turns too: while a call is in flight, nobody knows which slot is the last.
 type turns struct {
 	queue.Turns[lineName, *caller]
 }
@@ -25,6 +27,7 @@ type caller struct {
 	key    string
 	units  int64
 
+	leaves bool // gives its slot back
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
 	// over is set by the first of two events: the answer arrives, or the context ends.
@@ -47,6 +50,13 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 		return reserved{err: errWaiting()}
 	}
 	return a.wait(func() bool { return t.Leave(name, w) })
+}
+
+// leave gives back the slot of a caller that leaves before it.
+func (t *turns) leave(ctx context.Context, p *Policy, r reserved) {
+	a := &caller{ctx: ctx, policy: p, leaves: true, answer: r, done: make(chan struct{})}
+	t.Join(r.name.lineName, a, math.MaxInt, maxTurn, answer)
+	<-a.done
 }
 
 // charge is like AllowN, but gives the units back if ctx ends while the call is in flight.
@@ -79,10 +89,31 @@ func (a *caller) wait(withdraw func() bool) reserved {
 	return reserved{err: a.ctx.Err()}
 }
 
-// answer sends the requests of several callers of one line in one call, and hands out the results.
+// answer makes the calls for several callers of one line. It gives back the slots of those that leave, sends the
+// requests of the others, and hands out the results.
 func answer(callers []*caller) {
+	var leaving, asking []*caller
+	for _, a := range callers {
+		if a.leaves {
+			leaving = append(leaving, a)
+		} else {
+			asking = append(asking, a)
+		}
+	}
+	callers[0].policy.limiter.giveBack(callers[0].ctx, leaving)
+	for _, a := range leaving {
+		close(a.done)
+	}
+	if len(asking) > 0 {
+		ask(asking)
+	}
+}
+
+// ask sends the requests of several callers of one line in one call, and hands out the results.
+func ask(callers []*caller) {
 	p := callers[0].policy
 	ops := make([]engine.Op, len(callers))
+	contexts := make([]context.Context, 0, len(callers))
 	for i, a := range callers {
 		op := &ops[i]
 		*op = engine.Op{Kind: a.kind, Space: p.space, Key: a.key}
@@ -90,9 +121,6 @@ func answer(callers []*caller) {
 			op.Ahead = longestDelay(a.ctx)
 		}
 		op.Charges = p.charges(nil, a.units)
-	}
-	contexts := make([]context.Context, 0, len(callers))
-	for _, a := range callers {
 		contexts = append(contexts, a.ctx)
 	}
 	ctx, cancel := queue.Outliving(undoWithin, contexts...)
@@ -113,11 +141,9 @@ func answer(callers []*caller) {
 			a.answer.joinSlots(p, a.key, a.units)
 		}
 	}
-	// Callers leave only after all of them have their slots, so that later callers move up.
-	for _, a := range left {
-		a.answer.leave(ctx, p.limiter)
-	}
 	for _, a := range callers {
 		close(a.done)
 	}
+	// Callers leave only after all of them have their slots, so that later callers move up.
+	p.limiter.giveBack(ctx, left)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,51 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 				if d, err := p.Wait(context.Background(), "k"); err != nil || time.Since(start) > 8*time.Second {
 					t.Errorf("the next one: %+v, %v, after %s", d, err, time.Since(start))
 				}
+			})
+		})
+	}
+}
+
+// While one caller always waits, no slot stays empty, however many other callers leave: a slot is given back before the
+// next request is sent, which would otherwise get a later slot (regression: bug 88).
+func TestLeaversLeaveNoGap(t *testing.T) {
+	for name, limit := range map[string]engine.Limit{
+		"bucket": rule.TokenBucket(rule.PerSecond(10), rule.Burst(1)),
+		"pacer":  rule.Pacer(rule.PerSecond(10), rule.MaxQueue(99)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, store := onMemory(t)
+				p := operate.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 7 * time.Millisecond})), "p", limit)
+				end := time.Now().Add(time.Minute)
+				var passed atomic.Int64
+				var all sync.WaitGroup
+				for i := range 4 {
+					random := rand.New(rand.NewPCG(7, uint64(i)))
+					all.Go(func() {
+						for time.Now().Before(end) {
+							ctx, leave := context.WithCancel(context.Background())
+							timer := time.AfterFunc(time.Duration(random.Int64N(int64(30*time.Millisecond))), leave)
+							if _, err := p.Wait(ctx, "k"); err == nil {
+								passed.Add(1)
+							}
+							timer.Stop()
+							leave()
+							time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
+						}
+					})
+				}
+				for time.Now().Before(end) {
+					if _, err := p.Wait(context.Background(), "k"); err != nil {
+						t.Fatal(err)
+					}
+					passed.Add(1)
+				}
+				all.Wait()
+				if passed.Load() < 590 {
+					t.Errorf("%d passed in a minute at 10 a second", passed.Load())
+				}
+				time.Sleep(time.Second)
 			})
 		})
 	}

@@ -27,6 +27,8 @@ type happened struct {
 	restarts []restart
 	// stalls lists, in order, the spans when the machine did not run the control goroutine.
 	stalls []span
+	// hangs lists the spans when a standalone Redis did not answer, also without a fault: its disk can be slow.
+	hangs []span
 	// steps lists the steps of Redis's clock in order.
 	steps []step
 	stale time.Duration // maximum age of a cached denial

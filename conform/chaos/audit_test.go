@@ -194,6 +194,7 @@ func TestAuditNeedless(t *testing.T) {
 		"another master is away":       {log: answers(11, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
 		"the limit recovers":           {log: answers(11, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
 		"the machine stands":           {log: answers(11, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
+		"Redis hung by itself":         {log: answers(11, shares), h: happened{hangs: []span{{19 * time.Second, 20 * time.Second}}}},
 		"the limit has long recovered": {log: answers(11, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
 	} {
 		slices.SortStableFunc(c.log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
@@ -205,10 +206,10 @@ func TestAuditNeedless(t *testing.T) {
 	}
 }
 
-// TestAuditIdle checks that a pacer with waiting callers is used, whoever leaves.
+// TestAuditIdle checks that a pacer with waiting callers is never idle for long.
 func TestAuditIdle(t *testing.T) {
 	l := policyOf(t, leftPolicy)
-	for every, broken := range map[time.Duration]bool{50 * ms: false, 140 * ms: false, 200 * ms: true} {
+	for every, broken := range map[time.Duration]bool{50 * ms: false, 90 * ms: false, 110 * ms: true} {
 		var log []answer
 		for at := time.Duration(0); at < 5*time.Second; at += every {
 			log = append(log, answer{limit: l, key: leftKey, process: waiterProcess, sent: at, received: at + ms, allowed: true, mode: "exact"})

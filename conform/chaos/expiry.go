@@ -11,7 +11,7 @@ import (
 
 // watchExpiry checks that the states of fixed windows do not expire before their windows end, because the windows'
 // units could then be spent again. Windows aligned to the clock store their end, so the check is exact to the
-// millisecond, which is the resolution of TTLs in Redis.
+// millisecond, which is the resolution of TTLs in Redis. It also records when Redis hangs.
 func (w *world) watchExpiry() {
 	client := redis.NewClient(&redis.Options{Addr: w.server.Addr(), MaxRetries: -1, PoolSize: 1, DisableIdentity: true, DialTimeout: time.Second, ReadTimeout: time.Second})
 	defer func() { _ = client.Close() }()
@@ -20,7 +20,12 @@ func (w *world) watchExpiry() {
 		for _, policy := range []string{"fixed-deny", "fixed-local", "fixed-leased"} {
 			pipe := client.TxPipeline()
 			state, expires := w.stateOf(pipe, policy)
-			if _, err := pipe.Exec(context.Background()); err != nil {
+			sent := w.callers.now()
+			_, err := pipe.Exec(context.Background())
+			if answered := w.callers.now(); answered-sent > deadline {
+				w.happened.hangs = append(w.happened.hangs, span{sent, answered})
+			}
+			if err != nil {
 				continue // there is no such state, or no server at the moment
 			}
 			text, _ := state.Bytes()

@@ -28,8 +28,8 @@ func (c *callers) limited(p *program, policy string) (*limit, *headgate.Policy) 
 }
 
 // leave runs a caller that waits for its units, and others that leave before, until end is called. Half of the others
-// leave while their request is in flight. Because units of callers that left are given back, the pacer is hardly ever
-// idle: only a slot that another request has followed meanwhile is lost.
+// leave while their request is in flight. Because units of callers that left are given back, the pacer is never idle for
+// long.
 func (c *callers) leave(p *program, seed uint64) {
 	l, at := c.limited(p, leftPolicy)
 	c.works.Go(func() {

@@ -55,11 +55,12 @@ func (h *happened) reachable(a *answer) bool {
 	for _, l := range a.limit.also {
 		depth = max(depth, 2*l.span()+notices)
 	}
-	return !slices.ContainsFunc(h.faults, reaches) && h.lossesIn(a.sent-recovers-depth, a.received) == 0
+	hung := func(s span) bool { return s.touches(a.sent-recovers, a.received) }
+	return !slices.ContainsFunc(h.faults, reaches) && !slices.ContainsFunc(h.hangs, hung) && h.lossesIn(a.sent-recovers-depth, a.received) == 0
 }
 
-// usedFor is the length of the spans in which the pacer of the leaving callers is checked. A third of its rate is enough
-// on a busy machine.
+// usedFor is the length of the spans for which idle counts the callers that passed. Half of the pacer's rate is enough on
+// a busy machine.
 const usedFor = 2 * time.Second
 
 // idle checks that callers that leave do not keep units of a pacer from the callers that wait.
@@ -79,7 +80,7 @@ func (f *found) idle(h *happened, l *limit, log []answer) {
 				passed++
 			}
 		}
-		if least := l.gains(l.refill, usedFor) / 3; passed < least {
+		if least := l.gains(l.refill, usedFor) / 2; passed < least {
 			f.violatef("idle", "%s: %d callers passed from %s to %s, %d at least are expected, because others always wait", l.policy, passed, seconds(s.from), seconds(s.to), least)
 			return
 		}

@@ -51,18 +51,24 @@ func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (waiter SlotWait
 // Wait returns at the time of the caller's slot, with the reservation that the caller uses. If the context ends or the
 // end channel is closed earlier, the caller leaves: see Leave.
 func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, waiter SlotWaiter, most int, giveBack func([]R)) (used R, err error) {
+	if used, err = s.Until(ctx, end, name, waiter); err != nil {
+		<-s.Leave(name, waiter, most, giveBack)
+	}
+	return used, err
+}
+
+// Until is like Wait, but after an error the caller still has its place, until Drop.
+func (s *Slots[N, R]) Until(ctx context.Context, end <-chan struct{}, name N, waiter SlotWaiter) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
-	for err == nil {
+	for {
 		select {
 		case <-waiter.Ready():
 		case <-timer.C:
 		case <-ctx.Done():
-			err = ctx.Err()
-			continue
+			return used, ctx.Err()
 		case <-end:
-			err = ErrEnded
-			continue
+			return used, ErrEnded
 		}
 		reservation, wait := s.pass(name, waiter)
 		if wait <= 0 {
@@ -70,8 +76,6 @@ func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, wai
 		}
 		timer.Reset(wait)
 	}
-	<-s.Leave(name, waiter, most, giveBack)
-	return used, err
 }
 
 // pass removes a caller whose slot has come. Otherwise it returns how long the caller must wait. A caller that is not
@@ -92,15 +96,26 @@ func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duratio
 	return used, wait
 }
 
-// Leave removes a caller that gives up, and gives the last slot back. done is closed when giveBack has returned. Only
-// one call of giveBack runs at a time. It gives back a bounded number of reservations (the most argument), starting
-// with the last slot, so that no unused slot remains before a used one.
+// Drop removes a caller that gives up, and returns the last slot's reservation, to be given back.
+func (s *Slots[N, R]) Drop(name N, waiter SlotWaiter) (last R) {
+	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) { last = drop(q, waiter) })
+	return last
+}
+
+func drop[R any](q *Queue[[]slot[R], struct{}], waiter SlotWaiter) (reservation R) {
+	last := len(q.State) - 1
+	reservation = q.State[last].reservation
+	q.State = slices.Delete(q.State, last, last+1)
+	q.Leave(waiter.Waiter)
+	return reservation
+}
+
+// Leave is like Drop, but also gives the reservation back. done is closed when giveBack has returned. Only one call of
+// giveBack runs at a time. It gives back a bounded number of reservations (the most argument), starting with the last
+// slot, so that no unused slot remains before a used one.
 func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([]R)) (done <-chan struct{}) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
-		last := len(q.State) - 1
-		gone := departure[R]{q.State[last].reservation, make(chan struct{})}
-		q.State = slices.Delete(q.State, last, last+1)
-		q.Leave(waiter.Waiter)
+		gone := departure[R]{drop(q, waiter), make(chan struct{})}
 		done = gone.done
 		// Join under the lock, so that departures are in the order of their slots.
 		s.leaving.Join(name, gone, math.MaxInt, most, func(departures []departure[R]) { giveBackAll(departures, giveBack) })
