@@ -24,7 +24,7 @@ func (s step) reporting(good, bad int64, pause time.Duration) step {
 	return s
 }
 
-var adaptives = []scenario{
+var _ = register([]scenario{
 	{
 		name: "failures lower the rate", why: "one step of an eighth an interval, at the first decision after it, for the units of that time on",
 		steps: []step{
@@ -133,4 +133,4 @@ var adaptives = []scenario{
 			take(hurried, 8, yes(0, second)).in(61 * second),
 		},
 	},
-}
+})

@@ -12,9 +12,9 @@ func (s step) until(ahead time.Duration) step {
 	return s
 }
 
-// ahead contains the cases for prefetched units. In a sliding log, such units count from the last instant when they can
+// Cases for prefetched units. In a sliding log, such units count from the last instant when they can
 // be spent, so that no span admits more than the limit.
-var ahead = []scenario{
+var _ = register([]scenario{
 	{
 		name: "taken ahead", why: "every span counts the units that can be spent in it",
 		steps: []step{
@@ -69,4 +69,4 @@ var ahead = []scenario{
 			take(tenths, 1, yes(3, second)).in(-time.Hour),
 		},
 	},
-}
+})

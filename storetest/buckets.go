@@ -14,7 +14,7 @@ const (
 
 var tenPerSecond = bucket(rule.PerSecond(10))
 
-var arithmetic = []scenario{
+var _ = register([]scenario{
 	{
 		name: "one µs", why: "known bug 9: different microseconds are different instants",
 		steps: []step{
@@ -100,11 +100,11 @@ var arithmetic = []scenario{
 			take(bucket(rule.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
 		},
 	},
-}
+})
 
 var pace = rule.Pacer(rule.PerSecond(2), rule.MaxWait(second))
 
-var meaning = []scenario{
+var _ = register([]scenario{
 	{
 		name: "a denial changes nothing", why: "known bug 22: a denied request must not be charged",
 		steps: []step{take(tenPerSecond, 8, yes(2, 800*ms)), take(tenPerSecond, 5, no(2, 300*ms, 800*ms)), take(tenPerSecond, 1, yes(1, 900*ms))},
@@ -139,4 +139,4 @@ var meaning = []scenario{
 		name: "constants", why: "deny all and no limit keep no state",
 		steps: []step{take(rule.DenyAll(), 1, no(0, never, 0)), take(rule.DenyAll(), 0, yes(0, 0)), take(rule.NoLimit(), 1<<40, yes(0, 0))},
 	},
-}
+})

@@ -13,8 +13,8 @@ func count(limit engine.Limit, cost int64, w want, granted int64) step {
 	return take(limit, cost, w).as(engine.OpCount)
 }
 
-// counts contains the cases for [engine.OpCount].
-var counts = []scenario{
+// Cases for [engine.OpCount].
+var _ = register([]scenario{
 	{
 		name: "count", why: "every unit is counted, those of denied requests too, without a cap",
 		steps: []step{
@@ -54,4 +54,4 @@ var counts = []scenario{
 			count(fixed(rule.PerMinute(3)), 1, no(0, time.Minute, time.Minute), 0).in(-time.Hour),
 		},
 	},
-}
+})

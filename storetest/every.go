@@ -15,20 +15,28 @@ import (
 // these limits.
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
-	return map[algo.Algorithm]engine.Limit{
-		algo.TokenBucket:    rule.TokenBucket(rate),
-		algo.Pacer:          rule.Pacer(rate, rule.Burst(100), rule.MaxQueue(0)),
-		algo.FixedWindow:    rule.FixedWindow(rate),
-		algo.SlidingWindow:  rule.SlidingWindow(rate),
-		algo.SlidingLog:     rule.SlidingLog(rate),
-		algo.WarmUp:         rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
-		algo.Concurrency:    rule.Concurrency(100, rule.LeaseTime(time.Hour)),
-		algo.FairShare:      rule.FairShare(rate, rule.Burst(200)),
-		algo.FairPacer:      rule.FairPacer(rate, rule.Burst(190), rule.MaxQueue(10)),
-		algo.AdaptiveRate:   rule.AdaptiveRate(rate, 100, 100),
-		algo.GuaranteedRate: rule.GuaranteedRate(rate, "50:1,0", rule.Burst(101)),
+	examples := map[algo.Algorithm]engine.Limit{}
+	for _, limit := range []engine.Limit{ // those that need further fields, or another burst
+		rule.Pacer(rate, rule.Burst(100), rule.MaxQueue(0)),
+		rule.WarmUp(rate, 10*time.Minute, rule.Burst(100)),
+		rule.Concurrency(100, rule.LeaseTime(time.Hour)),
+		rule.FairShare(rate, rule.Burst(200)),
+		rule.FairPacer(rate, rule.Burst(190), rule.MaxQueue(10)),
+		rule.AdaptiveRate(rate, 100, 100),
+		rule.GuaranteedRate(rate, "50:1,0", rule.Burst(101)),
+	} {
+		examples[limit.Algorithm()] = limit
 	}
+	for _, a := range algo.Algorithms() {
+		if limit := Plain(a, rate, 100); examples[a] == (engine.Limit{}) && countsUnits(a) && limit.Err() == nil {
+			examples[a] = limit
+		}
+	}
+	return examples
 }
+
+// countsUnits reports whether requests take units of the algorithm's limits.
+func countsUnits(a algo.Algorithm) bool { return !a.Constant() && !a.Holds() && !a.Punishes() }
 
 // Plain returns a limit with the given rate and, if the algorithm supports one, the given burst. Tests that generate
 // limits start with it for algorithms that need no other fields.
@@ -43,11 +51,8 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 // covers new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
-		if a.Punishes() {
-			continue // a penalty has no units
-		}
 		found := slices.ContainsFunc(list, func(l engine.Limit) bool { return l.Algorithm() == a })
-		if !found && !a.Constant() && !a.Holds() && Plain(a, rule.PerSecond(1), 1).Err() == nil {
+		if !found && countsUnits(a) && Plain(a, rule.PerSecond(1), 1).Err() == nil {
 			missing = append(missing, a)
 		}
 	}
@@ -62,7 +67,7 @@ func runEvery(t *testing.T, o Options) {
 	for _, a := range algo.Algorithms() {
 		limit, ok := examples[a]
 		switch {
-		case a.Constant() || a.Holds() || a.Punishes(): // covered by "constants", "leases", "penalties"
+		case !countsUnits(a): // covered by "constants", "leases", "penalties"
 		case !ok:
 			t.Errorf(`no limit of %s in storetest.Examples; CONTRIBUTING.md, "Adding an algorithm", lists the places`, a)
 		default:

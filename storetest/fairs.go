@@ -21,7 +21,7 @@ func (s step) by(key string) step {
 	return s
 }
 
-var fairs = []scenario{
+var _ = register([]scenario{
 	{
 		name: "fair shares", why: "all keys together pass as one bucket does; a key with units outstanding has no more of them than are left",
 		steps: []step{
@@ -126,4 +126,4 @@ var fairs = []scenario{
 			take(nested, 1, yes(7, 200*ms)).in(1100 * ms).by("acme:alice"),
 		},
 	},
-}
+})

@@ -24,7 +24,7 @@ func guaranteed(guarantees string, rank int64, settings ...engine.Setting) engin
 	return rule.GuaranteedRate(rule.PerSecond(10), guarantees, all...)
 }
 
-var guarantees = []scenario{
+var _ = register([]scenario{
 	{
 		name: "guaranteed rate", why: "a class has its own units and the shared ones; what it misses comes at its guarantee and at what the others overflow",
 		steps: []step{
@@ -170,4 +170,4 @@ var guarantees = []scenario{
 			{limits: []engine.Limit{thirdClass, fixed(rule.PerMinute(3))}, cost: 3, want: no(0, time.Minute, time.Minute)},
 		},
 	},
-}
+})

@@ -13,9 +13,9 @@ func (s step) of(n int) step {
 	return s
 }
 
-// handles contains the cases for gives by handle, which return the units of exactly one charge. Such gives undo
+// Cases for gives by handle, which return the units of exactly one charge. Such gives undo
 // reservations, and charges on several nodes of a store.
-var handles = []scenario{
+var _ = register([]scenario{
 	{
 		name: "give back in a fixed window", why: "units charged in a window leave with it: given back to the next one, they would let more through",
 		steps: []step{
@@ -182,4 +182,4 @@ var handles = []scenario{
 			take(slog(rule.PerMinute(9), rule.CountDenied()), 0, yes(6, 3*second)).in(57 * second),
 		},
 	},
-}
+})

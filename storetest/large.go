@@ -50,8 +50,8 @@ func chargedAndGiven(n int) (steps []step) {
 	return steps
 }
 
-// large contains the cases with the largest accepted parameters.
-var large = []scenario{
+// Cases with the largest accepted parameters.
+var _ = register([]scenario{
 	{
 		name: "the largest bucket", why: "rule 1: 2^48-1 units in 100 years refill one in 11.21 µs",
 		steps: []step{
@@ -133,4 +133,4 @@ var large = []scenario{
 			take(budget, 1, yes(999_999_999_999, 28*24*time.Hour)).in(24 * time.Hour),
 		},
 	},
-}
+})

@@ -43,9 +43,9 @@ func flood(limits []engine.Limit, denied int) []step {
 	return steps
 }
 
-// penalties contains the cases for penalties. A block that begins at time t in µs is shorter than its nominal length by
+// Cases for penalties. A block that begins at time t in µs is shorter than its nominal length by
 // t mod (length/8 + 1).
-var penalties = []scenario{
+var _ = register([]scenario{
 	{
 		name: "ignored denials begin a block", why: "the third denial before retry-after blocks the key; the first one told it to wait",
 		steps: append(flood(punished, 2),
@@ -215,7 +215,7 @@ var penalties = []scenario{
 			offend(punished, 1, no(0, block(8*second, 50*time.Minute-10*second), 24*second)).in(-10 * time.Minute),
 		},
 	},
-}
+})
 
 // block returns the actual length of a block that begins at the given time after the start of the test.
 func block(length, at time.Duration) time.Duration {

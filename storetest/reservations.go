@@ -63,7 +63,7 @@ var (
 	denials = fixed(rule.PerMinute(3), rule.CountDenied(), rule.Named("denials"))
 )
 
-var reservations = []scenario{
+var _ = register([]scenario{
 	{
 		name: "reserve ahead in a bucket", why: "callers are spaced by the rate, and none waits longer than it accepts",
 		steps: []step{
@@ -359,4 +359,4 @@ var reservations = []scenario{
 			take(minutes, 0, yes(9, time.Minute)),
 		},
 	},
-}
+})

@@ -13,8 +13,8 @@ var (
 	shared = rule.FairShare(rule.PerSecond(1), rule.Burst(40))
 )
 
-// returns contains the cases with several open reservations on one bucket.
-var returns = []scenario{
+// Cases with several open reservations on one bucket.
+var _ = register([]scenario{
 	{
 		name: "several open reservations", why: "20 units were given back, so that all have refilled after a second: 60 would pass at once",
 		steps: []step{
@@ -114,7 +114,7 @@ var returns = []scenario{
 		},
 	},
 	{name: "many open reservations", why: "20 units came back, and units that refilled in the meantime do not", steps: manyReturns()},
-}
+})
 
 // manyReturns returns steps that reserve 20 units one by one, and then ten units together. They cancel the single
 // reservations, the latest first, take 30 units, and cancel the ten. A record cannot hold so many returns separately.

@@ -13,7 +13,7 @@ func both(cost int64, w want) step {
 	}}
 }
 
-var several = []scenario{
+var _ = register([]scenario{
 	{
 		name: "all or nothing", why: "a request that one limit denies is charged on none",
 		steps: []step{
@@ -74,7 +74,7 @@ var several = []scenario{
 			take(fixed(rule.PerMinute(9), rule.CountDenied()), 0, yes(6, time.Minute)),
 		},
 	},
-}
+})
 
 // moving returns a step on limits that all react to a clock that is set back.
 func moving(cost int64, w want) step {
@@ -94,8 +94,8 @@ func calendar(rate engine.Rate, zone string) engine.Limit {
 	return rule.FixedWindow(rate, rule.Align(zone))
 }
 
-// calendars contains the cases for calendar windows. The clock starts at 2026-01-01 00:00 UTC, a Thursday.
-var calendars = []scenario{
+// Cases for calendar windows. The clock starts at 2026-01-01 00:00 UTC, a Thursday.
+var _ = register([]scenario{
 	{
 		name: "day", why: "the day in Shanghai begins at 16:00 UTC",
 		steps: []step{{cost: 1, limits: []engine.Limit{calendar(rule.PerDay(3), "Asia/Shanghai")}, want: yes(2, 16*time.Hour)}},
@@ -127,4 +127,4 @@ var calendars = []scenario{
 		name: "an hour of India", why: "hours begin where the zone's clock shows a whole one",
 		steps: []step{{cost: 1, limits: []engine.Limit{calendar(rule.PerHour(3), "Asia/Kolkata")}, want: yes(2, 30*time.Minute)}},
 	},
-}
+})

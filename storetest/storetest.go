@@ -40,11 +40,9 @@ func Run(t *testing.T, o Options) {
 
 func runAll(t *testing.T, o Options) {
 	t.Helper()
-	for _, group := range [][]scenario{arithmetic, meaning, windows, clocks, changes, several, calendars, handles, together, ahead, counts, reservations, returns, warmups, fairs, penalties, adaptives, guarantees, large} {
-		for _, s := range group {
-			t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
-			t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
-		}
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) { s.run(t, o, false) })
+		t.Run(s.name+" together", func(t *testing.T) { s.run(t, o, true) })
 	}
 	t.Run("every algorithm", func(t *testing.T) { runEvery(t, o) })
 	t.Run("leases", func(t *testing.T) { runLeases(t, o) })
@@ -70,6 +68,14 @@ type scenario struct {
 	name  string
 	why   string
 	steps []step
+}
+
+// scenarios contains the scenarios of all files. Each file registers its own.
+var scenarios []scenario
+
+func register(cases []scenario) bool {
+	scenarios = append(scenarios, cases...)
+	return true
 }
 
 // step is one operation. The after field is how far the clock is moved before the operation.

@@ -13,9 +13,9 @@ var (
 	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
-// together contains the cases with many operations on one key at one instant. A store may read and write the state only
+// Cases with many operations on one key at one instant. A store may read and write the state only
 // once for all of them.
-var together = []scenario{
+var _ = register([]scenario{
 	{
 		name: "a give before a charge", why: "a charge deletes the units that no longer count, and no others",
 		steps: []step{
@@ -94,4 +94,4 @@ var together = []scenario{
 			take(tenths, 3, no(0, second, second)).as(engine.OpAtMost),
 		},
 	},
-}
+})

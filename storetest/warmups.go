@@ -41,7 +41,7 @@ func cold(units int) (price time.Duration) {
 	return price
 }
 
-var warmups = []scenario{
+var _ = register([]scenario{
 	{
 		name: "warm-up of Guava", why: "the sequence of its own test: cold, idle for 4 s and cold again",
 		steps: append(acquires(0, guavaPrices...), acquires(4500*ms, guavaPrices...)...),
@@ -153,4 +153,4 @@ var warmups = []scenario{
 			take(warmingFast, 1<<51, yes(0, 524289*ms)).in(524288 * ms),
 		},
 	},
-}
+})

@@ -12,7 +12,7 @@ var (
 	counting  = slog(rule.PerMinute(3), rule.CountDenied())
 )
 
-var windows = []scenario{
+var _ = register([]scenario{
 	{
 		name: "fixed window", why: "a window begins with the first request and ends a period later",
 		steps: []step{
@@ -124,7 +124,7 @@ var windows = []scenario{
 			take(slog(rule.PerSecond(2), rule.And(rule.PerMinute(3))), 1, no(0, 58*second, 59*second)).in(second),
 		},
 	},
-}
+})
 
 func (s step) resetting(d time.Duration) step {
 	s.want.reset = d
@@ -136,7 +136,7 @@ func (s step) retrying(d time.Duration) step {
 	return s
 }
 
-var clocks = []scenario{
+var _ = register([]scenario{
 	{
 		name: "set back a little", why: "known bugs 18 and 19: a clock that goes back and forth creates no units",
 		steps: []step{
@@ -272,9 +272,9 @@ var clocks = []scenario{
 			take(sliding(rule.PerMinute(6), rule.Segments(6), rule.Strict()), 1, no(0, 70*second, 70*second)).in(-time.Hour),
 		},
 	},
-}
+})
 
-var changes = []scenario{
+var _ = register([]scenario{
 	{
 		name: "lowered, raised, reloaded", why: "known bug 30: units that were spent stay spent",
 		steps: []step{
@@ -416,7 +416,7 @@ var changes = []scenario{
 			take(slog(rule.PerMinute(100_000)), 60_000, yes(60_000, time.Minute)).as(engine.OpGive),
 		},
 	},
-}
+})
 
 var (
 	indebted = bucket(rule.PerSecond(2), rule.Burst(5), rule.AllowDebt(4))
