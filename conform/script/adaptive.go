@@ -12,6 +12,9 @@ var _ = register(model.AdaptiveRate, drawing{
 	onGrid: func(_ *rand.Rand, of model.Limit, l *model.Limit) {
 		l.PeriodUS = of.PeriodUS
 	},
+	memory: func(l model.Limit) int64 { // another version may have a rate as slow as one unit per period
+		return l.Burst*l.PeriodUS + 600*l.IntervalUS + l.MaxPauseUS
+	},
 })
 
 func drawAdaptive(r *rand.Rand, l *model.Limit, opts Options) {

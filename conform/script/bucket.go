@@ -13,6 +13,12 @@ var _ = register(model.Pacer, drawing{
 	onGrid: func(_ *rand.Rand, of model.Limit, l *model.Limit) {
 		l.Count, l.PeriodUS = of.Count, of.PeriodUS
 	},
+	memory: func(l model.Limit) int64 {
+		if l.MaxQueue == nil {
+			return refill(l, l.Burst) + *l.MaxWaitUS
+		}
+		return refill(l, capacity(l))
+	},
 })
 
 func drawBucket(r *rand.Rand, l *model.Limit, opts Options) {

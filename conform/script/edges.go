@@ -83,7 +83,7 @@ func (g *generator) note(us int64) {
 // The functions below decide by the limit's fields. A limit with a burst counts as a token bucket or a pacer, which
 // refill unit by unit. The functions predict where edges are likely, so a limit that refills differently has fewer
 // steps at its edges. They also bound the instants in a script. A limit whose units all refill at once therefore needs
-// its own case.
+// its own functions in its [drawing].
 
 // capacity returns the largest cost that can pass.
 func capacity(l model.Limit) int64 {
@@ -100,6 +100,9 @@ func capacity(l model.Limit) int64 {
 
 // span returns a limit's time scale: the time of a full refill, or the longest window.
 func span(l model.Limit) int64 {
+	if own := drawings[l.Algorithm].span; own != nil {
+		return own(l)
+	}
 	switch {
 	case l.Burst > 0:
 		return refill(l, l.Burst)
@@ -113,17 +116,11 @@ func span(l model.Limit) int64 {
 
 // memory returns the longest time that a limit's state can matter.
 func memory(l model.Limit) int64 {
-	switch {
-	case l.Burst > 0 && l.MaxQueue == nil && l.MaxWaitUS != nil:
-		return refill(l, l.Burst) + *l.MaxWaitUS
-	case l.IntervalUS > 0: // another version may have a rate as slow as one unit per period
-		return l.Burst*l.PeriodUS + 600*l.IntervalUS + l.MaxPauseUS
-	case l.WarmUpUS > 0:
-		return 3*refill(l, l.Burst) + 2*l.WarmUpUS
-	case l.Burst > 0:
+	if own := drawings[l.Algorithm].memory; own != nil {
+		return own(l)
+	}
+	if l.Burst > 0 {
 		return refill(l, capacity(l))
-	case l.Variant != "":
-		return span(l) + grain(l)
 	}
 	return span(l)
 }
@@ -161,13 +158,11 @@ func refill(l model.Limit, units int64) int64 {
 
 // grain returns the shortest time that changes a state: the time to refill one unit, or one segment.
 func grain(l model.Limit) int64 {
-	switch {
-	case l.Burst > 0:
+	if own := drawings[l.Algorithm].grain; own != nil {
+		return own(l)
+	}
+	if l.Burst > 0 {
 		return max(1, l.PeriodUS/l.Count)
-	case l.SegmentUS > 0:
-		return l.SegmentUS
-	case l.Segments > 0:
-		return l.WindowUS / l.Segments
 	}
 	return span(l)
 }

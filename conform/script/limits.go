@@ -37,6 +37,8 @@ type drawing struct {
 	draw func(r *rand.Rand, l *model.Limit, opts Options)
 	// onGrid moves a limit to another limit's grid. It is nil if the algorithm has no grid.
 	onGrid func(r *rand.Rand, of model.Limit, l *model.Limit)
+	// span, memory and grain replace the functions of these names in edges.go.
+	span, memory, grain func(l model.Limit) int64
 	// keys lists the keys of a case's limits, which all share one counter. It is nil if each key has its own counter.
 	keys []string
 	// ranks is true if a case contains requests of several classes, which share one counter.

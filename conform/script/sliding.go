@@ -9,7 +9,20 @@ import (
 var _ = register(model.SlidingWindow, drawing{
 	draw:   drawSliding,
 	onGrid: func(r *rand.Rand, of model.Limit, l *model.Limit) { moveToSegments(r, l, grain(of)) },
+	memory: func(l model.Limit) int64 { return span(l) + grain(l) },
+	grain:  segmentOf,
 })
+
+// segmentOf returns the length of a segment.
+func segmentOf(l model.Limit) int64 {
+	switch {
+	case l.SegmentUS > 0:
+		return l.SegmentUS
+	case l.Segments > 0:
+		return l.WindowUS / l.Segments
+	}
+	return span(l)
+}
 
 func drawSliding(r *rand.Rand, l *model.Limit, opts Options) {
 	l.Variant = pick(r, variants)

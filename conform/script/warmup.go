@@ -11,6 +11,7 @@ var _ = register(model.WarmUp, drawing{
 	onGrid: func(_ *rand.Rand, of model.Limit, l *model.Limit) {
 		l.Count, l.PeriodUS, l.WarmUpUS = of.Count, of.PeriodUS, of.WarmUpUS
 	},
+	memory: func(l model.Limit) int64 { return 3*refill(l, l.Burst) + 2*l.WarmUpUS },
 })
 
 // drawWarmUp draws ramps with few units and ramps with many.
