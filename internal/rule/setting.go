@@ -46,9 +46,6 @@ func Forget(after time.Duration) engine.Setting { return engine.Setting{Field: "
 // Align sets when fixed windows start.
 func Align(to string) engine.Setting { return engine.Setting{Field: "align", Word: to} }
 
-// Anchor sets the start of the windows in a time zone.
-func Anchor(at string) engine.Setting { return engine.Setting{Field: "anchor", Word: at} }
-
 // Segments sets the number of segments in a sliding window.
 func Segments(k int) engine.Setting { return engine.Setting{Field: "segments", Units: int64(k)} }
 
