@@ -112,7 +112,8 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 	}
 }
 
-// Draws maps each algorithm to a function that draws two or three limits with the same counter.
+// Draws maps each algorithm to a function that draws two or three limits with the same counter. An algorithm that is not
+// in the list gets plain limits.
 var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.Limit{
 	"token-bucket": func(r *rand.Rand, least int64) []engine.Limit {
 		return ofOne(r, func() engine.Limit {
@@ -191,14 +192,24 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 func everyAlgorithm(draws map[string]func(r *rand.Rand, least int64) []engine.Limit) map[string]func(r *rand.Rand, least int64) []engine.Limit {
 	for a := range storetest.Examples() {
 		if draws[a.String()] == nil && !a.Holds() {
-			draws[a.String()] = func(r *rand.Rand, least int64) []engine.Limit {
-				return ofOne(r, func() engine.Limit {
-					return storetest.Plain(a, rule.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), least+r.Int64N(20))
-				})
-			}
+			draws[a.String()] = func(r *rand.Rand, least int64) []engine.Limit { return plain(r, a, least) }
 		}
 	}
 	return draws
+}
+
+// plain draws plain limits. If the rate is part of the counter's name, they have the same rate.
+func plain(r *rand.Rand, a algo.Algorithm, least int64) []engine.Limit {
+	rate := func() engine.Rate { return rule.Per(1+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second) }
+	first := rate()
+	return ofOne(r, func() engine.Limit {
+		burst := least + r.Int64N(20)
+		l, other := storetest.Plain(a, first, burst), storetest.Plain(a, rate(), burst)
+		if other.Numbers().Grid() == l.Numbers().Grid() {
+			return other
+		}
+		return l
+	})
 }
 
 // ofOne draws two or three limits.
