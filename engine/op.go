@@ -373,7 +373,7 @@ func (o *Op) checkTwice(i int) error {
 		_, subject := o.Subject(i)
 		if _, otherSubject := o.Subject(j); subject != otherSubject {
 			return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" of two keys"),
-				"one key of a fair-share, fair-pacer or fair-concurrency limit in a request, because its keys share a counter")
+				"one key of a limit that divides its units among keys in a request, because its keys share a counter")
 		}
 		return invalid("limits", remark(c.Limit.Algorithm().String()+" "+c.Limit.Name()+" twice"),
 			"different names or policies, or one charge with the cost of both")

@@ -121,7 +121,7 @@ func (p *Policy) classify() error {
 // weigh returns an error if a class has a weight but no limit of the policy divides its units among keys.
 func (p *Policy) weigh(divides bool) error {
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
-		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a fair-share, fair-pacer or fair-concurrency limit"), "classes", strconv.Itoa(i))
+		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a limit that divides its units among keys, such as fair-share"), "classes", strconv.Itoa(i))
 	}
 	return nil
 }

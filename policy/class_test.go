@@ -173,7 +173,7 @@ func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 // TestWeightWithoutFairShare checks that the error contains the class's field only once.
 func TestWeightWithoutFairShare(t *testing.T) {
 	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))
-	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a fair-share, fair-pacer or fair-concurrency limit"
+	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a limit that divides its units among keys, such as fair-share"
 	if fmt.Sprint(err) != want {
 		t.Errorf("%v; want %s", err, want)
 	}

@@ -60,7 +60,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class. It has the same form as the name of a policy."},
-		{Name: "weight", Accepted: weightAccepted, About: "The weight of the class's keys under a fair-share, fair-pacer or fair-concurrency limit: a key of weight 3 can have three times as much as a key of weight 1, while both ask for more. By default the limit's own weight."},
+		{Name: "weight", Accepted: weightAccepted, About: "The weight of the class's keys under a limit that divides its units among keys, such as fair-share: a key of weight 3 can have three times as much as a key of weight 1, while both ask for more. By default the limit's own weight."},
 		{Name: "leaves", About: "How much must remain after a request of the class: a percentage of each capacity, such as 10%, rounded up, or a number of units. By default 0."},
 	},
 	reflect.TypeFor[LimitFields](): {
