@@ -1,7 +1,9 @@
 package headgate_test
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,29 +12,33 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
+var second, minute = headgate.PerSecond(5), headgate.PerMinute(50)
+
+// limitsByText maps the text of a limit to the limit in Go, with every field of every algorithm.
+var limitsByText = map[string]headgate.Limit{
+	"5/s":                         headgate.TokenBucket{Rate: second},
+	`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},
+	`adaptive-rate 5/s min 2 max 9 burst 7 interval 500ms failures 10 max_pause 10s name "n"`: headgate.TokenBucket{Rate: second, Min: 2, Max: 9, Burst: 7, Interval: 500 * time.Millisecond, Failures: 10, MaxPause: 10 * time.Second, Name: "n"},
+	`guaranteed-rate 5/s guarantees 3:2,1-4 lend down rank 1 burst 9 name "n"`:                headgate.TokenBucket{Rate: second, Guarantees: "3:2,1:1-4", LendDown: true, Rank: 1, Burst: 9, Name: "n"},
+	"5/s next_pays":         headgate.TokenBucket{Rate: second, NextPays: true},
+	"pacer 5/s max_wait 2s": headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
+	`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
+	`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
+	`fair-pacer 50/1m burst 5 max_queue 20 nested`:                         headgate.FairShare{Rate: minute, Burst: 5, MaxQueue: 20, Nested: true},
+	`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
+	`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
+	`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
+	"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
+	`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
+	`penalty 50/1m soft forget 1h name "n"`:                                headgate.Penalty{Rate: minute, Soft: true, Forget: time.Hour, Name: "n"},
+	`penalty 50/1m block 2m max_block 10m forget 1h name "n"`:              headgate.Penalty{Rate: minute, Block: 2 * time.Minute, MaxBlock: 10 * time.Minute, Forget: time.Hour, Name: "n"},
+}
+
 // Every field of a limit reaches the engine, and a zero field means the default.
 func TestFieldsOfLimits(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
-	second, minute := headgate.PerSecond(5), headgate.PerMinute(50)
-	for want, limit := range map[string]headgate.Limit{
-		"5/s":                         headgate.TokenBucket{Rate: second},
-		`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},
-		`adaptive-rate 5/s min 2 max 9 burst 7 interval 500ms failures 10 max_pause 10s name "n"`: headgate.TokenBucket{Rate: second, Min: 2, Max: 9, Burst: 7, Interval: 500 * time.Millisecond, Failures: 10, MaxPause: 10 * time.Second, Name: "n"},
-		`guaranteed-rate 5/s guarantees 3:2,1-4 lend down rank 1 burst 9 name "n"`:                headgate.TokenBucket{Rate: second, Guarantees: "3:2,1:1-4", LendDown: true, Rank: 1, Burst: 9, Name: "n"},
-		"5/s next_pays":         headgate.TokenBucket{Rate: second, NextPays: true},
-		"pacer 5/s max_wait 2s": headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
-		`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
-		`warm-up 5/s warm_up 4s burst 2 next_pays name "n"`:                    headgate.WarmUp{Rate: second, Over: 4 * time.Second, Burst: 2, NextPays: true, Name: "n"},
-		`fair-pacer 50/1m burst 5 max_queue 20 nested`:                         headgate.FairShare{Rate: minute, Burst: 5, MaxQueue: 20, Nested: true},
-		`fair-share 50/1m burst 20 weight 3 name "n"`:                          headgate.FairShare{Rate: minute, Burst: 20, Weight: 3, Name: "n"},
-		`fixed-window 50/1d align UTC anchor 2026-01-31 count_denied name "n"`: headgate.FixedWindow{Rate: headgate.PerDay(50), Align: "UTC", Anchor: "2026-01-31", CountDenied: true, Name: "n"},
-		`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
-		"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
-		`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
-		`penalty 50/1m soft forget 1h name "n"`:                                headgate.Penalty{Rate: minute, Soft: true, Forget: time.Hour, Name: "n"},
-		`penalty 50/1m block 2m max_block 10m forget 1h name "n"`:              headgate.Penalty{Rate: minute, Block: 2 * time.Minute, MaxBlock: 10 * time.Minute, Forget: time.Hour, Name: "n"},
-	} {
+	for want, limit := range limitsByText {
 		p := l.Policy("p", limit)
 		if got := operate.Limits(p)[0].String(); got != want || p.Err() != nil {
 			t.Errorf("%s, %v; want %s", got, p.Err(), want)
@@ -44,37 +50,35 @@ func TestFieldsOfLimits(t *testing.T) {
 }
 
 // For each algorithm there is a struct with fields for the rate and for each setting of the algorithm. The setting
-// warm_up is the field Over.
+// warm_up is the field Over. A struct can have the fields of several algorithms.
 func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()
-	structs := map[algo.Algorithm]any{algo.Concurrency: headgate.Concurrency{}, algo.FairConcurrency: headgate.Concurrency{}, algo.FairPacer: headgate.FairShare{}}
-	for _, limit := range []headgate.Limit{
-		headgate.TokenBucket{Rate: headgate.PerSecond(10)},
-		headgate.TokenBucket{Rate: headgate.PerSecond(10), Min: 1, Max: 100},
-		headgate.TokenBucket{Rate: headgate.PerSecond(10), Guarantees: "5,0"},
-		headgate.WarmUp{Rate: headgate.PerSecond(10), Over: time.Second},
-		headgate.Pacer{Rate: headgate.PerSecond(10), MaxWait: time.Second},
-		headgate.FairShare{Rate: headgate.PerSecond(10)},
-		headgate.FixedWindow{Rate: headgate.PerSecond(10)},
-		headgate.SlidingWindow{Rate: headgate.PerSecond(10)},
-		headgate.SlidingLog{Rate: headgate.PerSecond(10)},
-		headgate.Penalty{Rate: headgate.PerSecond(10)},
-	} {
-		structs[operate.Limits(l.Policy("p", limit))[0].Algorithm()] = limit
-	}
-	for _, a := range algo.Algorithms() {
-		want := len(a.Fields()) + 1
-		switch a {
-		case algo.Concurrency, algo.FairConcurrency: // one struct with the field Fair; Concurrency has no Name
-			want = 4
-		case algo.FairShare, algo.FairPacer: // one struct with the field MaxQueue
-			want = 6
-		case algo.TokenBucket, algo.AdaptiveRate, algo.GuaranteedRate: // one struct has the fields of all three
-			want = 13
+	fields := map[reflect.Type]map[string]bool{}
+	tried := func(a algo.Algorithm, of reflect.Type) {
+		if fields[of] == nil {
+			fields[of] = map[string]bool{}
 		}
-		if limit := structs[a]; !a.Constant() && (limit == nil || reflect.TypeOf(limit).NumField() != want) {
-			t.Errorf("%s has the struct %T, want one with %d fields: %v", a, limit, want, a.Fields())
+		for _, field := range a.Fields() {
+			fields[of][field] = true
+		}
+	}
+	missing := algo.Algorithms()
+	for _, limit := range limitsByText {
+		a := operate.Limits(l.Policy("p", limit))[0].Algorithm()
+		tried(a, reflect.TypeOf(limit))
+		missing = slices.DeleteFunc(missing, func(b algo.Algorithm) bool { return a == b })
+	}
+	for _, a := range missing {
+		if a.Holds() { // it has the field Fair instead of a Name
+			tried(a, reflect.TypeFor[headgate.Concurrency]())
+		} else if !a.Constant() {
+			t.Errorf("no limit of %s is in limitsByText", a)
+		}
+	}
+	for of, has := range fields {
+		if of.NumField() != len(has)+1 {
+			t.Errorf("%s has %d fields, want one for the rate and %v", of, of.NumField(), slices.Sorted(maps.Keys(has)))
 		}
 	}
 }
