@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -52,22 +53,22 @@ func (f *File) Run(ctx context.Context) (r Result, err error) {
 // runner runs the steps of one test.
 type runner struct {
 	*File
-	clock *headgatetest.Clock
 	rules decide.Rules
 }
 
 func (f *File) runTest(ctx context.Context, place int, r *Result) error {
-	test, clock := &f.Tests[place], headgatetest.NewClock()
-	clock.Set(test.begin)
-	store, err := memstore.New(memstore.Config{Clock: clock.Now})
+	test := &f.Tests[place]
+	var now atomic.Pointer[time.Time]
+	now.Store(&test.begin)
+	store, err := memstore.New(memstore.Config{Clock: func() time.Time { return *now.Load() }})
 	if err != nil {
 		return err
 	}
 	limiter := headgate.New(headgate.WithStore(store))
-	run := runner{f, clock, decide.Rules{Limiter: limiter}}
+	run := runner{f, decide.Rules{Limiter: limiter}}
 	for i := range test.Steps {
 		step := &test.Steps[i]
-		clock.Set(test.begin.Add(step.after))
+		now.Store(new(test.begin.Add(step.after)))
 		for _, m := range run.step(ctx, step) {
 			r.Differences = append(r.Differences, Difference{
 				File: f.Name, Line: f.line(place, i, m.field), Test: *test.Name, Step: i + 1, Field: m.field, Expected: m.expected, Got: m.got,

@@ -8,11 +8,12 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -71,9 +72,10 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 		}
 	}
 	// The keys have their own prefix, so that verify can run on a Redis in use.
-	clock := headgatetest.NewClock()
+	var now atomic.Int64 // µs
 	store, err := open.Store(ctx, address, open.Options{
-		PasswordFile: storePasswordFile, Own: "verify-" + rand.Text()[:12], Clock: clock.Now, Deadline: -1,
+		PasswordFile: storePasswordFile, Own: "verify-" + rand.Text()[:12], Deadline: -1,
+		Clock: func() time.Time { return time.UnixMicro(now.Load()) },
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 	defer func() { _ = store.Close() }()
 	results := make([]verified, len(names))
 	for i, name := range names {
-		if results[i], err = verifyFile(ctx, store, clock, name, &files[i]); err != nil {
+		if results[i], err = verifyFile(ctx, store, func(t time.Time) { now.Store(t.UnixMicro()) }, name, &files[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -89,8 +91,8 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 }
 
 // verifyFile replays a file and deletes its keys.
-func verifyFile(ctx context.Context, store engine.Store, clock *headgatetest.Clock, name string, f *vectors.File) (verified, error) {
-	found, err := f.Replay(ctx, store, "verify", clock.Set)
+func verifyFile(ctx context.Context, store engine.Store, set func(time.Time), name string, f *vectors.File) (verified, error) {
+	found, err := f.Replay(ctx, store, "verify", set)
 	err = errors.Join(err, f.Forget(context.WithoutCancel(ctx), store, "verify"))
 	if err != nil {
 		return verified{}, err
