@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
@@ -72,16 +73,61 @@ func generate(t *testing.T, folder string) string {
 			fmt.Fprintf(&out, "\n%sexport type %s = %s;\n", comment("", d.Doc), spec.Name.Name, strings.Join(words[spec.Name.Name], " | "))
 		}
 	}
-	out.WriteString("\n/** algorithms are the algorithms with their other names. */\nexport const algorithms: Record<string, string[]> = {\n")
+	writeAlgorithms(&out)
+	writeFields(&out)
+	return out.String()
+}
+
+// writeAlgorithms writes the table of algorithms, with the properties by which the page tells them apart.
+func writeAlgorithms(out *strings.Builder) {
+	properties := []struct {
+		name string
+		has  func(algo.Algorithm) bool
+	}{
+		{"constant", algo.Algorithm.Constant},
+		{"refills", algo.Algorithm.Refills},
+		{"burst_is_count", algo.Algorithm.BurstIsCount},
+		{"paces", algo.Algorithm.Paces},
+		{"holds", algo.Algorithm.Holds},
+		{"divides", algo.Algorithm.Divides},
+		{"adapts", algo.Algorithm.Adapts},
+		{"guarantees", func(a algo.Algorithm) bool { return a.Has("guarantees") }},
+		{"punishes", algo.Algorithm.Punishes},
+	}
+	out.WriteString("\n/** Algorithm has the other names of an algorithm, and its properties in engine/algo. */\nexport interface Algorithm {\n  aliases: string[];\n")
+	for _, p := range properties {
+		fmt.Fprintf(out, "  %s?: true;\n", p.name)
+	}
+	out.WriteString("}\n\nexport const algorithms: Record<string, Algorithm> = {\n")
 	for _, a := range algo.Algorithms() {
 		aliases := []string{}
 		for _, alias := range a.Names()[1:] {
 			aliases = append(aliases, strconv.Quote(alias))
 		}
-		fmt.Fprintf(&out, "  %q: [%s],\n", a, strings.Join(aliases, ", "))
+		fmt.Fprintf(out, "  %q: { aliases: [%s]", a, strings.Join(aliases, ", "))
+		for _, p := range properties {
+			if p.has(a) {
+				fmt.Fprintf(out, ", %s: true", p.name)
+			}
+		}
+		out.WriteString(" },\n")
 	}
 	out.WriteString("};\n")
-	return out.String()
+}
+
+// writeFields writes the table of the fields of a limit.
+func writeFields(out *strings.Builder) {
+	kinds := [...]string{engine.FieldUnits: "units", engine.FieldSpan: "span", engine.FieldWord: "word", engine.FieldFlag: "flag", engine.FieldRates: "rates"}
+	out.WriteString("\n/** fields are the fields of a limit except for its rate. A field implies the algorithm of a text that names none. */\n" +
+		"export const fields: Record<string, { kind: \"units\" | \"span\" | \"word\" | \"flag\" | \"rates\"; implies?: string }> = {\n")
+	for f := range engine.Fields() {
+		implies := ""
+		if a := f.Implies(); a != algo.None {
+			implies = fmt.Sprintf(", implies: %q", a)
+		}
+		fmt.Fprintf(out, "  %s: { kind: %q%s },\n", f.Name, kinds[f.Kind], implies)
+	}
+	out.WriteString("};\n")
 }
 
 // addWords adds the constants with a declared type.

@@ -22,8 +22,8 @@ type Field struct {
 	// About describes the purpose of the field.
 	About string
 
-	// implies reports whether the field selects its algorithm if a limit's text names none. Such a field belongs to
-	// only one algorithm.
+	// implies reports whether the field selects its algorithm if a limit's text names none. If several algorithms have
+	// it, it selects the first.
 	implies bool
 	// The number field is set if the value is one of the limit's numbers, and flag if it is one of the limit's flags.
 	// The algorithm's builder reads all other fields.
@@ -238,8 +238,11 @@ func Fields() iter.Seq[Field] { return slices.Values(fields) }
 // On reports whether limits of the algorithm have the field.
 func (f *Field) On(a algo.Algorithm) bool { return a.Has(f.Name) }
 
-// only returns the single algorithm that has the field.
-func (f *Field) only() algo.Algorithm {
+// Implies returns the algorithm of a limit whose text has the field and names no algorithm, or [algo.None].
+func (f *Field) Implies() algo.Algorithm {
+	if !f.implies {
+		return algo.None
+	}
 	all := algo.Algorithms()
 	return all[slices.IndexFunc(all, f.On)]
 }

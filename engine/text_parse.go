@@ -104,8 +104,8 @@ func (p *parser) setting(field string) (Setting, error) {
 	case f.Kind == FieldFlag:
 		return Setting{Field: field}, nil
 	}
-	if f.implies {
-		p.implied = f.only()
+	if a := f.Implies(); a != algo.None {
+		p.implied = a
 	}
 	word := p.next()
 	if unquoted, err := strconv.Unquote(word); err == nil && field == "name" {

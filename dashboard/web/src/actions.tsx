@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { post } from "./api";
 import { keyText } from "./format";
 import { t } from "./i18n";
-import { type Limit, parse, set, tighter } from "./limits";
+import { type Limit, of, parse, set, tighter } from "./limits";
 import { Choice, Dialog, ErrorNote, Field, say, words } from "./ui";
 import type { Explanation, Explanations, Given, KeyFields, Reset, Standing, Trial } from "./types";
 
@@ -96,7 +96,7 @@ function placeOf(s: Standing): Place {
   const policy = s.target ?? s.policy;
   if (s.combined && !s.target) return whole(s.policy);
   const limit = parse(s.limit);
-  const constant = !limit || ["deny", "unlimited", "penalty"].includes(limit.algorithm);
+  const constant = !limit || of(limit).constant || of(limit).punishes;
   return { policy, text: policy + ": " + s.limit, limit: constant ? undefined : limit, now: s.limit };
 }
 

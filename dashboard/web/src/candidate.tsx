@@ -8,15 +8,15 @@ import { t } from "./i18n";
 import { asFields, type Limit, parse } from "./limits";
 import { KeysOf } from "./traffic";
 import { BeforeAfter, ErrorNote, Field, say, useLoad } from "./ui";
-import type { Change, PolicyView, Trial } from "./types";
+import { type Change, fields, type PolicyView, type Trial } from "./types";
 
-const limitFields = ["algorithm", "rate", "burst", "debt", "next_pays", "max_wait", "max_queue", "warm_up", "weight", "limit", "window", "windows", "segment", "segments", "variant", "align", "lease", "count_denied", "name", "deny", "unlimited", "all"];
+const limitFields = ["algorithm", "rate", "limit", "window", ...Object.keys(fields), "deny", "unlimited", "all", "first"];
 
 /** settingsOf returns the fields of a change other than its limit and candidate. */
 function settingsOf(change: Change | null): Record<string, unknown> {
-  const fields = change?.fields;
-  if (typeof fields !== "object" || fields === null) return {};
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "shadow" && !limitFields.includes(name)));
+  const set = change?.fields;
+  if (typeof set !== "object" || set === null) return {};
+  return Object.fromEntries(Object.entries(set).filter(([name]) => name !== "shadow" && !limitFields.includes(name)));
 }
 
 /** withCandidate returns the fields of the change that tries a limit, or no limit. Other fields

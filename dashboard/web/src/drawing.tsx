@@ -1,7 +1,7 @@
 // A drawing of a limit: the most units that pass, from idle, if a caller never stops asking. For
 // a penalty it shows how long each block of a key lasts.
 import { t } from "./i18n";
-import { type Limit, parse, seconds } from "./limits";
+import { type Limit, of, parse, seconds } from "./limits";
 
 const W = 320;
 const H = 150;
@@ -22,36 +22,22 @@ function curve(l: Limit, until = 0): Shape | null {
   const first = l.rates[0];
   if (!first) return null;
   const perSecond = first.count / first.seconds;
-  switch (l.algorithm) {
-    case "penalty":
-      return l.fields.soft ? null : blocks(l); // a soft penalty has no blocks
-    case "token-bucket":
-    case "guaranteed-rate":
-    case "adaptive-rate":
-    case "fair-share": {
-      const burst = Number(l.fields.burst ?? first.count) + Number(l.fields.debt ?? 0);
-      const end = until || 2 * Math.max(burst / perSecond, 1 / perSecond);
-      return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };
-    }
-    case "warm-up": {
-      const warm = seconds(String(l.fields.warm_up));
-      const points: Point[] = Array.from({ length: 25 }, (_, i) => {
-        const x = (i / 24) * warm;
-        return [x, perSecond * (x / 3 + (x * x) / (3 * warm))];
-      });
-      const last = points[24][1];
-      const end = Math.max(until, 2 * warm);
-      return { points: [...points, [end, last + perSecond * (end - warm)]], end };
-    }
-    case "fair-pacer":
-    case "pacer": {
-      const burst = Number(l.fields.burst ?? 1);
-      const end = until || 10 / perSecond;
-      return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };
-    }
-    default:
-      return windows(l, until);
+  const { punishes, refills, burst_is_count, paces } = of(l);
+  if (punishes) return l.fields.soft ? null : blocks(l); // a soft penalty has no blocks
+  if ("warm_up" in l.fields) {
+    const warm = seconds(String(l.fields.warm_up));
+    const points: Point[] = Array.from({ length: 25 }, (_, i) => {
+      const x = (i / 24) * warm;
+      return [x, perSecond * (x / 3 + (x * x) / (3 * warm))];
+    });
+    const last = points[24][1];
+    const end = Math.max(until, 2 * warm);
+    return { points: [...points, [end, last + perSecond * (end - warm)]], end };
   }
+  if (!refills) return windows(l, until);
+  const burst = Number(l.fields.burst ?? (burst_is_count ? first.count : 1)) + Number(l.fields.debt ?? 0);
+  const end = until || (paces ? 10 / perSecond : 2 * Math.max(burst / perSecond, 1 / perSecond));
+  return { points: [[0, 0], [0, burst], [end, burst + end * perSecond]], end };
 }
 
 /** windows draws the steps of windows: each window lets its units through at once. */
@@ -106,7 +92,7 @@ function shapes(all: Limit[]): Shape[] {
 
 /** bounds returns the curves of an adaptive rate at its slowest and at its fastest. */
 function bounds(limit: Limit, end: number): Shape[] {
-  if (limit.algorithm !== "adaptive-rate") return [];
+  if (!of(limit).adapts) return [];
   const at = (count: unknown) => curve({ ...limit, fields: { burst: limit.fields.burst ?? limit.rates[0].count }, rates: [{ ...limit.rates[0], count: Number(count) }] }, end);
   return [at(limit.fields.min), at(limit.fields.max)].filter((s) => s !== null);
 }
@@ -125,7 +111,8 @@ export function Drawing({ limit, candidate }: { limit: string; candidate?: strin
   const [shape, tried] = shapes(other ? [parsed, other] : [parsed]);
   if (!shape) return null;
   const edges = bounds(parsed, shape.end);
-  const say = texts(parsed.algorithm === "penalty");
+  const penalty = Boolean(of(parsed).punishes);
+  const say = texts(penalty);
   const most = Math.max(...[shape, tried ?? shape, ...edges].flatMap((s) => s.points.map(([, y]) => y))) * 1.08;
   const x = (at: number) => LEFT + (at / shape.end) * (W - LEFT - 8);
   const y = (units: number) => H - BOTTOM - (units / most) * (H - BOTTOM - TOP);
@@ -148,7 +135,7 @@ export function Drawing({ limit, candidate }: { limit: string; candidate?: strin
         <text x={LEFT - 5} y={y(at0) + 4} text-anchor="end">
           {say.y(at0)}
         </text>
-        {parsed.algorithm === "penalty" && last > 2 * at0 && (
+        {penalty && last > 2 * at0 && (
           <text x={LEFT - 5} y={y(last) + 4} text-anchor="end">
             {say.y(last)}
           </text>

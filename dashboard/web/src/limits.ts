@@ -1,7 +1,7 @@
 // Parses limits as text (docs/reference/limits.md), as far as the page needs to draw them and
 // to write them as fields.
 
-import { algorithms } from "./types";
+import { algorithms, fields as table } from "./types";
 
 export interface Rate {
   count: number;
@@ -20,12 +20,13 @@ const units: Record<string, number> = {
   us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86400, w: 604800, mo: 30 * 86400, y: 365 * 86400,
 };
 const names: Record<string, string> = {};
-for (const [name, aliases] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
-const numbers = ["burst", "debt", "max_queue", "segments", "weight", "min", "max", "failures", "rank"];
-const spans = ["max_wait", "warm_up", "segment", "lease", "interval", "max_pause", "block", "max_block", "forget"];
-const flags = ["count_denied", "next_pays", "nested", "soft"];
-const others = ["align", "anchor", "guarantees", "lend"];
-const held = ["concurrency", "fair-concurrency"];
+for (const [name, { aliases }] of Object.entries(algorithms)) for (const one of [name, ...aliases]) names[one] = name;
+
+/** kindOf returns the kind of a word that is the name of a field. */
+const kindOf = (word: string) => (Object.hasOwn(table, word) && word !== "variant" ? table[word].kind : "");
+
+/** of returns the properties of a limit's algorithm. */
+export const of = (limit: Limit) => algorithms[limit.algorithm] ?? { aliases: [] };
 
 /** seconds parses a span such as 1m30s. It returns NaN for other text. */
 export function seconds(text: string): number {
@@ -56,37 +57,30 @@ export function parse(text: string): Limit | null {
     const found = rate(word);
     if (i === 0 && Object.hasOwn(names, word)) limit.algorithm = names[word];
     else if (found) limit.rates.push(found);
-    else if (held.includes(limit.algorithm) && /^\d+$/.test(word)) limit.fields.limit = Number(word);
-    else if (numbers.includes(word) && /^\d+$/.test(all[i + 1] ?? "")) limit.fields[word] = Number(all[++i]);
-    else if (spans.includes(word) && all[i + 1]) limit.fields[word] = all[++i];
-    else if (others.includes(word) && all[i + 1]) limit.fields[word] = all[++i];
-    else if (word === "name" && all[i + 1]) limit.fields.name = all[++i].replaceAll('"', "");
+    else if (of(limit).holds && /^\d+$/.test(word)) limit.fields.limit = Number(word);
+    else if (kindOf(word) === "units" && /^\d+$/.test(all[i + 1] ?? "")) limit.fields[word] = Number(all[++i]);
+    else if (kindOf(word) === "span" && all[i + 1]) limit.fields[word] = all[++i];
+    else if (kindOf(word) === "word" && all[i + 1]) limit.fields[word] = all[++i].replaceAll('"', "");
+    else if (kindOf(word) === "flag") limit.fields[word] = true;
     else if (["weighted", "strict", "lenient"].includes(word)) limit.fields.variant = word;
-    else if (flags.includes(word)) limit.fields[word] = true;
     else return null;
   }
   if (limit.algorithm === "") limit.algorithm = guess(limit);
-  return limit.rates.length > 0 || [...held, "deny", "unlimited"].includes(limit.algorithm) ? limit : null;
+  return limit.rates.length > 0 || of(limit).holds || of(limit).constant ? limit : null;
 }
 
 function guess({ fields }: Limit): string {
-  if ("max_wait" in fields || "max_queue" in fields) return "pacer";
-  if ("warm_up" in fields) return "warm-up";
-  if ("weight" in fields || "nested" in fields) return "fair-share";
-  if ("min" in fields || "max" in fields) return "adaptive-rate";
-  if ("guarantees" in fields) return "guaranteed-rate";
-  if ("soft" in fields || "block" in fields || "max_block" in fields || "forget" in fields) return "penalty";
-  return "align" in fields ? "fixed-window" : "token-bucket";
+  const implied = Object.keys(fields).find((name) => table[name]?.implies);
+  return implied ? table[implied].implies! : "token-bucket";
 }
-
-const windowed = ["fixed-window", "sliding-window", "sliding-log", "penalty"];
 
 /** asFields returns a limit as the fields that a policy or a candidate has. */
 export function asFields(limit: Limit): Record<string, unknown> {
-  if (limit.algorithm === "deny" || limit.algorithm === "unlimited") return { [limit.algorithm]: true };
+  const { constant, refills, holds } = of(limit);
+  if (constant) return { [limit.algorithm]: true };
   const fields: Record<string, unknown> = { algorithm: limit.algorithm, ...limit.fields };
   const window = (r: Rate) => ({ limit: r.count, window: r.text.split("/")[1].replace(/^(?=\D)/, "1") });
-  if (!windowed.includes(limit.algorithm)) {
+  if (refills || holds) {
     if (limit.rates.length > 0) fields.rate = limit.rates[0].text;
   } else if (limit.rates.length === 1) Object.assign(fields, window(limit.rates[0]));
   else fields.windows = limit.rates.map(window);
@@ -96,29 +90,27 @@ export function asFields(limit: Limit): Record<string, unknown> {
 /** tighter returns the limit, as text, for a key that may have a share of a limit. */
 export function tighter(limit: Limit, share: number): string {
   const part = (n: number) => Math.max(1, Math.floor(n * share));
-  if (held.includes(limit.algorithm)) return String(part(Number(limit.fields.limit)));
+  if (of(limit).holds) return String(part(Number(limit.fields.limit)));
   const first = limit.rates[0];
   if (!first) return "";
   return part(first.count) + "/" + first.text.split("/")[1];
 }
 
-/** buckets are the limits that another rate turns into a token bucket: it leaves the counter that
- * keys or classes share, and does not adapt. */
-const buckets = ["fair-share", "fair-pacer", "adaptive-rate", "guaranteed-rate"];
-
 /** set returns the fields of an override that gives a key another rate. It has all fields of
  * the shown limit, even if the policy has changed in the meantime. */
 export function set(limit: Limit, text: string): Record<string, unknown> | null {
   const { name: _, ...fields } = limit.fields; // an override cannot rename a limit
+  const { holds, divides, adapts, guarantees, burst_is_count } = of(limit);
   // A key with another number leaves the counter that all keys share.
-  if (held.includes(limit.algorithm)) {
+  if (holds) {
     const lease = fields.lease ? { lease: fields.lease } : {};
     return /^\d+$/.test(text) ? { algorithm: "concurrency", ...lease, limit: Number(text) } : null;
   }
   const found = rate(text);
   if (!found) return null;
-  if (buckets.includes(limit.algorithm)) return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
+  // Another rate does not adapt, and leaves the counter that keys or classes share.
+  if (divides || adapts || guarantees) return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
   // The old rate's burst would last far too long at the new rate.
-  if (limit.algorithm === "token-bucket") fields.burst = found.count;
+  if (burst_is_count) fields.burst = found.count;
   return asFields({ ...limit, fields, rates: [found] });
 }

@@ -516,21 +516,67 @@ export interface Timeline {
   decisions: Decided[];
 }
 
-/** algorithms are the algorithms with their other names. */
-export const algorithms: Record<string, string[]> = {
-  "token-bucket": ["gcra", "leaky-bucket", "funnel"],
-  "pacer": [],
-  "fixed-window": [],
-  "sliding-window": [],
-  "sliding-log": [],
-  "warm-up": [],
-  "concurrency": [],
-  "deny": [],
-  "unlimited": [],
-  "fair-share": [],
-  "penalty": [],
-  "adaptive-rate": [],
-  "guaranteed-rate": [],
-  "fair-concurrency": [],
-  "fair-pacer": [],
+/** Algorithm has the other names of an algorithm, and its properties in engine/algo. */
+export interface Algorithm {
+  aliases: string[];
+  constant?: true;
+  refills?: true;
+  burst_is_count?: true;
+  paces?: true;
+  holds?: true;
+  divides?: true;
+  adapts?: true;
+  guarantees?: true;
+  punishes?: true;
+}
+
+export const algorithms: Record<string, Algorithm> = {
+  "token-bucket": { aliases: ["gcra", "leaky-bucket", "funnel"], refills: true, burst_is_count: true },
+  "pacer": { aliases: [], refills: true, paces: true },
+  "fixed-window": { aliases: [] },
+  "sliding-window": { aliases: [] },
+  "sliding-log": { aliases: [] },
+  "warm-up": { aliases: [], refills: true },
+  "concurrency": { aliases: [], holds: true },
+  "deny": { aliases: [], constant: true },
+  "unlimited": { aliases: [], constant: true },
+  "fair-share": { aliases: [], refills: true, burst_is_count: true, divides: true },
+  "penalty": { aliases: [], punishes: true },
+  "adaptive-rate": { aliases: [], refills: true, burst_is_count: true, adapts: true },
+  "guaranteed-rate": { aliases: [], refills: true, burst_is_count: true, guarantees: true },
+  "fair-concurrency": { aliases: [], holds: true, divides: true },
+  "fair-pacer": { aliases: [], refills: true, paces: true, divides: true },
+};
+
+/** fields are the fields of a limit except for its rate. A field implies the algorithm of a text that names none. */
+export const fields: Record<string, { kind: "units" | "span" | "word" | "flag" | "rates"; implies?: string }> = {
+  burst: { kind: "units" },
+  debt: { kind: "units" },
+  max_wait: { kind: "span", implies: "pacer" },
+  max_queue: { kind: "units", implies: "pacer" },
+  warm_up: { kind: "span", implies: "warm-up" },
+  weight: { kind: "units", implies: "fair-share" },
+  nested: { kind: "flag", implies: "fair-share" },
+  guarantees: { kind: "word", implies: "guaranteed-rate" },
+  lend: { kind: "word", implies: "guaranteed-rate" },
+  rank: { kind: "units", implies: "guaranteed-rate" },
+  min: { kind: "units", implies: "adaptive-rate" },
+  max: { kind: "units", implies: "adaptive-rate" },
+  interval: { kind: "span", implies: "adaptive-rate" },
+  failures: { kind: "units", implies: "adaptive-rate" },
+  max_pause: { kind: "span", implies: "adaptive-rate" },
+  soft: { kind: "flag", implies: "penalty" },
+  block: { kind: "span", implies: "penalty" },
+  max_block: { kind: "span", implies: "penalty" },
+  forget: { kind: "span", implies: "penalty" },
+  align: { kind: "word", implies: "fixed-window" },
+  anchor: { kind: "word" },
+  segments: { kind: "units" },
+  segment: { kind: "span" },
+  variant: { kind: "word" },
+  windows: { kind: "rates" },
+  lease: { kind: "span" },
+  count_denied: { kind: "flag" },
+  next_pays: { kind: "flag" },
+  name: { kind: "word" },
 };
