@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"testing/quick"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/storetest"
 )
 
 // keyOf returns the key of a limit's state.
@@ -33,18 +36,40 @@ func TestKeys(t *testing.T) {
 		{"inline", minute, "cart:{42}", "headgate/inline/fixed-window:60s/default//cart:{42}"},
 		{"inline", log, "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
 		{"inline", log, "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
-		{"inline", rule.FixedWindow(rule.PerMinute(5), rule.Align("clock")), "k", "headgate/inline/fixed-window:60s:clock/default/{k}"},
-		{"inline", rule.FixedWindow(rule.PerDay(5), rule.Align("Asia/Shanghai")), "k", "headgate/inline/fixed-window:day:Asia%2FShanghai/default/{k}"},
-		{"inline", rule.SlidingWindow(rule.PerMinute(5), rule.Segments(50)), "k", "headgate/inline/sliding-window:1200ms/default/{k}"},
 		{"inline", rule.SlidingWindow(rule.Per(5, time.Millisecond), rule.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
 		{"a/b{c}%", rule.Pacer(rule.PerSecond(20), rule.MaxQueue(1), rule.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
-		{"inline", rule.WarmUp(rule.PerSecond(20), time.Minute), "k", "headgate/inline/warm-up:1:50ms:60s/default/{k}"},
-		{"policy:api", rule.AdaptiveRate(rule.PerSecond(20), 5, 40), "ann", "headgate/policy:api/adaptive-rate:1s/default/{ann}"},
-		{"policy:api", rule.GuaranteedRate(rule.PerSecond(20), "12:8,4:1-16", rule.Burst(10)), "ann", "headgate/policy:api/guaranteed-rate:5:250ms:3-8,1-1-4-7:1/default/{ann}"},
 		{"policy:api", rule.FairShare(rule.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
+		}
+	}
+}
+
+// Each row of the table of grids in docs/design/keys.md has a limit and the beginning of its keys, and every algorithm
+// with a grid has a row.
+func TestGridsOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../docs/design/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(page), "| limit | algorithm and grid |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	if !found {
+		t.Fatal("keys.md has no table of grids")
+	}
+	listed := map[algo.Algorithm]bool{}
+	for row := range strings.Lines(table) {
+		codes := strings.Split(row, "`")
+		limit, err := engine.ParseLimit(codes[1])
+		if want := "headgate/inline/" + codes[3] + "/default/{"; err != nil || !strings.HasPrefix(keyOf("inline", limit, "k"), want) {
+			t.Errorf("%s: key %q, %v; keys.md has %q", codes[1], keyOf("inline", limit, "k"), err, want)
+		}
+		listed[limit.Algorithm()] = true
+	}
+	for a, limit := range storetest.Examples() {
+		if limit.Numbers().Grid() != (algo.Grid{}) && !listed[a] {
+			t.Errorf("keys.md has no row for the grid of %s", a)
 		}
 	}
 }
