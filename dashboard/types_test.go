@@ -78,7 +78,7 @@ func generate(t *testing.T, folder string) string {
 	return out.String()
 }
 
-// writeAlgorithms writes the table of algorithms, with the properties by which the page tells them apart.
+// writeAlgorithms writes the table of algorithms, with the properties that the page asks for.
 func writeAlgorithms(out *strings.Builder) {
 	properties := []struct {
 		name string
