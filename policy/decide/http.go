@@ -19,12 +19,6 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return response.Decision, err
 }
 
-// AllowMatch charges a request whose route is already known.
-func (l *Limiter) AllowMatch(ctx context.Context, m *route.Match) (headgate.Decision, error) {
-	_, response, err := l.matched(ctx, m, false, false)
-	return response.Decision, err
-}
-
 // ChargeRequest decides like AllowRequest, for the middleware in package httplimit. The answer reports the cost of the
 // route's first policy or, for several charges, the highest cost, even if the request is denied. The cost is 0 if the
 // request matches no route or lacks its key.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -69,4 +70,14 @@ func TestFloodIsFair(t *testing.T) {
 	if pool.Jain > 0.2 || both.Jain < 0.95 {
 		t.Errorf("Jain's index %.3f with the pool alone, %.3f with tenants; want at most 0.2 and at least 0.95", pool.Jain, both.Jain)
 	}
+}
+
+// gateNamed returns the scenario's gate with the given name. The second result reports whether it exists.
+func (s *Scenario) gateNamed(name string) (Gate, bool) {
+	all := s.gates()
+	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })
+	if i < 0 {
+		return Gate{}, false
+	}
+	return all[i], true
 }

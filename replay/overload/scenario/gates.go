@@ -59,14 +59,4 @@ func controlled(controller func(seed uint64) gate.Controller) func(uint64, int) 
 	return func(seed uint64, _ int) (model.Gate, error) { return gate.NewAdaptive(controller(seed)), nil }
 }
 
-// gateNamed returns the scenario's gate with the given name. The second result reports whether it exists.
-func (s *Scenario) gateNamed(name string) (Gate, bool) {
-	all := s.gates()
-	i := slices.IndexFunc(all, func(g Gate) bool { return g.Name == name })
-	if i < 0 {
-		return Gate{}, false
-	}
-	return all[i], true
-}
-
 func (s *Scenario) gates() []Gate { return slices.Concat(Gates(), s.Extra) }

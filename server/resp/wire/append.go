@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"math"
-	"strconv"
-)
+import "strconv"
 
 // The Append functions append one reply, or the beginning of one, to dst and return the extended slice. If the form
 // depends on the protocol version, the version is the second argument.
@@ -65,24 +62,6 @@ func AppendBool(dst []byte, p Proto, v bool) []byte {
 	default:
 		return AppendInt(dst, 0)
 	}
-}
-
-// AppendDouble appends a floating-point number as the shortest text that parses to the same number. In RESP2 it
-// appends a bulk string.
-func AppendDouble(dst []byte, p Proto, v float64) []byte {
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	switch {
-	case math.IsInf(v, 1):
-		text = "inf"
-	case math.IsInf(v, -1):
-		text = "-inf"
-	case math.IsNaN(v):
-		text = "nan"
-	}
-	if p == RESP3 {
-		return appendLine(dst, ',', text)
-	}
-	return AppendBulk(dst, text)
 }
 
 // AppendVerbatim appends text that a client should show unchanged. In RESP2 it appends a bulk string.

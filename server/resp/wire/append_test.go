@@ -24,10 +24,6 @@ func TestAppend(t *testing.T) {
 		{"set", func(b []byte, p Proto) []byte { return AppendSet(b, p, 2) }, "*2\r\n", "~2\r\n"},
 		{"true", func(b []byte, p Proto) []byte { return AppendBool(b, p, true) }, ":1\r\n", "#t\r\n"},
 		{"false", func(b []byte, p Proto) []byte { return AppendBool(b, p, false) }, ":0\r\n", "#f\r\n"},
-		{"double", func(b []byte, p Proto) []byte { return AppendDouble(b, p, 1.5) }, "$3\r\n1.5\r\n", ",1.5\r\n"},
-		{"infinity", func(b []byte, p Proto) []byte { return AppendDouble(b, p, math.Inf(1)) }, "$3\r\ninf\r\n", ",inf\r\n"},
-		{"minus infinity", func(b []byte, p Proto) []byte { return AppendDouble(b, p, math.Inf(-1)) }, "$4\r\n-inf\r\n", ",-inf\r\n"},
-		{"not a number", func(b []byte, p Proto) []byte { return AppendDouble(b, p, math.NaN()) }, "$3\r\nnan\r\n", ",nan\r\n"},
 		{"verbatim", func(b []byte, p Proto) []byte { return AppendVerbatim(b, p, "hi") }, "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"},
 		{"command", func(b []byte, _ Proto) []byte { return AppendCommand(b, "GET", "k") }, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"},
 	}
