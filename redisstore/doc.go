@@ -23,6 +23,7 @@
 //
 // Other files:
 //
+//	families.go     for each algorithm, its fragment in lua/ and the arguments that it reads
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
 //	replicas.go     waits until replicas have the charge
 //	slots.go        slots and hash tags of a Cluster

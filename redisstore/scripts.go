@@ -4,8 +4,6 @@ import (
 	"crypto/sha1" //nolint:gosec // Redis identifies a script by its SHA-1
 	"encoding/hex"
 	"sync"
-
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // template is a kind of script. Each has a file in lua/.
@@ -23,68 +21,6 @@ const (
 )
 
 var templateFiles = [templateCount]string{"merge", "single", "several", "permits", "lookup", "reserve", "alone"}
-
-// family is a group of algorithms that share a fragment. Its number precedes each limit in a call's arguments, and a
-// script for several families tests for them in this order. The numbers may change, because a script and its arguments
-// always come from one build. lua/README.md lists the families. merge.lua decides the families up to familyFixed, and
-// familyMixed is the last.
-type family uint8
-
-const (
-	familyBucket family = 1 + iota
-	familyFixed
-	familyWindow
-	familyLog
-	familyWarmUp
-	familyConcurrency
-	familyStateless
-	familyFair
-	familyPenalty
-	familyAdaptive
-	familyGuaranteed
-	familyMixed // a script for all of them
-	familyCount
-)
-
-// fragments lists the families. A new algorithm adds its own family here, or joins an existing one.
-var fragments = [familyCount]struct {
-	// file is the fragment in lua/. shared is a file with code that several families share.
-	file, shared string
-	algorithms   []algo.Algorithm
-	// encode appends the arguments of the fragment. The argument now is the time of the call on this process's clock.
-	encode func(b []byte, l *algo.Limit, cost, now int64) []byte
-}{
-	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket},
-	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed},
-	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments},
-	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog},
-	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
-	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency, algo.FairConcurrency}, encodePermits},
-	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
-	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare, algo.FairPacer}, encodeFair},
-	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
-	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive},
-	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed},
-	familyMixed:       {file: "mixed"},
-}
-
-// families maps every possible algorithm number to its family.
-var families [1 << 8]family
-
-// There is no script for an algorithm without a family. If there is such an algorithm, every program that imports the
-// package panics.
-func init() {
-	for f := range fragments {
-		for _, a := range fragments[f].algorithms {
-			families[a] = family(f)
-		}
-	}
-	for _, a := range algo.Algorithms() {
-		if families[a] == 0 {
-			panic("redisstore: no fragment for " + a.String())
-		}
-	}
-}
 
 // script is a Lua script with its hash for EVALSHA.
 type script struct {

@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 func TestEveryAlgorithmHasAFragment(t *testing.T) {
 	for _, a := range algo.Algorithms() {
 		if families[a] == 0 {
-			t.Errorf("%s has no family: add it to fragments in scripts.go", a)
+			t.Errorf("%s has no family: add it to fragments in families.go", a)
 		}
 	}
 	for f := familyBucket; f < familyMixed; f++ {

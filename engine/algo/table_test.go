@@ -30,7 +30,7 @@ var names = map[string]string{
 	"internal/rule/rule.go":       "a function for each",
 	"engine/build.go":             "a builder for each",
 	"engine/text.go":              "the algorithm of a text without one",
-	"redisstore/scripts.go":       "a fragment for each",
+	"redisstore/families.go":      "a fragment for each",
 	"layer/fallback/processes.go": "a limit of its own",
 	"memstore/settle.go":          "a limit of its own",
 	"memstore/returned.go":        "a limit of its own",
