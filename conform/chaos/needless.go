@@ -59,8 +59,7 @@ func (h *happened) reachable(a *answer) bool {
 	return !slices.ContainsFunc(h.faults, reaches) && !slices.ContainsFunc(h.hangs, hung) && h.lossesIn(a.sent-recovers-depth, a.received) == 0
 }
 
-// usedFor is the length of the spans for which idle counts the callers that passed. Half of the pacer's rate is enough on
-// a busy machine.
+// usedFor is the length of each span that idle checks. Half of the pacer's rate is enough on a busy machine.
 const usedFor = 2 * time.Second
 
 // idle checks that callers that leave do not keep units of a pacer from the callers that wait.
