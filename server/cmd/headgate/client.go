@@ -58,15 +58,19 @@ func clientCommand(verb, short string, units bool, read func(wire.Value) (client
 			return answer.print(c.OutOrStdout(), output)
 		},
 	}
-	c.Flags().StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port; rediss://host:port if it speaks TLS")
+	f.addServer(c.Flags())
 	f.certificates.addTo(c.Flags())
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of the call")
 	output.addTo(c.Flags())
 	if units {
 		addCost(c, &f.n)
 		class.addTo(c.Flags())
 	}
 	return c
+}
+
+func (f *clientFlags) addServer(flags *pflag.FlagSet) {
+	flags.StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port; rediss://host:port if it speaks TLS")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of a call")
 }
 
 // addCost adds the flag for the number of units.

@@ -138,7 +138,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has no command:\n%s", name, b.String())
 		}
 	}
-	testscript.Run(t, params("examples"))
+	testscript.Run(t, params(t, "examples"))
 }
 
 func TestBuildOf(t *testing.T) {

@@ -60,8 +60,8 @@ func newRun() *cobra.Command {
 	addCost(c, &r.n)
 	r.class.addTo(c.Flags())
 	c.Flags().DurationVar(&r.wait, "wait", 24*time.Hour, "the longest time to wait")
-	c.Flags().StringVar(&r.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port")
-	c.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "timeout of each call")
+	r.addServer(c.Flags())
+	r.certificates.addCA(c.Flags())                                // --key is the policy's key here
 	_, _ = c.MarkFlagRequired("policy"), c.MarkFlagRequired("key") // both flags exist
 	return c
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,10 +24,11 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the scripts in testdata, which test the command line.
-func TestScripts(t *testing.T) { testscript.Run(t, params("testdata")) }
+func TestScripts(t *testing.T) { testscript.Run(t, params(t, "testdata")) }
 
 // params returns the parameters for the scripts in a folder.
-func params(folder string) testscript.Params {
+func params(t *testing.T, folder string) testscript.Params {
+	certificates := tlstest.New(t)
 	return testscript.Params{
 		Dir: folder,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -42,6 +45,9 @@ func params(folder string) testscript.Params {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[serverKey{}] = new(server)
+			env.Setenv("CA", certificates.CA)
+			env.Setenv("CERT", certificates.Cert)
+			env.Setenv("CERTKEY", certificates.Key)
 			env.Setenv("GORACE", "atexit_sleep_ms=10") // by default each command sleeps for a second on exit
 			return nil
 		},
