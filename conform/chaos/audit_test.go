@@ -169,7 +169,7 @@ func TestAuditNeedless(t *testing.T) {
 	answers := func(n int, as answer) (log []answer) {
 		as.limit, as.key = l, cmp.Or(as.key, "k0")
 		for i := range n {
-			as.sent = 20*time.Second + time.Duration(i)*60*ms
+			as.sent = 20*time.Second + time.Duration(i)*160*ms
 			as.received = as.sent + ms
 			log = append(log, as)
 		}

@@ -10,9 +10,12 @@ const (
 	// recovers is how long after a fault a process may still decide without the store.
 	recovers = 5 * time.Second
 	// alone and aloneFor are how many answers in a row, and for how long, a process may give without the store
-	// although the store is up. On a busy machine some requests do not reach the store in time.
+	// although the store is up. On a busy machine, requests do not reach the store in time, and processes need a while
+	// to use it again.
 	alone    = 10
-	aloneFor = 500 * time.Millisecond
+	aloneFor = 1500 * time.Millisecond
+	// longestStall is the longest stall of the machine in a span that is checked.
+	longestStall = 250 * time.Millisecond
 )
 
 // needless checks that processes decide without the store only if the store cannot be reached, or has lost data that a
@@ -33,7 +36,7 @@ func (f *found) needless(h *happened, answers []answer) {
 				if n++; n == 1 {
 					first = a
 				}
-				if n > alone && a.received-first.sent > aloneFor && h.stallIn(first.sent, a.received) < aloneFor/2 {
+				if n > alone && a.received-first.sent > aloneFor && h.stallIn(first.sent, a.received) < longestStall {
 					f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q",
 						process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received))
 
@@ -70,7 +73,7 @@ func (f *found) idle(h *happened, l *limit, log []answer) {
 	end := log[len(log)-1].sent
 	for from := time.Second; from+usedFor < end; from += usedFor / 2 {
 		s := span{from, from + usedFor}
-		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) || h.stallIn(s.from, s.to) > aloneFor {
+		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) || h.stallIn(s.from, s.to) > longestStall {
 			continue
 		}
 		passed := int64(0)
