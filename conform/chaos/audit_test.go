@@ -184,18 +184,18 @@ func TestAuditNeedless(t *testing.T) {
 		h      happened
 		broken bool
 	}{
-		"by shares without a fault":    {log: answers(11, shares), broken: true},
-		"errors without a fault":       {log: answers(11, unsent), broken: true},
-		"a few":                        {log: answers(10, shares)},
-		"the store answers meanwhile":  {log: slices.Insert(answers(20, shares), 10, answers(11, exact)[10])},
-		"the store is away":            {log: answers(11, shares), h: away(-1, 20*time.Second)},
-		"another process is cut off":   {log: answers(11, shares), h: away(2, 20*time.Second), broken: true},
-		"the key's master is away":     {log: answers(11, shares), h: away(-1, 20*time.Second, "k0")},
-		"another master is away":       {log: answers(11, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
-		"the limit recovers":           {log: answers(11, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
-		"the machine stands":           {log: answers(11, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
-		"Redis hung by itself":         {log: answers(11, shares), h: happened{hangs: []span{{19 * time.Second, 20 * time.Second}}}},
-		"the limit has long recovered": {log: answers(11, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
+		"by shares without a fault":    {log: answers(20, shares), broken: true},
+		"errors without a fault":       {log: answers(20, unsent), broken: true},
+		"a few":                        {log: answers(6, shares)},
+		"the store answers meanwhile":  {log: slices.Insert(answers(10, shares), 5, answers(6, exact)[5])},
+		"the store is away":            {log: answers(20, shares), h: away(-1, 20*time.Second)},
+		"another process is cut off":   {log: answers(20, shares), h: away(2, 20*time.Second), broken: true},
+		"the key's master is away":     {log: answers(20, shares), h: away(-1, 20*time.Second, "k0")},
+		"another master is away":       {log: answers(20, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
+		"the limit recovers":           {log: answers(20, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
+		"the machine stands":           {log: answers(20, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
+		"Redis hung by itself":         {log: answers(20, shares), h: happened{hangs: []span{{19 * time.Second, 20 * time.Second}}}},
+		"the limit has long recovered": {log: answers(20, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
 	} {
 		slices.SortStableFunc(c.log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
 		f := &found{}

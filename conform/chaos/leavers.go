@@ -62,7 +62,7 @@ func (c *callers) comeLate(p *program) {
 	l, at := c.limited(p, tardyPolicy)
 	c.works.Go(func() {
 		for !c.stop.Load() {
-			for range 8 { // more than enough failures to take the store out of use
+			for range 6 { // enough failures to take the store out of use
 				ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 				_, _ = at.Allow(ctx, tardyKey)
 				cancel()
