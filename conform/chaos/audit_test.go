@@ -186,8 +186,8 @@ func TestAuditNeedless(t *testing.T) {
 	}{
 		"by shares without a fault":    {log: answers(20, shares), broken: true},
 		"errors without a fault":       {log: answers(20, unsent), broken: true},
-		"a few":                        {log: answers(6, shares)},
-		"the store answers meanwhile":  {log: slices.Insert(answers(10, shares), 5, answers(6, exact)[5])},
+		"a few":                        {log: answers(10, shares)},
+		"the store answers meanwhile":  {log: slices.Insert(answers(20, shares), 10, answers(11, exact)[10])},
 		"the store is away":            {log: answers(20, shares), h: away(-1, 20*time.Second)},
 		"another process is cut off":   {log: answers(20, shares), h: away(2, 20*time.Second), broken: true},
 		"the key's master is away":     {log: answers(20, shares), h: away(-1, 20*time.Second, "k0")},

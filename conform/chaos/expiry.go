@@ -22,7 +22,7 @@ func (w *world) watchExpiry() {
 			state, expires := w.stateOf(pipe, policy)
 			sent := w.callers.now()
 			_, err := pipe.Exec(context.Background())
-			if answered := w.callers.now(); answered-sent > deadline {
+			if answered := w.callers.now(); answered-sent > longestStall {
 				w.happened.hangs = append(w.happened.hangs, span{sent, answered})
 			}
 			if err != nil {

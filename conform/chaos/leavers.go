@@ -56,23 +56,21 @@ func (c *callers) leave(p *program, seed uint64) {
 	}
 }
 
-// comeLate runs a caller, the only one of its program, most of whose requests come after their deadline, until end is
-// called. Such requests do not show that the store is away, so the store answers the others.
+// comeLate runs a caller, the only one of its program, whose requests all come after their deadline, until end is called.
+// They must get the context's error. Such requests do not show that the store is away, so no share may answer them.
 func (c *callers) comeLate(p *program) {
 	l, at := c.limited(p, tardyPolicy)
 	c.works.Go(func() {
 		for !c.stop.Load() {
-			for range 6 { // enough failures to take the store out of use
-				ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
-				_, _ = at.Allow(ctx, tardyKey)
-				cancel()
-				time.Sleep(3 * callerPause)
-			}
+			time.Sleep(3 * callerPause)
+			ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 			a := answer{limit: l, key: tardyKey, process: tardyProcess, sent: c.now()}
-			d, err := at.Allow(context.Background(), tardyKey)
-			a.received = c.now()
-			a.decided(&d, err)
-			c.keep(a)
+			d, err := at.Allow(ctx, tardyKey)
+			cancel()
+			if a.received = c.now(); err == nil {
+				a.decided(&d, nil)
+				c.keep(a)
+			}
 		}
 	})
 }

@@ -12,7 +12,7 @@ const (
 	// alone and aloneFor are how many answers in a row, and for how long, a process may give without the store
 	// although the store is up. On a busy machine, requests do not reach the store in time, and processes need a while
 	// to use it again.
-	alone    = 6
+	alone    = 10
 	aloneFor = 1500 * time.Millisecond
 	// longestStall is the longest stall of the machine in a span that is checked.
 	longestStall = 250 * time.Millisecond
