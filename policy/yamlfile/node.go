@@ -98,7 +98,7 @@ func (n *Node) shown() string {
 	case n.Kind == Text:
 		return format.Quote(n.Text)
 	case n.Scalar():
-		return n.Text[:min(len(n.Text), 128)]
+		return format.Cut(n.Text)
 	default:
 		return n.Kind.String()
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/headgate/headgate/internal/format"
 )
 
 // ReadPassword sets the password from the file named in the URL, if any.
@@ -47,7 +49,7 @@ func Secret(name string) (string, error) {
 		return "", fmt.Errorf("password_file: %w", err)
 	}
 	if len(data) > maxSecretBytes {
-		return "", invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
+		return "", format.Invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
@@ -57,7 +59,7 @@ func (a *Address) TLSConfig() (*tls.Config, error) {
 	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
 	if !a.TLS {
 		if ca != "" || cert != "" || key != "" || a.Options.Get("server_name") != "" {
-			return nil, invalid("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
+			return nil, format.Invalid("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
 		}
 		return nil, nil //nolint:nilnil // no TLS
 	}
@@ -73,7 +75,7 @@ func (a *Address) TLSConfig() (*tls.Config, error) {
 		}
 	}
 	if (cert == "") != (key == "") {
-		return nil, invalid("store", "one of cert_file and key_file", "both or none")
+		return nil, format.Invalid("store", "one of cert_file and key_file", "both or none")
 	}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)

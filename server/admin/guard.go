@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/lograte"
 	"github.com/headgate/headgate/server/problem"
 	"github.com/headgate/headgate/server/requestid"
@@ -90,7 +91,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 // refused logs a refused call.
 func (g *guard) refused(r *http.Request, reason string) {
 	g.lines.Warn(g.logger, "admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
-		"path", r.URL.Path[:min(len(r.URL.Path), 128)], "host", r.Host[:min(len(r.Host), 128)], "request_id", requestid.From(r.Context()))
+		"path", format.Cut(r.URL.Path), "host", format.Cut(r.Host), "request_id", requestid.From(r.Context()))
 }
 
 // isPage reports whether a request is for a file of the page, which contains no data. Other sites may link to it, so

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -85,7 +86,7 @@ func (n *node) shown() string {
 	case yamlfile.Mapping:
 		return "map[…]"
 	default:
-		return n.Text[:min(len(n.Text), 128)]
+		return format.Cut(n.Text)
 	}
 }
 

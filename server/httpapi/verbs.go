@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/service"
@@ -234,7 +235,7 @@ func (f *requestFields) hold(r *decide.Request) error {
 	}
 	needed := r.Kind == engine.OpRenew && f.Reservation == nil || r.Kind == engine.OpRelease
 	if f.ID == nil && needed || f.ID != nil && (r.ID == "" || len(r.ID) > maxIDBytes) {
-		return badField("id", "id is "+strconv.Quote(r.ID[:min(len(r.ID), 128)])+"; accepted: the id of the acquire, 1 to 64 bytes")
+		return badField("id", "id is "+format.Quote(r.ID)+"; accepted: the id of the acquire, 1 to 64 bytes")
 	}
 	return nil
 }

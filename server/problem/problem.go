@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/service"
 )
@@ -108,7 +109,7 @@ func fromPage(r *http.Request) bool {
 
 // NotFound answers a request for an unknown path.
 func NotFound(w http.ResponseWriter, r *http.Request) {
-	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+r.URL.Path[:min(len(r.URL.Path), 128)]).Write(w)
+	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+format.Cut(r.URL.Path)).Write(w)
 }
 
 // Methods dispatches requests by method, and answers other methods with a problem. It is used because a mux with

@@ -2,12 +2,12 @@ package service
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -79,7 +79,7 @@ func classify(err error) *Error {
 		return OfCharge(item.Item, item.Err)
 	}
 	if unknown, ok := errors.AsType[*decide.NoPolicyError](err); ok {
-		return &Error{Code: NotFound, Field: "policy", Err: fmt.Errorf("no policy %q", unknown.Name[:min(len(unknown.Name), 128)])}
+		return &Error{Code: NotFound, Field: "policy", Err: errors.New("no policy " + format.Quote(unknown.Name))}
 	}
 	var input *engine.InputError
 	switch {

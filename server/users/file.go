@@ -9,9 +9,12 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -83,26 +86,17 @@ func list(name string, n *yamlfile.Node, accepted string) (texts []string, err e
 	case n == nil:
 		return nil, nil
 	case n.Kind == yamlfile.Null:
-		return nil, invalid(name, "empty; accepted: %s", accepted)
+		return nil, format.Invalid(name, "empty", accepted)
 	case n.Kind != yamlfile.List:
-		return nil, invalid(name, "not a list; accepted: %s", accepted)
+		return nil, format.Invalid(name, "not a list", accepted)
 	}
 	for _, item := range n.Items {
 		if !item.Scalar() {
-			return nil, invalid(name, "not a list of texts; accepted: %s", accepted)
+			return nil, format.Invalid(name, "not a list of texts", accepted)
 		}
 		texts = append(texts, item.Text)
 	}
 	return texts, nil
-}
-
-// fieldError is an error in a user's field.
-type fieldError struct{ field, message string }
-
-func (e *fieldError) Error() string { return e.field + ": " + e.message }
-
-func invalid(field, format string, values ...any) error {
-	return &fieldError{field, fmt.Sprintf(format, values...)}
 }
 
 func load(name string) (*all, error) {
@@ -150,8 +144,8 @@ func parseUsers(name string, data []byte) (*all, error) {
 	}
 	a := newAll()
 	for _, user := range slices.Sorted(maps.Keys(file.Users)) {
-		if err, ok := errors.AsType[*fieldError](a.add(user, file.Users[user])); ok {
-			report(root.Find("users", user, err.field), "users."+user+"."+err.Error())
+		if bad, ok := errors.AsType[*engine.InputError](a.add(user, file.Users[user])); ok {
+			report(root.Find("users", user, bad.Field), "users."+user+"."+bad.Field+": "+bad.Value+"; accepted: "+bad.Accepted)
 		}
 	}
 	return a, errs.Sorted(nil)
@@ -182,12 +176,12 @@ func (a *all) add(name string, f *fields) error {
 	}
 	switch {
 	case name == "" || len(name) > maxNameBytes:
-		return invalid("name", "%d bytes; accepted: 1 to %d", len(name), maxNameBytes)
+		return format.Invalid("name", strconv.Itoa(len(name))+" bytes", "1 to "+strconv.Itoa(maxNameBytes))
 	case name == Default && len(digests) == 0:
 		a.unknown, a.byName[name] = &u, []*User{&u}
 		return nil
 	case len(digests) == 0 || len(digests) > maxSecrets:
-		return invalid("sha256", "%d; accepted: one or two", len(digests))
+		return format.Invalid("sha256", strconv.Itoa(len(digests)), "one or two")
 	}
 	return a.addSecrets(&u, digests)
 }
@@ -197,20 +191,20 @@ func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		known := rights[cmp.Or(formerRights[right], right)]
 		if known == 0 {
-			return invalid("may", "%q; accepted: %s", right, rightsAccepted)
+			return format.Invalid("may", format.Quote(right), rightsAccepted)
 		}
 		u.may |= known
 	}
 	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return invalid("policies", "%q; accepted: names of policies, with * for any characters", pattern)
+			return format.Invalid("policies", format.Quote(pattern), "names of policies, with * for any characters")
 		}
 	}
 	switch {
 	case len(policies) > maxPolicies:
-		return invalid("policies", "%d; accepted: up to %d", len(policies), maxPolicies)
+		return format.Invalid("policies", strconv.Itoa(len(policies)), "up to "+strconv.Itoa(maxPolicies))
 	case len(may) == 0:
-		return invalid("may", "not set; accepted: a list of "+rightsAccepted)
+		return format.Invalid("may", "not set", "a list of "+rightsAccepted)
 	default:
 		return nil
 	}
@@ -221,10 +215,10 @@ func (a *all) addSecrets(u *User, digests []string) error {
 	for _, text := range digests {
 		digest, err := hex.DecodeString(text)
 		if err != nil || len(digest) != sha256.Size {
-			return invalid("sha256", "not 64 hexadecimal digits; accepted: the output of sha256sum")
+			return format.Invalid("sha256", "not 64 hexadecimal digits", "the output of sha256sum")
 		}
 		if other := a.byDigest[[sha256.Size]byte(digest)]; other != nil {
-			return invalid("sha256", "also of %s; accepted: a secret of its own", other.Name)
+			return format.Invalid("sha256", "also of "+other.Name, "a secret of its own")
 		}
 		a.addSecret(*u, [sha256.Size]byte(digest))
 	}
