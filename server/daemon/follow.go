@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/server/watch"
 )
 
-// followed is a file, or a group of files, that is reloaded when it changes and on SIGHUP.
+// followed is a file, a directory or a group of files that is reloaded when it changes and on SIGHUP.
 type followed struct {
 	paths []string
 	// reload reads the files. On error it logs the error and keeps the previous content.
@@ -34,16 +34,13 @@ func (d *Daemon) logged(what string, reload func() (changed bool, err error)) fu
 	}
 }
 
-// Reload reads the followed files and Envoy's configuration directory again. Files with an error keep their previous
-// content, and the error is logged and returned.
+// Reload reads the followed files again. Files with an error keep their previous content, and the error is logged and
+// returned.
 func (d *Daemon) Reload(ctx context.Context) (err error) {
 	for i := range d.files {
 		err = errors.Join(err, d.files[i].reload(ctx))
 	}
-	switch envoy := d.grpc != nil && d.grpc.directory != nil; {
-	case envoy:
-		err = errors.Join(err, d.grpc.directory.Reload())
-	case d.config.ConfigFile == "":
+	if d.config.ConfigFile == "" && d.config.GRPC.Directory == "" {
 		err = errors.Join(err, d.policies.Reload(ctx)) // returns the error if the file is missing
 	}
 	return err

@@ -34,13 +34,9 @@ type GRPC struct {
 // grpcFrontEnd is the running gRPC server for Envoy. It is nil if disabled. The methods of a nil grpcFrontEnd do
 // nothing.
 type grpcFrontEnd struct {
-	server    *grpcapi.Server
-	service   *envoy.Service   // nil without the rate limit service
-	directory *envoy.Directory // nil without the rate limit service
-	listener  net.Listener
-
-	following context.CancelFunc
-	followed  chan struct{}
+	server   *grpcapi.Server
+	service  *envoy.Service // nil without the rate limit service
+	listener net.Listener
 }
 
 // openGRPC opens the listener for external authorization with the routes and, if configured, for the rate limit
@@ -54,7 +50,7 @@ func (d *Daemon) openGRPC() (err error) {
 	if d.config.Store == "" || d.config.Store == "memory" {
 		c.Deadline = 0
 	}
-	f := &grpcFrontEnd{following: func() {}}
+	f := &grpcFrontEnd{}
 	if listens {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
 			return fmt.Errorf("grpc: %w", err)
@@ -71,27 +67,29 @@ func (d *Daemon) openGRPC() (err error) {
 		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, WrongSecret: d.secrets.in(service.GRPC), Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
 		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
-	f.server.SetServing(true)
-	if f.directory != nil {
-		f.directory.Loaded = func() { f.server.SetServing(f.service.Ready() == nil) }
-		f.directory.Rejected = func(err error) { d.admin.rejected(err) }
-		f.directory.Loaded()
-	}
+	f.server.SetServing(f.service == nil || f.service.Ready() == nil)
 	d.grpc = f
 	return nil
 }
 
 // openEnvoy loads the configuration of the rate limit service, and adds its HTTP paths.
-func (d *Daemon) openEnvoy(f *grpcFrontEnd) (err error) {
+func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 	c := &d.config.GRPC
 	c.Options.HashKeys = d.hashKeys
 	c.Options.SetPolicies = func(made []policy.Made) { d.policies.SetMade(context.Background(), made) }
 	f.service = envoy.New(c.Options, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		d.service.DoWithin(ctx, c.Deadline, service.GRPC, requests, responses)
 	})
-	if f.directory, err = envoy.Open(f.service, c.Directory, c.Force, d.config.Logger); err != nil {
+	directory, err := envoy.Open(f.service, c.Directory, c.Force, d.config.Logger)
+	if err != nil {
 		return err
 	}
+	d.follow(d.logged("envoy-config", func() (bool, error) {
+		changed, err := directory.Reload()
+		f.server.SetServing(f.service.Ready() == nil)
+		d.admin.rejected(err)
+		return changed, err
+	}), c.Directory)
 	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, d.http.Handler)
 	return nil
 }
@@ -123,22 +121,15 @@ func unused(path string) bool {
 	return err != nil
 }
 
-// follow reloads the configuration when it changes.
-func (f *grpcFrontEnd) follow(logger *slog.Logger) {
-	if f == nil {
-		return
-	}
-	if f.directory == nil {
+// logServing logs what the front end serves.
+func (f *grpcFrontEnd) logServing(logger *slog.Logger) {
+	switch {
+	case f == nil:
+	case f.service == nil:
 		logger.Info("serving Envoy's external authorization", "grpc", address(f.listener))
-		return
+	default:
+		logger.Info("serving Envoy's rate limit service", "grpc", address(f.listener))
 	}
-	logger.Info("serving Envoy's rate limit service", "grpc", address(f.listener))
-	ctx, cancel := context.WithCancel(context.Background())
-	f.following, f.followed = cancel, make(chan struct{})
-	go func() {
-		defer close(f.followed)
-		f.directory.Run(ctx)
-	}()
 }
 
 // serve serves the given listener.
@@ -163,10 +154,6 @@ func (f *grpcFrontEnd) stop(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	f.following()
-	if f.followed != nil {
-		<-f.followed
-	}
 	return f.server.Shutdown(ctx)
 }
 
@@ -182,9 +169,6 @@ func (f *grpcFrontEnd) close() {
 		return
 	}
 	f.closeListener()
-	if f.directory != nil {
-		f.directory.Close()
-	}
 	_ = f.server.Shutdown(context.Background()) // returns at once, because there are no connections
 }
 

@@ -36,7 +36,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	serve(d.httpListener, d.http.Serve)
 	serve(d.grpc.open(), d.grpc.serve)
 	serve(d.admin.open(), d.admin.serve)
-	d.grpc.follow(d.config.Logger)
+	d.grpc.logServing(d.config.Logger)
 	following, stopFollowing := context.WithCancel(context.Background())
 	defer stopFollowing()
 	var followers sync.WaitGroup

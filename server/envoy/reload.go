@@ -1,71 +1,55 @@
 package envoy
 
 import (
-	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
-
-	"github.com/headgate/headgate/server/watch"
 )
 
-// Directory is a directory with a configuration that is reloaded when it changes.
+// Directory is a directory with the configuration of a service.
 type Directory struct {
 	service *Service
 	path    string
 	logger  *slog.Logger
-	watcher *watch.Watcher
+
 	loading sync.Mutex // serializes loads, so that the latest files are loaded last
-	// Loaded is called after the configuration has been replaced. It can be nil.
-	Loaded func()
-	// Rejected is called with the error of each reload, which is nil if the configuration was valid. It can be nil.
-	Rejected func(error)
+	read    [sha256.Size]byte
+	err     error // of the files with the hash read
 }
 
-// Open watches a directory and loads its configuration. If force is set, an invalid configuration is only logged and
-// the service starts without one. In that case every request gets an error until the files are fixed. The caller must
-// call Run or Close afterwards.
+// Open loads the configuration in a directory. If force is set, an invalid configuration is only logged and the service
+// starts without one. In that case every request gets an error until the files are fixed.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
-	watcher, err := watch.Path(path)
-	if err != nil {
-		return nil, err
-	}
-	d := &Directory{service: service, path: path, logger: logger, watcher: watcher}
-	if err := d.load(); err != nil && !force {
-		watcher.Close()
-		return nil, err
-	} else if err != nil {
+	d := &Directory{service: service, path: path, logger: logger}
+	if _, err := d.Reload(); err != nil {
+		if _, absent := os.Stat(path); absent != nil || !force {
+			return nil, err
+		}
 		logger.Error("rate limit configuration not loaded: every request is an error", "directory", path, "error", err)
 	}
 	return d, nil
 }
 
-// Run loads the directory after each change, until ctx ends. If the configuration is invalid, the previous one stays
+// Reload reads the directory again, and reports whether it has changed. On error the previous configuration stays
 // active.
-func (d *Directory) Run(ctx context.Context) {
-	d.watcher.Run(ctx, func() { _ = d.Reload() })
-}
-
-// Reload loads the directory now. On error, which is logged and returned, the previous configuration stays active.
-func (d *Directory) Reload() error {
-	err := d.load()
-	if err != nil {
-		d.logger.Error("rate limit configuration not loaded: the last one stays in force", "directory", d.path, "error", err)
-	}
-	if d.Rejected != nil {
-		d.Rejected(err)
-	}
-	return err
-}
-
-func (d *Directory) load() error {
+func (d *Directory) Reload() (changed bool, err error) {
 	d.loading.Lock()
 	defer d.loading.Unlock()
 	files, err := ReadDir(d.path)
 	if err != nil {
 		d.service.Failed()
-		return fmt.Errorf("error loading config file: %w", err)
+		return false, fmt.Errorf("error loading config file: %w", err)
 	}
+	if read := sha256.Sum256(fmt.Appendf(nil, "%q", files)); read != d.read {
+		d.read, changed = read, true
+		d.err = d.load(files)
+	}
+	return changed, d.err
+}
+
+func (d *Directory) load(files []File) error {
 	c, err := d.service.Load(files)
 	if err != nil {
 		return err
@@ -73,12 +57,6 @@ func (d *Directory) load() error {
 	for _, w := range c.Warnings {
 		d.logger.Warn("rate limit configuration", "warning", w)
 	}
-	if d.Loaded != nil {
-		d.Loaded()
-	}
 	d.logger.Info("rate limit configuration loaded", "directory", d.path, "files", len(files), "domains", len(c.domains), "rules", len(c.rules))
 	return nil
 }
-
-// Close frees a directory that is not running.
-func (d *Directory) Close() { d.watcher.Close() }
