@@ -15,7 +15,7 @@ func view(of *headgate.Policy) adminapi.PolicyView {
 	for _, l := range operate.Limits(of) {
 		limits = append(limits, l.String())
 	}
-	return adminapi.PolicyView{Name: of.Name(), InForce: adminapi.Summary{Name: of.Name(), Limits: limits, Failure: "local", Mode: "exact", Cost: 1, Enabled: true}}
+	return adminapi.PolicyView{Name: of.Name(), InForce: adminapi.Summary{Name: of.Name(), Limits: limits, Settings: adminapi.Settings{Failure: "local", Mode: "exact", Cost: 1, Enabled: true}}}
 }
 
 func (p *Program) listPolicies(r *http.Request, _ *adminapi.None) (answer adminapi.Policies, err error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/layer/prefetch"
 )
@@ -51,6 +52,24 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p
+}
+
+// Summary describes the policy.
+func (p *Policy) Summary() Summary {
+	s := adminapi.Settings{
+		First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers), Cost: p.Cost, Unit: p.Unit,
+		Classes: p.classes.texts(), Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled,
+	}
+	if p.EstimateMax {
+		s.EstimateMax = estimateAccepted
+	}
+	if t := p.Term; t != nil {
+		s.SettleWithin, s.Unsettled = engine.FormatSpan(t.Within), t.Then.String()
+	}
+	if p.Replicas.Count > 0 {
+		s.Replicas = p.Replicas.String()
+	}
+	return Summary{Name: p.Name, Limits: p.Limits(), Settings: s, Overrides: p.overrides()}
 }
 
 func (p *Policy) checkMode(mode *string) error {

@@ -1,12 +1,12 @@
 package policy
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
@@ -22,28 +22,6 @@ func (s *Set) Summaries() []Summary {
 		all = append(all, s.byName[name].Summary())
 	}
 	return all
-}
-
-// Summary describes the policy.
-func (p *Policy) Summary() Summary {
-	replicas := ""
-	if p.Replicas.Count > 0 {
-		replicas = p.Replicas.String()
-	}
-	estimateMax := ""
-	if p.EstimateMax {
-		estimateMax = estimateAccepted
-	}
-	settleWithin, unsettled := "", ""
-	if t := p.Term; t != nil {
-		settleWithin, unsettled = engine.FormatSpan(t.Within), t.Then.String()
-	}
-	return Summary{
-		SettleWithin: settleWithin, Unsettled: unsettled,
-		Replicas: replicas, EstimateMax: estimateMax, Name: p.Name, Limits: p.Limits(), First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers),
-		Unit: p.Unit, Classes: p.classes.texts(),
-		Cost: p.Cost, Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled, Overrides: p.overrides(),
-	}
 }
 
 // Rule returns the key or pattern of the override that set the limit. ok is false if no override did. The parameters
@@ -88,46 +66,28 @@ func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 	return all
 }
 
-// NonDefaults returns the settings that differ from the defaults, such as "cost 5".
-func NonDefaults(s *Summary) (settings []string) {
-	if s.First {
-		settings = append(settings, "first")
-	}
-	if s.Failure != Local.String() {
-		settings = append(settings, "failure "+s.Failure)
-	}
-	if s.Mode != "exact" {
-		settings = append(settings, "mode "+s.Mode)
-	}
-	if s.Headers != string(HeadersDraft) {
-		settings = append(settings, "headers "+s.Headers)
-	}
-	if s.Cost != 1 {
-		settings = append(settings, "cost "+strconv.FormatInt(s.Cost, 10))
-	}
-	if s.Unit != "" {
-		settings = append(settings, "unit "+s.Unit)
-	}
-	if len(s.Classes) > 0 {
-		settings = append(settings, "classes "+strings.Join(s.Classes, ", "))
-	}
-	if s.EstimateMax != "" {
-		settings = append(settings, "estimate_max "+s.EstimateMax)
-	}
-	if s.SettleWithin != "" {
-		settings = append(settings, "settle_within "+s.SettleWithin, "unsettled "+s.Unsettled)
-	}
-	if s.Replicas != "" {
-		settings = append(settings, "replicas "+s.Replicas)
-	}
-	if s.Shadow {
-		settings = append(settings, "shadow")
-	}
-	if s.Candidate != "" {
-		settings = append(settings, "candidate "+s.Candidate)
-	}
-	if !s.Enabled {
-		settings = append(settings, "not enabled")
+// defaults are the settings of a policy that sets none.
+var defaults = adminapi.Settings{Failure: Local.String(), Mode: "exact", Headers: string(HeadersDraft), Cost: 1, Enabled: true}
+
+// NonDefaults returns the settings that differ from the defaults, such as "cost 5", in the order of the fields.
+func NonDefaults(s *adminapi.Settings) (settings []string) {
+	own, usual := reflect.ValueOf(s).Elem(), reflect.ValueOf(defaults)
+	for i := range own.NumField() {
+		name, _, _ := strings.Cut(own.Type().Field(i).Tag.Get("json"), ",")
+		if reflect.DeepEqual(own.Field(i).Interface(), usual.Field(i).Interface()) {
+			continue
+		}
+		switch v := own.Field(i).Interface().(type) {
+		case bool:
+			if !v {
+				name = "not " + name
+			}
+		case []string:
+			name += " " + strings.Join(v, ", ")
+		default:
+			name += fmt.Sprint(" ", v)
+		}
+		settings = append(settings, name)
 	}
 	return settings
 }

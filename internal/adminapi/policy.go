@@ -9,15 +9,19 @@ import (
 type Summary struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
+	Settings
+
+	Overrides []OverrideSummary `json:"overrides,omitempty"`
+}
+
+// Settings are the settings of a policy. Texts list them in this order.
+type Settings struct {
 	// First is true if only the first limit with room is charged. It is false if all limits are charged.
-	First     bool   `json:"first,omitempty"`
-	Failure   string `json:"failure"`
-	Mode      string `json:"mode"`
-	Headers   string `json:"headers"`
-	Cost      int64  `json:"cost"`
-	Shadow    bool   `json:"shadow"`
-	Candidate string `json:"candidate,omitempty"`
-	Enabled   bool   `json:"enabled"`
+	First   bool   `json:"first,omitempty"`
+	Failure string `json:"failure"`
+	Mode    string `json:"mode"`
+	Headers string `json:"headers"`
+	Cost    int64  `json:"cost"`
 	// Unit is the name of the unit, such as tokens.
 	Unit string `json:"unit,omitempty"`
 	// Classes are the classes of requests in order, such as "batch leaves 10%".
@@ -29,8 +33,10 @@ type Summary struct {
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
 	// Replicas is the number of replicas that a charge waits for, such as 1 within 20ms.
-	Replicas  string            `json:"replicas,omitempty"`
-	Overrides []OverrideSummary `json:"overrides,omitempty"`
+	Replicas  string `json:"replicas,omitempty"`
+	Shadow    bool   `json:"shadow"`
+	Candidate string `json:"candidate,omitempty"`
+	Enabled   bool   `json:"enabled"`
 }
 
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.

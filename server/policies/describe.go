@@ -16,7 +16,7 @@ func Describe(c *policy.Config, target, key string) string {
 	}
 	if key == "" {
 		s := p.Summary()
-		return strings.Join(append([]string{strings.Join(s.Limits, " + ")}, policy.NonDefaults(&s)...), ", ")
+		return strings.Join(append([]string{strings.Join(s.Limits, " + ")}, policy.NonDefaults(&s.Settings)...), ", ")
 	}
 	var limits []string
 	for _, charge := range p.Charges(nil, key, p.Cost) {

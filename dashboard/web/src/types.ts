@@ -38,18 +38,20 @@ export interface Reset {
 }
 
 /** Summary is a policy as text. */
-export interface Summary {
+export interface Summary extends Settings {
   name: string;
   limits: string[];
+  overrides?: OverrideSummary[];
+}
+
+/** Settings are the settings of a policy. Texts list them in this order. */
+export interface Settings {
   /** First is true if only the first limit with room is charged. It is false if all limits are charged. */
   first?: boolean;
   failure: string;
   mode: string;
   headers: string;
   cost: number;
-  shadow: boolean;
-  candidate?: string;
-  enabled: boolean;
   /** Unit is the name of the unit, such as tokens. */
   unit?: string;
   /** Classes are the classes of requests in order, such as "batch leaves 10%". */
@@ -61,7 +63,9 @@ export interface Summary {
   unsettled?: string;
   /** Replicas is the number of replicas that a charge waits for, such as 1 within 20ms. */
   replicas?: string;
-  overrides?: OverrideSummary[];
+  shadow: boolean;
+  candidate?: string;
+  enabled: boolean;
 }
 
 /** OverrideSummary is the limit of a key, or of the keys that match a pattern. */

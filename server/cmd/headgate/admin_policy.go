@@ -42,7 +42,7 @@ func describe(s *adminapi.Summary, shadows ...int) string {
 			words[place] += " (shadow)"
 		}
 	}
-	words = append(words, policy.NonDefaults(s)...)
+	words = append(words, policy.NonDefaults(&s.Settings)...)
 	for _, o := range s.Overrides {
 		words = append(words, "key "+printable(o.Key)+": "+o.Limit)
 	}

@@ -55,7 +55,7 @@ Exit status: 0 valid, 2 invalid.`,
 // in parentheses.
 func printPolicy(w io.Writer, p policy.Summary) {
 	more := ""
-	if settings := policy.NonDefaults(&p); len(settings) > 0 {
+	if settings := policy.NonDefaults(&p.Settings); len(settings) > 0 {
 		more = " (" + strings.Join(settings, ", ") + ")"
 	}
 	for _, limit := range p.Limits {
