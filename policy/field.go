@@ -66,29 +66,6 @@ func Explain(field string, err error) (path, detail string) {
 	return path, path + ": " + strings.TrimPrefix(err.Error(), "headgate: ")
 }
 
-// maxDepth is the maximum nesting depth of a limit in JSON. Valid limits are at most 5 levels deep: fields, all,
-// fields, windows, fields.
-const maxDepth = 8
-
-// tooDeep reports whether a JSON value is nested deeper than maxDepth. Deep nesting would make decoding slow, because
-// each level of "all" scans its content again: the time would be proportional to depth times length.
-func tooDeep(data []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(data) && depth <= maxDepth; i++ {
-		switch c := data[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c == '{' || c == '['):
-			depth++
-		case !quoted && (c == '}' || c == ']'):
-			depth--
-		}
-	}
-	return depth > maxDepth
-}
-
 // list is a JSON array that rejects unknown fields in its elements. Unlike encoding/json, it includes the element's
 // index in type errors.
 type list[T any] []T

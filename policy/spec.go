@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 
 	"github.com/headgate/headgate/engine"
@@ -71,17 +70,10 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)
 	}
-	if tooDeep(data) {
-		return invalid("limit", "nested too deeply", "all only at the top, and windows inside it")
-	}
-	if name, found := jsontext.Unknown(data, limitNames); found {
-		return fmt.Errorf("json: unknown field %q", name) // the wording of encoding/json
-	}
-	return json.Unmarshal(data, &s.LimitFields)
+	return jsontext.Object(data, &s.LimitFields, limitNames)
 }
 
-// limitNames are the names of the fields in JSON. UnmarshalJSON checks them itself, because a decoder that rejects
-// unknown fields allocates 1 KiB per limit, and a client can send many limits.
+// limitNames are the names of the fields in JSON.
 var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
 
 // jsonNames returns the names of the fields of a struct.

@@ -52,10 +52,13 @@ const unknownField = "json: unknown field "
 // ErrorOf rewords an encoding/json error for an API. The new error names the field as the client wrote it, and the
 // accepted values.
 func ErrorOf(name string, err error) *Error {
+	var own *Error
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var input *engine.InputError
 	switch {
+	case errors.As(err, &own):
+		return own
 	case errors.As(err, &mismatch):
 		field := withoutTypes(mismatch.Field)
 		if field != "" {
@@ -70,8 +73,8 @@ func ErrorOf(name string, err error) *Error {
 		return &Error{Detail: name + " is not JSON: it ends too early"}
 	}
 	if quoted, ok := strings.CutPrefix(err.Error(), unknownField); ok {
-		field, _ := strconv.Unquote(quoted)
-		return &Error{Field: format.Cut(field), Detail: fmt.Sprintf("unknown field %.128q", field), Unknown: true}
+		name, _ := strconv.Unquote(quoted)
+		return unknown(name)
 	}
 	return &Error{Detail: strings.TrimPrefix(err.Error(), "json: ")}
 }

@@ -29,10 +29,31 @@ func FuzzUnknown(f *testing.F) {
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(&fields)
 		_, rejected := strings.CutPrefix(errorText(err), "json: unknown field ")
-		if name, found := jsontext.Unknown([]byte(text), []string{"a", "b", "list"}); found != rejected {
-			t.Errorf("%s: unknown %q (%t), the decoder says %v", text, name, found, err)
+		if bad := jsontext.Unknown([]byte(text), []string{"a", "b", "list"}); (bad != nil && bad.Unknown) != rejected && !tooDeep(bad) {
+			t.Errorf("%s: unknown %v, the decoder says %v", text, bad, err)
 		}
 	})
+}
+
+func tooDeep(bad *jsontext.Error) bool {
+	return bad != nil && bad.Detail == "nested deeper than 16 levels"
+}
+
+// TestObject checks that an object's own names and its nesting are checked, and the names in nested objects are not.
+func TestObject(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"x":1}}`: "",
+		`{"A":1,"x":2}`: `unknown field "x"`,
+		`{"a":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `}`: "",
+		`{"a":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`: "nested deeper than 16 levels",
+	} {
+		var fields struct {
+			A any `json:"a"`
+		}
+		if err := jsontext.Object([]byte(text), &fields, []string{"a"}); errorText(err) != want || (err == nil) != (fields.A != nil) {
+			t.Errorf("%s: %v, %v; want %q", text, err, fields.A, want)
+		}
+	}
 }
 
 func errorText(err error) string {

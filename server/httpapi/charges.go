@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -114,12 +113,8 @@ func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 	if slices.Contains(v.fields, "ceiling") {
 		names = chargeNames
 	}
-	if name, found := jsontext.Unknown(raw, names); found {
-		return item, (&verb{fields: names}).unknown(name)
-	}
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		bad := jsontext.ErrorOf("charge", err)
-		return item, badField(bad.Field, bad.Detail)
+	if err := jsontext.Object(raw, &fields, names); err != nil {
+		return item, (&verb{fields: names}).refuse(jsontext.ErrorOf("charge", err), raw, names)
 	}
 	return fields.item()
 }

@@ -64,7 +64,7 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call
 	}
 	var b body
 	if err := jsontext.Decode("body", data, &b); err != nil {
-		return call{}, v.refuse(err, data)
+		return call{}, v.refuse(err, data, bodyNames, "requests")
 	}
 	if b.Requests == nil {
 		request, err := b.request(v)
@@ -101,24 +101,21 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	if f, ok := plainFields(raw); ok {
 		return f, nil
 	}
-	if name, found := jsontext.Unknown(raw, requestNames); found {
-		return f, v.unknown(name)
-	}
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, v.refuse(jsontext.ErrorOf("request", err), raw)
+	if err := jsontext.Object(raw, &f, requestNames); err != nil {
+		return f, v.refuse(jsontext.ErrorOf("request", err), raw, requestNames)
 	}
 	return f, nil
 }
 
-// refuse returns the error for an unreadable body or request. For an unknown field, it lists the accepted fields.
-// Unknown fields at deeper levels belong to limits.
-func (v *verb) refuse(err error, data []byte) error {
+// refuse returns the error for an unreadable body, request or charge with the given names. For an unknown field, it
+// lists the verb's fields and more. Unknown fields at deeper levels belong to limits.
+func (v *verb) refuse(err error, data []byte, names []string, more ...string) error {
 	bad, ok := errors.AsType[*jsontext.Error](err)
 	if !ok {
 		return err
 	}
-	if name, found := jsontext.Unknown(data, bodyNames); found && bad.Unknown {
-		return v.unknown(name, "requests")
+	if own := jsontext.Unknown(data, names); own != nil && bad.Unknown {
+		return v.unknown(own.Field, more...)
 	}
 	return badField(bad.Field, bad.Detail)
 }
