@@ -29,7 +29,7 @@ func (p *Program) routes() {
 		adminapi.ExplainKey.By(p.explain),
 		adminapi.ShowTimeline.By(p.timeline),
 	} {
-		p.mux.HandleFunc(e.Method+" "+e.Path, func(w http.ResponseWriter, r *http.Request) {
+		p.mux.HandleFunc(e.Pattern, func(w http.ResponseWriter, r *http.Request) {
 			v, err := e.Answer(w, r)
 			respond(w, v, err)
 		})

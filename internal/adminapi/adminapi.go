@@ -3,7 +3,6 @@
 // docs/reference/admin.yaml describes each call.
 //
 //	adminapi.go  calls, and their handlers
-//	calls.go     all calls
 //	request.go   bodies and queries
 //	client.go    the client
 //	key.go       keys in bodies
@@ -20,35 +19,39 @@ import (
 	"strings"
 )
 
-// Call describes a call: its method, its path, and the types of its body and its answer.
-type Call[Body, Answer any] struct{ Method, Path string }
+// Call describes a call: its method and path, the types of its body and its answer, and whether it changes something.
+type Call[Body, Answer any] struct {
+	Pattern string
+	Acts    bool
+}
 
 // None is the body of a call without one.
 type None struct{}
 
 // Of returns the call for a policy, whose name is in the path.
 func (c Call[Body, Answer]) Of(name string) Call[Body, Answer] {
-	c.Path = strings.Replace(c.Path, "{name}", url.PathEscape(name), 1)
+	c.Pattern = strings.Replace(c.Pattern, "{name}", url.PathEscape(name), 1)
 	return c
 }
 
 // With returns the call with a query.
 func (c Call[Body, Answer]) With(query url.Values) Call[Body, Answer] {
-	c.Path += "?" + query.Encode()
+	c.Pattern += "?" + query.Encode()
 	return c
 }
 
 // Endpoint is a call with the function that answers it.
 type Endpoint struct {
-	Method, Path string
-	Answer       func(w http.ResponseWriter, r *http.Request) (any, error)
+	Pattern string
+	Acts    bool
+	Answer  func(w http.ResponseWriter, r *http.Request) (any, error)
 }
 
 // By returns the endpoint of a call. The body of a POST is decoded for answer.
 func (c Call[Body, Answer]) By(answer func(r *http.Request, body *Body) (Answer, error)) Endpoint {
-	return Endpoint{c.Method, c.Path, func(w http.ResponseWriter, r *http.Request) (any, error) {
+	return Endpoint{c.Pattern, c.Acts, func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var body Body
-		if c.Method == http.MethodPost {
+		if r.Method == http.MethodPost {
 			if err := decode(w, r, &body); err != nil {
 				return nil, err
 			}

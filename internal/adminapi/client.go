@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // maxAnswer bounds the size of answers that a client reads.
@@ -33,7 +34,7 @@ func (c Call[Body, Answer]) Send(ctx context.Context, client *Client, body *Body
 		}
 		sent = bytes.NewReader(data)
 	}
-	if text, err = client.send(ctx, c.Method, c.Path, sent); err != nil {
+	if text, err = client.send(ctx, c.Pattern, sent); err != nil {
 		return nil, nil, err
 	}
 	answer = new(Answer)
@@ -43,7 +44,8 @@ func (c Call[Body, Answer]) Send(ctx context.Context, client *Client, body *Body
 	return answer, text, nil
 }
 
-func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (json.RawMessage, error) {
+func (c *Client) send(ctx context.Context, pattern string, body io.Reader) (json.RawMessage, error) {
+	method, path, _ := strings.Cut(pattern, " ")
 	r, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
 	if err != nil {
 		return nil, err

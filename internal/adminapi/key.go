@@ -10,6 +10,12 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
+var (
+	ExplainKey = Call[KeyAndCost, Explanations]{Pattern: "POST /admin/v1/keys/explain"}
+	GiveUnits  = Call[Units, Given]{Pattern: "POST /admin/v1/keys/give", Acts: true}
+	ResetKey   = Call[Units, Reset]{Pattern: "POST /admin/v1/keys/reset", Acts: true}
+)
+
 // KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64.
 type KeyFields struct {
 	Key       string `json:"key,omitempty"`

@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+var (
+	ListPolicies = Call[None, Policies]{Pattern: "GET /admin/v1/policies"}
+	ShowPolicy   = Call[None, PolicyView]{Pattern: "GET /admin/v1/policies/{name}"}
+	ListChanges  = Call[None, Changes]{Pattern: "GET /admin/v1/changes"}
+	TryChange    = Call[NewChange, Trial]{Pattern: "POST /admin/v1/changes/try"}
+	MakeChange   = Call[NewChange, Change]{Pattern: "POST /admin/v1/changes", Acts: true}
+	ClearChange  = Call[ChangeName, Change]{Pattern: "POST /admin/v1/changes/clear", Acts: true}
+	ListShadows  = Call[None, Shadows]{Pattern: "GET /admin/v1/shadows"}
+)
+
 // Summary is a policy as text.
 type Summary struct {
 	Name   string   `json:"name"`

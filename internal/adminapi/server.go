@@ -6,6 +6,18 @@ import (
 	"time"
 )
 
+// EventsPath is the path of the stream of events: [PastSeconds] once, then a [Snapshot] each second.
+const EventsPath = "/admin/v1/events"
+
+var (
+	GetAccess   = Call[None, Access]{Pattern: "GET /admin/v1/access"}
+	ListHistory = Call[None, History]{Pattern: "GET /admin/v1/history"}
+	GetConfig   = Call[None, Config]{Pattern: "GET /admin/v1/config"}
+	Reload      = Call[None, Reloaded]{Pattern: "POST /admin/v1/reload", Acts: true}
+	GetLevel    = Call[None, Level]{Pattern: "GET /admin/v1/log-level"}
+	SetLevel    = Call[Level, Level]{Pattern: "POST /admin/v1/log-level", Acts: true}
+)
+
 // Access is the rights of the caller.
 type Access struct {
 	Administers bool   `json:"administers"`

@@ -2,6 +2,12 @@ package adminapi
 
 import "time"
 
+var (
+	ListTop      = Call[None, TopKeys]{Pattern: "GET /admin/v1/keys/top"}
+	ListLimited  = Call[None, LimitedKeys]{Pattern: "GET /admin/v1/keys/limited"}
+	ShowTimeline = Call[KeyAndPolicy, Timeline]{Pattern: "POST /admin/v1/keys/timeline"}
+)
+
 // TopKey is a key with its count.
 type TopKey struct {
 	Policy string `json:"policy"`

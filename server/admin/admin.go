@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/dashboard/feed"
@@ -92,8 +93,8 @@ type api struct {
 	history history
 }
 
-// reading returns the calls that change nothing.
-func (a *api) reading() []adminapi.Endpoint {
+// calls returns all calls with their handlers.
+func (a *api) calls() []adminapi.Endpoint {
 	return []adminapi.Endpoint{
 		adminapi.GetAccess.By(a.access),
 		adminapi.ListPolicies.By(a.listPolicies),
@@ -108,12 +109,6 @@ func (a *api) reading() []adminapi.Endpoint {
 		adminapi.ListShadows.By(a.shadows),
 		adminapi.GetConfig.By(a.settings),
 		adminapi.GetLevel.By(a.level),
-	}
-}
-
-// administering returns the calls that change something.
-func (a *api) administering() []adminapi.Endpoint {
-	return []adminapi.Endpoint{
 		adminapi.MakeChange.By(a.change),
 		adminapi.ClearChange.By(a.clear),
 		adminapi.Reload.By(a.reload),
@@ -142,22 +137,24 @@ func New(c Config) http.Handler {
 // they cost the server time and reveal more.
 func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	paths := map[string]map[string]http.HandlerFunc{}
-	add := func(method, path string, handle http.HandlerFunc) {
+	add := func(pattern string, handle http.HandlerFunc) {
+		method, path, _ := strings.Cut(pattern, " ")
 		if paths[path] == nil {
 			paths[path] = map[string]http.HandlerFunc{}
 		}
 		paths[path][method] = handle
 	}
-	for _, e := range a.reading() {
-		add(e.Method, e.Path, a.answer(e))
+	for _, e := range a.calls() {
+		handle := a.answer(e)
+		if e.Acts {
+			handle = a.guard.operating(handle)
+		}
+		add(e.Pattern, handle)
 	}
-	for _, e := range a.administering() {
-		add(e.Method, e.Path, a.guard.operating(a.answer(e)))
-	}
-	add(http.MethodGet, "/metrics", a.Metrics.ServeHTTP)
-	add(http.MethodGet, adminapi.EventsPath, a.events)
+	add("GET /metrics", a.Metrics.ServeHTTP)
+	add("GET "+adminapi.EventsPath, a.events)
 	for path, handle := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol} {
-		add(http.MethodGet, "/debug/pprof/"+path, a.guard.operating(handle))
+		add("GET /debug/pprof/"+path, a.guard.operating(handle))
 	}
 	return paths
 }

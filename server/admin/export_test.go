@@ -4,9 +4,8 @@ import "github.com/headgate/headgate/internal/adminapi"
 
 // Calls returns the methods and paths of the API.
 func Calls() (patterns []string) {
-	a := new(api)
-	for _, e := range append(a.reading(), a.administering()...) {
-		patterns = append(patterns, e.Method+" "+e.Path)
+	for _, e := range new(api).calls() {
+		patterns = append(patterns, e.Pattern)
 	}
 	return append(patterns, "GET "+adminapi.EventsPath)
 }
