@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// The page lists every name.
+// The page lists every name, and the numbers of names with their bounds.
 func TestPageNamesAll(t *testing.T) {
 	s, err := read("../..")
 	if err != nil {
@@ -48,6 +49,11 @@ func TestPageNamesAll(t *testing.T) {
 		}
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/design/api.md does not name %s", name)
+		}
+	}
+	for _, end := range []string{fmt.Sprintf(" | %d | %d |\n", s.names(), maxNames), fmt.Sprintf(" | %d | %d |\n", len(s.methods), maxMethods)} {
+		if !strings.Contains(string(page), end) {
+			t.Errorf("no row of the table in docs/design/api.md ends with %q", strings.TrimSpace(end))
 		}
 	}
 }
