@@ -390,8 +390,9 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 }
 
 // Dependencies point down. The contract imports no package of the project except the steps. Stores import only the
-// contract. Layers also import the memory store, which decides for them during an outage. The API imports the contract,
-// its default store, the queues, and the hooks for package operate.
+// contract; the URLs of Redis also import the package for input errors. Layers also import the memory store, which
+// decides for them during an outage. The API imports the contract, its default store, the queues, and the hooks for
+// package operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// For each directory, the project's packages that it may import, including their subpackages.
@@ -399,7 +400,7 @@ func TestDirections(t *testing.T) {
 		"":           {"/engine", "/memstore", "/internal/inside", "/internal/queue"},
 		"engine":     {"/engine/algo"},
 		"memstore":   {"/engine"},
-		"redisstore": {"/engine"},
+		"redisstore": {"/engine", "/internal/format"},
 		"layer":      {"/engine", "/layer", "/memstore"},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
