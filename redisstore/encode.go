@@ -39,6 +39,14 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	return Command{Key: args[3], Args: args}
 }
 
+// script returns the script generated from a template for a family.
+func (s *Store) script(t template, f family) *script {
+	if t == merged && s.hashes == 0 && s.writesMany.Load() {
+		return s.scripts.many[f]()
+	}
+	return s.scripts.ops[t][f]()
+}
+
 // endArg ends an argument at the end of text. All keys come before the other arguments.
 func (p *pipeline) endArg(text []byte, isKey bool) {
 	p.text = text

@@ -53,14 +53,6 @@ type scripts struct {
 	move, page, replace        lazyScript // for Relayout
 }
 
-// script returns the script generated from a template for a family.
-func (s *Store) script(t template, f family) *script {
-	if t == merged && s.hashes == 0 && s.writesMany.Load() {
-		return s.scripts.many[f]()
-	}
-	return s.scripts.ops[t][f]()
-}
-
 // newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
 // for tests, takes the time as an argument. If hashed is set, states are fields of hashes.
 func newScripts(preludeName string, hashed bool) *scripts {
