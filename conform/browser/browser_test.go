@@ -117,6 +117,8 @@ func TestPage(t *testing.T) {
 		fmt.Fprintf(&many, "  policy-%05d: {algorithm: token-bucket, rate: %d/s}\n", i, i+1)
 	}
 	open := serve("--config", write(t, "many.yaml", many.String()))
+	rules := write(t, "shop.yaml", "domain: shop\ndescriptors:\n  - {key: user, rate_limit: {unit: hour, requests_per_unit: 50}}\n")
+	envoy := serve("--envoy-config", filepath.Dir(rules), "--grpc", "off")
 	w.take = "http://" + guarded["http"] + "/v1/allow"
 	w.running.Go(w.traffic)
 	t.Cleanup(func() {
@@ -141,6 +143,7 @@ func TestPage(t *testing.T) {
 	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "GUARDED=http://"+guarded["admin"],
 		// A browser treats localhost and 127.0.0.1 as two sites.
 		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"], "LIBRARY="+library.URL,
+		"ENVOY=http://"+envoy["admin"], "ENVOY_JSON=http://"+envoy["http"]+"/json",
 		"ADMIN="+admin, "READ="+read, "SECONDS="+strconv.Itoa(*seconds))
 	if *screenshots != "" {
 		folder, err := filepath.Abs(*screenshots)

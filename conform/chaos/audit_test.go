@@ -209,7 +209,7 @@ func TestAuditNeedless(t *testing.T) {
 // TestAuditIdle checks that a pacer with waiting callers is never idle for long.
 func TestAuditIdle(t *testing.T) {
 	l := policyOf(t, leftPolicy)
-	for every, broken := range map[time.Duration]bool{50 * ms: false, 90 * ms: false, 110 * ms: true} {
+	for every, broken := range map[time.Duration]bool{50 * ms: false, 180 * ms: false, 250 * ms: true} {
 		var log []answer
 		for at := time.Duration(0); at < 5*time.Second; at += every {
 			log = append(log, answer{limit: l, key: leftKey, process: waiterProcess, sent: at, received: at + ms, allowed: true, mode: "exact"})

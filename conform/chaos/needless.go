@@ -62,7 +62,7 @@ func (h *happened) reachable(a *answer) bool {
 	return !slices.ContainsFunc(h.faults, reaches) && !slices.ContainsFunc(h.hangs, hung) && h.lossesIn(a.sent-recovers-depth, a.received) == 0
 }
 
-// usedFor is the length of each span that idle checks. Half of the pacer's rate is enough on a busy machine.
+// usedFor is the length of each span that idle checks. A quarter of the pacer's rate is enough on a busy machine.
 const usedFor = 2 * time.Second
 
 // idle checks that callers that leave do not keep units of a pacer from the callers that wait.
@@ -82,7 +82,7 @@ func (f *found) idle(h *happened, l *limit, log []answer) {
 				passed++
 			}
 		}
-		if least := l.gains(l.refill, usedFor) / 2; passed < least {
+		if least := l.gains(l.refill, usedFor) / 4; passed < least {
 			f.violatef("idle", "%s: %d callers passed from %s to %s, %d at least are expected, because others always wait", l.policy, passed, seconds(s.from), seconds(s.to), least)
 			return
 		}

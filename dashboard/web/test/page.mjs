@@ -1,6 +1,7 @@
 // The page in a real browser: run by the Go test conform/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
-// BELOW, LIBRARY, MANY, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
+// BELOW, LIBRARY, MANY, ENVOY, ENVOY_JSON, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
 import assert from "node:assert/strict";
+import { descriptorFloods } from "./envoy.mjs";
 import { ask, browser, env, faults, here, open, picture, row, signIn, status, step } from "./harness.mjs";
 import { hour, polls } from "./hour.mjs";
 import { incident, still } from "./keyboard.mjs";
@@ -263,6 +264,8 @@ await step("a policy's page draws the blocks of a penalty and the bounds of an a
   await tab.getByText("dotted: at the lowest and the highest rate").waitFor();
   assert.equal(await tab.locator(".drawing .bound").count(), 2);
 });
+
+await step("a descriptor of Envoy's floods; it is found, freed, denied for ten minutes, and cleared", descriptorFloods);
 
 await step("the same incident by the keyboard alone", async () => {
   await incident(tab);
