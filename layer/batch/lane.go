@@ -16,9 +16,7 @@ const maxLanes = 16
 type lane struct {
 	queue queue
 	calls int // in flight
-	// apart is set if the lane is for one part of the store, which did not answer in time.
-	apart bool
-	part  int
+	part  int // the part of the store that did not answer, if this is its lane
 }
 
 // laneOf returns the lane of a caller's operations, chosen by the strictest wait among them. Operations without a wait
@@ -72,7 +70,7 @@ func (s *Store) separate(ops []engine.Op) {
 				s.apart = map[int]*lane{}
 			}
 			if s.apart[part] == nil {
-				s.apart[part] = &lane{apart: true, part: part}
+				s.apart[part] = &lane{part: part}
 			}
 		}
 	}
@@ -91,7 +89,7 @@ func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Result) {
 			answered = false
 		}
 	}
-	if answered && l.apart && s.apart[l.part] == l {
+	if answered && s.apart[l.part] == l {
 		delete(s.apart, l.part)
 	}
 }
