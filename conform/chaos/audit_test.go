@@ -10,15 +10,7 @@ import (
 )
 
 // policyOf returns the limit of a policy.
-func policyOf(t *testing.T, policy string) *limit {
-	t.Helper()
-	all := limits()
-	i := slices.IndexFunc(all, func(l limit) bool { return l.policy == policy })
-	if i < 0 {
-		t.Fatalf("there is no policy %s", policy)
-	}
-	return &all[i]
-}
+func policyOf(policy string) *limit { return limitOf(limits(), policy) }
 
 const ms = time.Millisecond
 
@@ -139,7 +131,7 @@ func TestAudit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := policyOf(t, c.policy)
+			l := policyOf(c.policy)
 			var log []answer
 			for _, part := range c.parts {
 				log = append(log, part(l)...)
@@ -165,7 +157,7 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 // TestAuditNeedless checks that a process decides without the store only while the store, or the master with the key, is
 // away, or while a limit recovers from a loss.
 func TestAuditNeedless(t *testing.T) {
-	l := policyOf(t, "log-local")
+	l := policyOf("log-local")
 	answers := func(n int, as answer) (log []answer) {
 		as.limit, as.key = l, cmp.Or(as.key, "k0")
 		for i := range n {
@@ -208,7 +200,7 @@ func TestAuditNeedless(t *testing.T) {
 
 // TestAuditIdle checks that a pacer with waiting callers is never idle for long.
 func TestAuditIdle(t *testing.T) {
-	l := policyOf(t, leftPolicy)
+	l := policyOf(leftPolicy)
 	for every, broken := range map[time.Duration]bool{50 * ms: false, 180 * ms: false, 250 * ms: true} {
 		var log []answer
 		for at := time.Duration(0); at < 5*time.Second; at += every {
@@ -269,7 +261,7 @@ func TestAuditDeniedPermits(t *testing.T) {
 	denied.may = span{3 * time.Second, 3 * time.Second}
 	soon, later := *denied, *denied
 	soon.may, later.may = span{400 * ms, 400 * ms}, span{2 * time.Second, 2 * time.Second}
-	away := answer{limit: policyOf(t, "log-deny"), class: "outcome_unknown", sent: 450 * ms, received: 460 * ms}
+	away := answer{limit: policyOf("log-deny"), class: "outcome_unknown", sent: 450 * ms, received: 460 * ms}
 	for name, c := range map[string]struct {
 		others  []*hold
 		denied  *hold
@@ -356,7 +348,7 @@ func TestSamplesHaveAnOrder(t *testing.T) {
 
 // TestWaits checks that stalls of the machine are subtracted from a wait before the wait is compared with its bound.
 func TestWaits(t *testing.T) {
-	l := policyOf(t, "log-local")
+	l := policyOf("log-local")
 	h := &happened{stalls: []span{{100 * ms, 110 * ms}, {1000 * ms, 1200 * ms}}, faults: []struck{{event: event{Fault: processHung, Process: 2}, span: span{0, 9000 * ms}}}}
 	wait := func(process int, sent, took time.Duration) answer {
 		return answer{limit: l, process: process, sent: sent, received: sent + took, allowed: true, mode: "exact"}

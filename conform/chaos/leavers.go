@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -21,10 +20,9 @@ const (
 	leavesWithin = 100 * time.Millisecond
 )
 
-// limited returns a limit of a program by its policy's name, and the policy.
+// limited returns the limit of a policy, and the policy in a program.
 func (c *callers) limited(p *program, policy string) (*limit, *headgate.Policy) {
-	i := slices.IndexFunc(c.limits, func(l limit) bool { return l.policy == policy })
-	return &c.limits[i], operate.Policy(p.limiter, policy, p.limits[policy])
+	return limitOf(c.limits, policy), operate.Policy(p.limiter, policy, p.limits[policy])
 }
 
 // leave runs a caller that waits for its units, and others that leave before, until end is called. Half of the others

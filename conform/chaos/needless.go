@@ -29,22 +29,26 @@ func (f *found) needless(h *happened, answers []answer) {
 	}
 	for process, log := range byProcess {
 		slices.SortFunc(log, func(a, b *answer) int { return cmp.Compare(a.sent, b.sent) })
-		n, first := 0, (*answer)(nil)
-		for _, a := range log {
-			switch {
-			case a.fallback() || slices.Contains(unanswered, a.class):
-				if n++; n == 1 {
-					first = a
-				}
-				if n > alone && a.received-first.sent > aloneFor && h.stallIn(first.sent, a.received) < longestStall {
-					f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q",
-						process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received))
+		f.withoutStore(h, process, log)
+	}
+}
 
-					return
-				}
-			case a.mode == "exact" || a.mode == "split":
-				n = 0
+// withoutStore finds a row of a process's answers that the store did not decide.
+func (f *found) withoutStore(h *happened, process int, log []*answer) {
+	n, first := 0, (*answer)(nil)
+	for _, a := range log {
+		switch {
+		case a.fallback() || slices.Contains(unanswered, a.class):
+			if n++; n == 1 {
+				first = a
 			}
+			if n > alone && a.received-first.sent > aloneFor && h.stallIn(first.sent, a.received) < longestStall {
+				f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q",
+					process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received))
+				return
+			}
+		case a.mode == "exact" || a.mode == "split":
+			n = 0
 		}
 	}
 }

@@ -94,6 +94,11 @@ func limits() []limit {
 	return all
 }
 
+// limitOf returns the limit of a policy, which must be in the list.
+func limitOf(all []limit, policy string) *limit {
+	return &all[slices.IndexFunc(all, func(l limit) bool { return l.policy == policy })]
+}
+
 // held is a bucket whose units are mostly reserved.
 const held = "held-local"
 

@@ -3,7 +3,6 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -37,7 +36,7 @@ func ownKey(process int) string { return fmt.Sprint("own", process) }
 // cancellation must give nothing back, although earlier charges have not refilled yet. Each process has its own key, so
 // that no other caller takes the units.
 func (c *callers) refund(process int, address string) {
-	l, key := &c.limits[slices.IndexFunc(c.limits, func(l limit) bool { return l.policy == held })], ownKey(process)
+	l, key := limitOf(c.limits, held), ownKey(process)
 	take := func() {
 		for range l.count {
 			c.keep(c.take(process, address, l, key))
