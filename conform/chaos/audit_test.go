@@ -219,7 +219,7 @@ func TestAuditIdle(t *testing.T) {
 	}
 }
 
-// TestAuditPermits checks that five permits at once are one too many, and that permits acquired before a data loss
+// TestAuditPermits checks that one permit more than the limit is too many, and that permits acquired before a data loss
 // count for at most a lease time.
 func TestAuditPermits(t *testing.T) {
 	held := slices.Repeat([]hold{{from: 100 * ms, to: 900 * ms}}, seatCount)
@@ -233,10 +233,10 @@ func TestAuditPermits(t *testing.T) {
 		h      happened
 		broken bool
 	}{
-		"four":                           {held, happened{}, false},
-		"five":                           {late, happened{}, true},
-		"five after a loss":              {late, happened{losses: []span{{120 * ms, 150 * ms}}}, false},
-		"five before the loss":           {late, happened{losses: []span{{400 * ms, 500 * ms}}}, true},
+		"all":                            {held, happened{}, false},
+		"one more":                       {late, happened{}, true},
+		"one more after a loss":          {late, happened{losses: []span{{120 * ms, 150 * ms}}}, false},
+		"one more before the loss":       {late, happened{losses: []span{{400 * ms, 500 * ms}}}, true},
 		"beside an own share":            {beside(160 * ms), happened{}, true},
 		"the share gave it meanwhile":    {beside(145 * ms), happened{}, false},
 		"a process before it gave it":    {beside(160 * ms), happened{restarts: []restart{{span: span{151 * ms, 155 * ms}}}}, false},
@@ -262,6 +262,10 @@ func TestAuditDeniedPermits(t *testing.T) {
 	soon, later := *denied, *denied
 	soon.may, later.may = span{400 * ms, 400 * ms}, span{2 * time.Second, 2 * time.Second}
 	away := answer{limit: policyOf("log-deny"), class: "outcome_unknown", sent: 450 * ms, received: 460 * ms}
+	// of returns all permits but one, and the last one if it is given.
+	of := func(most *hold, last ...*hold) []*hold {
+		return append(slices.Repeat([]*hold{most}, seatCount-1), last...)
+	}
 	for name, c := range map[string]struct {
 		others  []*hold
 		denied  *hold
@@ -269,16 +273,16 @@ func TestAuditDeniedPermits(t *testing.T) {
 		h       happened
 		broken  bool
 	}{
-		"four are held":            {others: []*hold{held, held, held, held}, denied: &later},
-		"three are":                {others: []*hold{held, held, held}, denied: &later, broken: true},
-		"one has ended":            {others: []*hold{held, held, held, ended}, denied: &later, broken: true},
-		"it had not yet":           {others: []*hold{held, held, held, ended}, denied: &soon},
-		"their leases have ended":  {others: []*hold{held, held, held, held}, denied: denied, broken: true},
-		"they were renewed":        {others: []*hold{renewed, renewed, renewed, renewed}, denied: denied},
-		"a request has no answer":  {others: []*hold{held, held, held, ask("outcome_unknown", false)}, denied: &later},
-		"a list was denied":        {others: []*hold{held, held, held, ask(byOther, false)}, denied: &later, broken: true},
+		"all are held":             {others: of(held, held), denied: &later},
+		"one is free":              {others: of(held), denied: &later, broken: true},
+		"one has ended":            {others: of(held, ended), denied: &later, broken: true},
+		"it had not yet":           {others: of(held, ended), denied: &soon},
+		"their leases have ended":  {others: of(held, held), denied: denied, broken: true},
+		"they were renewed":        {others: of(renewed, renewed), denied: denied},
+		"a request has no answer":  {others: of(held, ask("outcome_unknown", false)), denied: &later},
+		"a list was denied":        {others: of(held, ask(byOther, false)), denied: &later, broken: true},
 		"a fault excuses it":       {others: []*hold{held}, denied: &later, h: happened{faults: []struck{{span: span{0, ms}}}}},
-		"one may not have ended":   {others: []*hold{held, held, held, ended}, denied: &later, answers: []answer{away}},
+		"one may not have ended":   {others: of(held, ended), denied: &later, answers: []answer{away}},
 		"by a share: it says less": {others: []*hold{held}, denied: holdOf(&answer{limit: seat, mode: "fallback"})},
 	} {
 		holds := []hold{*c.denied}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -105,7 +106,7 @@ const held = "held-local"
 const (
 	seatPolicy = "seats" // has failure mode deny
 	shared     = "seats-local"
-	seatCount  = 4
+	seatCount  = shareCount // so that the share of each process has a permit
 	seatLease  = 2 * time.Second
 )
 
@@ -129,7 +130,7 @@ func policiesFile(second bool) string {
 	}
 	b.WriteString("  " + ghost + ": {algorithm: fixed-window, limit: 1, window: 1h, failure: deny, shadow: true}\n")
 	for policy, failure := range map[string]string{seatPolicy: "deny", shared: "local"} {
-		b.WriteString("  " + policy + ": {algorithm: " + seats + ", limit: 4, lease: 2s, failure: " + failure + "}\n")
+		b.WriteString("  " + policy + ": {algorithm: " + seats + ", limit: " + strconv.Itoa(seatCount) + ", lease: 2s, failure: " + failure + "}\n")
 	}
 	return b.String() + routesFile()
 }
