@@ -257,6 +257,7 @@ func throughRestarts(t *testing.T, p *proxy) {
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
 	statuses := make(chan map[int]int)
+	var inFlight sync.RWMutex
 	for range 4 {
 		go func() {
 			seen := map[int]int{}
@@ -266,16 +267,25 @@ func throughRestarts(t *testing.T, p *proxy) {
 				case <-ended:
 					return
 				default:
+					inFlight.RLock()
 					seen[send(t, http.MethodGet, url+"/api/things").status]++
+					inFlight.RUnlock()
 				}
 			}
 		}()
 	}
+	// A request that found the one Headgate away must not find the other away too: it ends before the next restart.
+	settled := func() {
+		inFlight.Lock()
+		defer inFlight.Unlock()
+	}
 	for range 2 {
 		stop1()
 		_, stop1 = decider(t, keyed, first)
+		settled()
 		stop2()
 		_, stop2 = decider(t, keyed, second)
+		settled()
 	}
 	close(ended)
 	all := map[int]int{}
