@@ -47,12 +47,10 @@ func familiesIn(t template, f family) (used []family) {
 	if f != familyMixed {
 		return []family{f}
 	}
-	last := familyMixed - 1
-	if t == merged {
-		last = familyFixed
-	}
-	for f := familyBucket; f <= last; f++ {
-		used = append(used, f)
+	for f := familyBucket; f < familyMixed; f++ {
+		if t != merged || f.merges() {
+			used = append(used, f)
+		}
 	}
 	return used
 }
@@ -111,7 +109,7 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 			delete(common, "functions")
 			maps.Copy(parts, common)
 		}
-		if f <= familyFixed && t != merged && t != alone {
+		if f.merges() && t != merged && t != alone {
 			maps.Copy(parts, layout)
 		}
 		a.parts[f] = parts

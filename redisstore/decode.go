@@ -159,27 +159,13 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	case markReadError:
 		f.readError = r.take(int(r.integer(1)))
 	case format - 1, format:
-		f.state = r.state(l, 4)
+		f.state = fragments[families[l.Algorithm]].merged.read(r, l, 4)
 	case wide:
-		f.state = r.state(l, 6)
+		f.state = fragments[families[l.Algorithm]].merged.read(r, l, 6)
 	default:
 		r.bad = true
 	}
 	return f
-}
-
-// state reads a state after its format byte. That byte determines the number of bytes for the state's units: see
-// docs/design/keys.md.
-func (r *reader) state(l *algo.Limit, units int) algo.State {
-	if families[l.Algorithm] == familyFixed {
-		count, end := r.integer(units), r.integer(8)
-		return algo.StoredFixed(count, end)
-	}
-	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(units), r.integer(7)
-	if count == 0 || period == 0 {
-		r.bad = true
-	}
-	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
 }
 
 // The status bytes of an answer.

@@ -239,15 +239,15 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 	}
 	for i := range op.Charges {
 		a := op.Charges[i].Limit.Algorithm()
-		f := families[a]
-		if f == familyWindow || f == familyLog {
+		value := fragments[families[a]].stored
+		if value == storedHistory {
 			break
 		}
 		keys++
 		switch {
-		case f == familyConcurrency:
-			keys++ // for the key with the holders' units
-		case f != familyStateless && !s.hashed(a):
+		case value == storedHolders:
+			keys++
+		case value == storedString && !s.hashed(a):
 			last, found = keys, found+1
 		}
 		if keepsReturns(op, i) {

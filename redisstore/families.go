@@ -1,11 +1,13 @@
 package redisstore
 
-import "github.com/headgate/headgate/engine/algo"
+import (
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
+)
 
 // family is a group of algorithms that share a fragment. Its number precedes each limit in a call's arguments, and a
 // script for several families tests for them in this order. The numbers may change, because a script and its arguments
-// always come from one build. lua/README.md lists the families. merge.lua decides the families up to familyFixed, and
-// familyMixed is the last.
+// always come from one build. lua/README.md lists the families. familyMixed is the last.
 type family uint8
 
 const (
@@ -31,20 +33,46 @@ var fragments = [familyCount]struct {
 	algorithms   []algo.Algorithm
 	// encode appends the arguments of the fragment. The argument now is the time of the call on this process's clock.
 	encode func(b []byte, l *algo.Limit, cost, now int64) []byte
+	// stored is the type of the value at the limit's first key.
+	stored stored
+	// merged is set if merge.lua can decide the family.
+	merged *mergedFamily
 }{
-	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket},
-	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed},
-	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments},
-	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog},
-	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp},
-	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency, algo.FairConcurrency}, encodePermits},
-	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless},
-	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare, algo.FairPacer}, encodeFair},
-	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty},
-	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive},
-	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed},
+	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket, storedString, &mergedFamily{mergesBucket, readBucket}},
+	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed, storedString, &mergedFamily{mergesFixed, readFixed}},
+	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments, storedHistory, nil},
+	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog, storedHistory, nil},
+	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp, storedString, nil},
+	familyConcurrency: {"concurrency", "", []algo.Algorithm{algo.Concurrency, algo.FairConcurrency}, encodePermits, storedHolders, nil},
+	familyStateless:   {"stateless", "", []algo.Algorithm{algo.DenyAll, algo.Unlimited}, encodeStateless, storedNothing, nil},
+	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare, algo.FairPacer}, encodeFair, storedString, nil},
+	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty, storedString, nil},
+	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive, storedString, nil},
+	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed, storedString, nil},
 	familyMixed:       {file: "mixed"},
 }
+
+// stored is a type of value.
+type stored uint8
+
+const (
+	storedNothing stored = iota
+	storedString         // a whole state, which one GET returns
+	storedHistory        // a list that scripts read in part
+	storedHolders        // two keys: the holders of permits, and their units
+)
+
+// mergedFamily is how merge.lua and alone.lua decide a family. layout=hash keeps its states in hashes.
+type mergedFamily struct {
+	// decides reports whether merge.lua can decide an operation of the kind with the limit.
+	decides func(op *engine.Op, l *algo.Limit) bool
+	// read reads a state after its format byte, which determines the number of bytes for the state's units: see
+	// docs/design/keys.md.
+	read func(r *reader, l *algo.Limit, units int) algo.State
+}
+
+// merges reports whether merge.lua can decide the family.
+func (f family) merges() bool { return fragments[f].merged != nil }
 
 // families maps every possible algorithm number to its family.
 var families [1 << 8]family

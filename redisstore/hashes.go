@@ -56,7 +56,7 @@ func (n hashes) of(subject string) int32 {
 
 // hashed reports whether the states of an algorithm are fields of hashes.
 func (s *Store) hashed(a algo.Algorithm) bool {
-	return s.hashes > 0 && families[a] <= familyFixed
+	return s.hashes > 0 && families[a].merges()
 }
 
 // appendHash appends the rest of the name of a subject's hash to a key's head.

@@ -84,17 +84,7 @@ func mergeable(op *engine.Op) bool {
 		return false
 	}
 	l := op.Charges[0].Limit.Numbers()
-	switch families[l.Algorithm] {
-	case familyBucket:
-		// Scripts cap the depth of a bucket, but the steps in Go do not.
-		if whole, _ := l.Depth(); whole >= maxUnits || l.NextPays {
-			return false
-		}
-	case familyFixed:
-		if op.Kind == engine.OpGive && !op.Taken.IsZero() {
-			return false
-		}
-	default:
+	if m := fragments[families[l.Algorithm]].merged; m == nil || !m.decides(op, l) {
 		return false
 	}
 	switch op.Kind {
@@ -103,6 +93,29 @@ func mergeable(op *engine.Op) bool {
 	default:
 		return false
 	}
+}
+
+// mergesBucket rejects buckets whose depth scripts cap, because the steps in Go do not.
+func mergesBucket(_ *engine.Op, l *algo.Limit) bool {
+	whole, _ := l.Depth()
+	return whole < maxUnits && !l.NextPays
+}
+
+func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
+	return op.Kind != engine.OpGive || op.Taken.IsZero()
+}
+
+func readBucket(r *reader, l *algo.Limit, units int) algo.State {
+	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(units), r.integer(7)
+	if count == 0 || period == 0 {
+		r.bad = true
+	}
+	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
+}
+
+func readFixed(r *reader, _ *algo.Limit, units int) algo.State {
+	count, end := r.integer(units), r.integer(8)
+	return algo.StoredFixed(count, end)
 }
 
 // merge regroups the operations that have no answer yet.

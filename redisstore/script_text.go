@@ -36,15 +36,15 @@ func Scripts() iter.Seq2[string, string] {
 func assembled() (all []scriptID) {
 	for t := range templateCount {
 		for f := familyBucket; f < familyCount; f++ {
-			if t == permits && f != familyConcurrency ||
-				t == merged && f > familyFixed && f != familyMixed || t == alone && f > familyFixed {
+			if t == permits && fragments[f].stored != storedHolders ||
+				t == merged && !f.merges() && f != familyMixed || t == alone && !f.merges() {
 				continue
 			}
 			all = append(all, scriptID{t, f, ownKeys})
 			if t == merged {
 				all = append(all, scriptID{t, f, manyKeys})
 			}
-			if f <= familyFixed || f == familyMixed {
+			if f.merges() || f == familyMixed {
 				all = append(all, scriptID{t, f, inHashes})
 			}
 		}
