@@ -1,29 +1,30 @@
 package load
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"net"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/respclient"
 )
 
 // respTarget is the RESP port of a server. Every caller has its own connection.
 type respTarget struct{ address string }
 
-func (t respTarget) open(ctx context.Context, c *Config) (client, error) {
+func (t respTarget) open(_ context.Context, c *Config) (client, error) {
 	words, err := throttle(c)
 	if err != nil {
 		return nil, err
 	}
-	a := &respClient{address: t.address, words: words}
-	return a, a.dial(ctx)
+	conn, err := respclient.Open(t.address, respclient.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &respClient{conn: conn, words: words, key: slices.Index(words, "")}, nil
 }
 
 func (t respTarget) storeTime() bool { return false }
@@ -47,65 +48,22 @@ func throttle(c *Config) ([]string, error) {
 }
 
 type respClient struct {
-	address string
-	words   []string
-	conn    net.Conn
-	replies *bufio.Reader
-	command []byte
-	request []string
-}
-
-func (a *respClient) dial(ctx context.Context) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", a.address)
-	if err != nil {
-		return err
-	}
-	a.conn, a.replies = conn, wire.NewReplyReader(conn)
-	return nil
+	conn  *respclient.Client
+	words []string
+	key   int // the index of the key in words
 }
 
 func (a *respClient) take(ctx context.Context, key string) (bool, time.Time, error) {
-	if a.conn == nil {
-		if err := a.dial(ctx); err != nil {
-			return false, time.Time{}, err
-		}
-	}
-	value, err := a.exchange(ctx, key)
-	switch {
-	case err != nil:
-		a.close() // the next reply on this connection would belong to this request
+	a.words[a.key] = key
+	values, err := a.conn.Do(ctx, a.words...).ToArray()
+	if err != nil {
 		return false, time.Time{}, err
-	case value.Kind == wire.Error:
-		return false, time.Time{}, errors.New(value.Text)
-	case len(value.Items) < 5:
-		return false, time.Time{}, fmt.Errorf("the answer is no decision: it has %d values", len(value.Items))
-	default:
-		return value.Items[0].Int == 0, time.Time{}, nil
 	}
+	if len(values) < 5 {
+		return false, time.Time{}, fmt.Errorf("the answer is no decision: it has %d values", len(values))
+	}
+	denied, err := values[0].AsInt64()
+	return denied == 0, time.Time{}, err
 }
 
-func (a *respClient) exchange(ctx context.Context, key string) (wire.Value, error) {
-	a.request = append(a.request[:0], a.words...)
-	for i, word := range a.request {
-		if word == "" {
-			a.request[i] = key
-		}
-	}
-	deadline, _ := ctx.Deadline()
-	if err := a.conn.SetDeadline(deadline); err != nil {
-		return wire.Value{}, err
-	}
-	a.command = wire.AppendCommand(a.command[:0], a.request...)
-	if _, err := a.conn.Write(a.command); err != nil {
-		return wire.Value{}, err
-	}
-	return wire.ReadValue(a.replies)
-}
-
-func (a *respClient) close() {
-	if a.conn != nil {
-		_ = a.conn.Close()
-		a.conn = nil
-	}
-}
+func (a *respClient) close() { a.conn.Close() }

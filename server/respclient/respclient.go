@@ -1,0 +1,47 @@
+// Package respclient calls a server's RESP port, for commands and the load generator.
+package respclient
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// bufferBytes is the size of a connection's buffers. Commands and replies are short.
+const bufferBytes = 4 << 10
+
+// Options holds the settings of a connection. The zero value is a plain connection without a user.
+type Options struct {
+	User, Secret string
+	TLS          *tls.Config   // nil for a plain connection
+	Timeout      time.Duration // of connecting; 5 s if it is 0
+}
+
+// Client is a connection to a server. If the connection breaks, the next command opens it again. A Client is for one
+// goroutine at a time. It sends no command a second time, because the first may have been charged.
+type Client struct{ conn rueidis.Client }
+
+// Open connects to the server at host:port.
+func Open(address string, o Options) (*Client, error) {
+	conn, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{address}, ForceSingleClient: true,
+		Username: o.User, Password: o.Secret, TLSConfig: o.TLS, Dialer: net.Dialer{Timeout: o.Timeout},
+		AlwaysRESP2: true, DisableCache: true, DisableRetry: true, ClientSetInfo: rueidis.DisableClientSetInfo,
+		ReadBufferEachConn: bufferBytes, WriteBufferEachConn: bufferBytes, PipelineMultiplex: -1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Client{conn}, nil
+}
+
+// Do sends a command and returns the reply. The error for an error reply is a *[rueidis.RedisError].
+func (c *Client) Do(ctx context.Context, words ...string) rueidis.RedisResult {
+	return c.conn.Do(ctx, c.conn.B().Arbitrary(words...).Build())
+}
+
+// Close closes the connection.
+func (c *Client) Close() { c.conn.Close() }
