@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +27,23 @@ var (
 	// ErrClosed is returned by every method after Close.
 	ErrClosed = errors.New("headgate: closed")
 )
+
+// Away reports whether an error of a store means that it did not answer or cannot be reached. An error may implement
+// Away() bool to classify itself.
+func Away(err error) bool {
+	for _, other := range []error{context.Canceled, ErrClosed, ErrInvalid, ErrNotReplicated} {
+		if errors.Is(err, other) {
+			return false
+		}
+	}
+	if told, ok := errors.AsType[interface {
+		error
+		Away() bool
+	}](err); ok {
+		return told.Away()
+	}
+	return errors.Is(err, ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // InputError is the error for a field of a limit or request whose value is not accepted. Nothing was changed. It
 // matches [ErrInvalid].

@@ -179,7 +179,7 @@ func (o *Options) redis(ctx context.Context, address string) (store *redisstore.
 	switch {
 	case err == nil:
 		return store, warnings, nil, nil
-	case o.StartAway && fallback.Away(err):
+	case o.StartAway && engine.Away(err):
 		return store, nil, err, nil
 	default:
 		return nil, nil, nil, errors.Join(err, store.Close())

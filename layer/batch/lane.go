@@ -1,11 +1,6 @@
 package batch
 
-import (
-	"context"
-	"errors"
-
-	"github.com/headgate/headgate/engine"
-)
+import "github.com/headgate/headgate/engine"
 
 // maxLanes bounds the number of lanes for operations that wait for replicas. Programs use only a few different waits,
 // at most one for each policy. Once maxLanes exist, operations with any other wait share one lane.
@@ -84,7 +79,7 @@ func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Result) {
 	}
 	answered := true
 	for i := range results {
-		if err := results[i].Err; errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		if err := results[i].Err; err != nil && engine.Away(err) {
 			s.separate(ops[i : i+1])
 			answered = false
 		}

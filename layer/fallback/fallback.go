@@ -184,7 +184,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		case hasPermits(op):
 			permits, _ := op.Permits()
 			s.acquired(&permits, r, outside[i] || meantime)
-		case op.Kind == engine.OpRelease && (Away(r.Err) || unknown(r.Err)):
+		case op.Kind == engine.OpRelease && (engine.Away(r.Err) || unknown(r.Err)):
 			s.queueRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):
 			s.settled(op, r)
@@ -247,7 +247,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 // fallBack answers, by shares, the operations that failed because the store is away.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
-		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
+		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && engine.Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
 			s.share(&ops[i], r, nil)
 		}
 	}
@@ -266,21 +266,6 @@ func (s *Store) decides(op *engine.Op) bool {
 // shows reports whether answers to operations of a kind contain the remaining units.
 func shows(k engine.Kind) bool {
 	return k == engine.OpPeek || k.Takes() && k != engine.OpAcquire
-}
-
-// Away reports whether an error means that the store did not answer or cannot be reached. An error may implement
-// Away() bool to classify itself.
-func Away(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) || unconfirmed(err) {
-		return false
-	}
-	if told, ok := errors.AsType[interface {
-		error
-		Away() bool
-	}](err); ok {
-		return told.Away()
-	}
-	return errors.Is(err, engine.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // unconfirmed reports whether the store charged the operation, but too few replicas have received the charge. Shares do

@@ -159,7 +159,7 @@ func (n *callResult) add(r *engine.Result) (failed bool) {
 	case unconfirmed(r.Err):
 		n.answered = true
 		return true
-	case Away(r.Err):
+	case engine.Away(r.Err):
 		n.cause = r.Err
 		return true
 	default:

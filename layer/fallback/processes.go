@@ -62,7 +62,7 @@ func (s *Store) probe(ctx context.Context, lane int) error {
 	if s.store.Do(ctx, ops, results); results[0].Err != nil {
 		return results[0].Err
 	}
-	if err := s.member.Beat(ctx); Away(err) && len(s.lanes.each) == 1 {
+	if err := s.member.Beat(ctx); engine.Away(err) && len(s.lanes.each) == 1 {
 		return err
 	}
 	return nil

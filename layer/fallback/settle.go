@@ -104,7 +104,7 @@ func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	if of.Term != nil { // reports may have postponed Due
 		ends = max(ends, s.now()+of.Term.Within.Microseconds())
 	}
-	if (Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {
+	if (engine.Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {
 		*r = engine.Result{Found: true, Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Fallback}}}
 	}
 }

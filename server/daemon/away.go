@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/engine"
 )
 
 // checkAgain is the interval between checks of a store that was away when the server started.
@@ -31,7 +31,7 @@ func (d *Daemon) checkLater(ctx context.Context) {
 		case err == nil:
 			d.warn(warnings)
 			return
-		case !fallback.Away(err) && ctx.Err() == nil:
+		case !engine.Away(err) && ctx.Err() == nil:
 			d.config.Logger.Error("store cannot be used", "error", err)
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -41,7 +40,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
-		Away:  fallback.Away,
+		Away:  engine.Away,
 		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 	})
 	if err == nil && d.config.ConfigFile != "" {
