@@ -160,17 +160,17 @@ func TestManyWaitersLeave(t *testing.T) {
 				t.Fatal(err)
 			}
 			leave, cancel := context.WithCancel(ctx)
-			var came, left sync.WaitGroup
-			came.Add(many)
+			var arrived, left sync.WaitGroup
+			arrived.Add(many)
 			for range many {
 				left.Go(func() {
-					came.Done()
+					arrived.Done()
 					if _, err := p.Wait(leave, "many"); !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrStoreUnavailable) {
 						t.Errorf("a caller leaves with %v", err)
 					}
 				})
 			}
-			came.Wait()
+			arrived.Wait()
 			asked := store.calls.Load()
 			cancel()
 			for i := range 100 {

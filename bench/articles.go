@@ -31,8 +31,8 @@ func articles(ctx context.Context, s settings) ([]table, error) {
 	if err != nil {
 		return nil, err
 	}
-	far, err := farAway(ctx, s)
-	return append(fifty, far...), err
+	remote, err := farAway(ctx, s)
+	return append(fifty, remote...), err
 }
 
 // fiftyCallers checks the articles' claim: with 50 callers, 50 000 scripts per second, 99.99 % of them within 5 ms.
@@ -145,17 +145,17 @@ func distant(ctx context.Context, address string, each time.Duration) (string, e
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	go func() {
 		for {
-			near, err := listener.Accept()
+			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", address)
+			server, err := net.Dial("tcp", address)
 			if err != nil {
-				_ = near.Close()
+				_ = client.Close()
 				continue
 			}
-			go later(near, far, each)
-			go later(far, near, each)
+			go later(client, server, each)
+			go later(server, client, each)
 		}
 	}()
 	return listener.Addr().String(), nil

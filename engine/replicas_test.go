@@ -42,7 +42,7 @@ func TestReplicasAreInRange(t *testing.T) {
 
 // An operation waits for replicas only if it can charge something.
 func TestWaits(t *testing.T) {
-	minute, seats := rule.FixedWindow(rule.PerMinute(5)), rule.Concurrency(3)
+	minute, permits := rule.FixedWindow(rule.PerMinute(5)), rule.Concurrency(3)
 	two := engine.Replicas{Count: 2, WithinMillis: 30}
 	for _, c := range []struct {
 		kind     engine.Kind
@@ -55,8 +55,8 @@ func TestWaits(t *testing.T) {
 		{engine.OpAtMost, minute, 3, two, true},
 		{engine.OpCount, minute, 1, two, true},
 		{engine.OpReserve, minute, 1, two, true},
-		{engine.OpAcquire, seats, 1, two, true},
-		{engine.OpRenew, seats, 0, two, true},
+		{engine.OpAcquire, permits, 1, two, true},
+		{engine.OpRenew, permits, 0, two, true},
 		{engine.OpAllow, minute, 1, engine.Replicas{}, false},
 		{engine.OpAllow, minute, 0, two, false},
 		{engine.OpAllow, rule.NoLimit(), 1, two, false},
@@ -64,7 +64,7 @@ func TestWaits(t *testing.T) {
 		{engine.OpPeek, minute, 1, two, false},
 		{engine.OpGive, minute, 1, two, false},
 		{engine.OpReset, minute, 0, two, false},
-		{engine.OpRelease, seats, 1, two, false},
+		{engine.OpRelease, permits, 1, two, false},
 	} {
 		op := engine.Single(c.kind, "k", c.limit, c.cost)
 		if op.Replicas = c.replicas; op.Waits() != c.want {

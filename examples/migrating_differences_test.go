@@ -16,16 +16,16 @@ import (
 // TestPeekAtTheLimit checks the statement about ulule's Peek in docs/migrating-from-other-limiters.md.
 func TestPeekAtTheLimit(t *testing.T) {
 	ctx := t.Context()
-	theirs := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})
+	ulule := limiter.New(memory.NewStore(), limiter.Rate{Period: time.Hour, Limit: 2})
 	ours := headgate.New().Policy("per-ip", headgate.FixedWindow{Rate: headgate.PerHour(2)})
 	for range 2 {
-		there, err := theirs.Get(ctx, "k")
+		there, err := ulule.Get(ctx, "k")
 		here, err2 := ours.Allow(ctx, "k")
 		if err != nil || err2 != nil || there.Reached || !here.Allowed {
 			t.Fatal(there, err, here, err2)
 		}
 	}
-	there, err := theirs.Peek(ctx, "k")
+	there, err := ulule.Peek(ctx, "k")
 	here, err2 := ours.Peek(ctx, "k", 1)
 	if err != nil || err2 != nil || there.Reached || there.Remaining != 0 || here.Allowed || here.Remaining != 0 {
 		t.Errorf("there %+v, %v; here %+v, %v", there, err, here, err2)

@@ -107,10 +107,10 @@ func TestSpringTables(t *testing.T) {
 		rows := table(t, springPage, i+1, columns)
 		for _, f := range fronts(t, numbers[0], numbers[1], numbers[2]) {
 			t.Run(fmt.Sprint("table ", i+1, " by ", strings.ReplaceAll(f.name, "/", " ")), func(t *testing.T) {
-				theirs := &script{rate: float64(numbers[0]), burst: float64(numbers[1]), cost: float64(numbers[2])}
+				spring := &script{rate: float64(numbers[0]), burst: float64(numbers[1]), cost: float64(numbers[2])}
 				zero := f.clock.Now()
 				for _, row := range rows {
-					if got := springRow(t, row, zero, theirs, &f); got != strings.Join(row, "|") {
+					if got := springRow(t, row, zero, spring, &f); got != strings.Join(row, "|") {
 						t.Errorf("computed %s, the page says %s", got, strings.Join(row, "|"))
 					}
 				}
@@ -121,7 +121,7 @@ func TestSpringTables(t *testing.T) {
 
 // springRow replays one row of the page's table with the script and with Headgate, and returns the row with the
 // computed results.
-func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *front) string {
+func springRow(t *testing.T, row []string, zero time.Time, spring *script, f *front) string {
 	t.Helper()
 	var n int
 	seconds, requests := 0.0, row[1]
@@ -133,7 +133,7 @@ func springRow(t *testing.T, row []string, zero time.Time, theirs *script, f *fr
 	passed, left, ours := 0, 0.0, 0
 	var last *httptest.ResponseRecorder
 	for range n {
-		ok, remaining := theirs.take(at)
+		ok, remaining := spring.take(at)
 		left = remaining
 		if ok {
 			passed++

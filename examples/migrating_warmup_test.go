@@ -39,13 +39,13 @@ func TestGuavaWarmUpTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			g, now := &warmingUp{rate: float64(rate), warmUp: float64(warmUp), stored: float64(rate * warmUp)}, 0.0
-			theirs := each(t, row[2], func(float64, float64) string {
+			guava := each(t, row[2], func(float64, float64) string {
 				wait := g.acquire(now)
 				now += wait
 				return inSeconds(wait)
 			}, func(_ string, x float64) { now += x })
-			if theirs != row[3] {
-				t.Errorf("Guava waits %s, the page says %s", theirs, row[3])
+			if guava != row[3] {
+				t.Errorf("Guava waits %s, the page says %s", guava, row[3])
 			}
 			if ours := warmUpAnswers(t, rate, warmUp, row[2]); ours != row[4] {
 				t.Errorf("Headgate waits %s, the page says %s", ours, row[4])

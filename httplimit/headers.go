@@ -195,12 +195,12 @@ func writeDraft(h http.Header, limits []Limit) {
 		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
 	}
 	values := new(draftFields).write(text, policies)
-	h["Ratelimit-Policy"] = behind(h["Ratelimit-Policy"], values[0:1:1])
-	h["Ratelimit"] = behind(h["Ratelimit"], values[1:2:2])
+	h["Ratelimit-Policy"] = withOuter(h["Ratelimit-Policy"], values[0:1:1])
+	h["Ratelimit"] = withOuter(h["Ratelimit"], values[1:2:2])
 }
 
-// behind appends a value to the list from an outer middleware, if there is one.
-func behind(list, value []string) []string {
+// withOuter appends a value to the list from an outer middleware, if there is one.
+func withOuter(list, value []string) []string {
 	if len(list) == 0 {
 		return value
 	}

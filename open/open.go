@@ -129,11 +129,11 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	behind := engine.Store(opened)
+	store := engine.Store(opened)
 	if o.Wrap != nil {
-		behind = o.Wrap(behind)
+		store = o.Wrap(store)
 	}
-	layered, err := stack.New(behind, opened, o.layers(address, within, opened))
+	layered, err := stack.New(store, opened, o.layers(address, within, opened))
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err

@@ -77,13 +77,13 @@ func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, 
 	return nil, errs
 }
 
-// theirs is the error message for a field that belongs in files for envoyproxy/ratelimit.
-const theirs = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
+// envoyHint is the error message for a field that belongs in files for envoyproxy/ratelimit.
+const envoyHint = "this is a field of envoyproxy/ratelimit, whose files are read by headgate check and by serve --envoy-config"
 
 // decoder returns a decoder that appends its errors to errs.
 func decoder(name string, errs *Errors) *yamlfile.Decoder {
 	return &yamlfile.Decoder{
 		Report: func(at yamlfile.Place, message string) { errs.Add(yamlfile.ErrorAt(name, at, message)) },
-		Hints:  map[string]string{"domain": theirs, "descriptors": theirs, "tests": "this is a field of a test file, which headgate test reads"},
+		Hints:  map[string]string{"domain": envoyHint, "descriptors": envoyHint, "tests": "this is a field of a test file, which headgate test reads"},
 	}
 }

@@ -178,9 +178,9 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 
-// onRedis returns the row for a token bucket on Redis. If theirs is true, it measures the CPU time of Redis.
+// onRedis returns the row for a token bucket on Redis. If ofRedis is true, it measures the CPU time of Redis.
 // Otherwise it measures the CPU time of this process.
-func onRedis(theirs bool) func(context.Context, string) (work, error) {
+func onRedis(ofRedis bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
 		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
 		if err != nil {
@@ -190,7 +190,7 @@ func onRedis(theirs bool) func(context.Context, string) (work, error) {
 		p := operate.Policy(l, "api", rule.TokenBucket(often))
 		w := inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) })
 		client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
-		if theirs {
+		if ofRedis {
 			w.cpu = func(ctx context.Context) (time.Duration, error) { return redisCPU(ctx, client) }
 		}
 		w.done = func() { _, _, _ = l.Close(), store.Close(), client.Close() }

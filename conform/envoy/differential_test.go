@@ -55,7 +55,7 @@ func TestSameAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &comparison{t: t, theirs: startTheirs(t, root, e.set...), configurations: configurations}
+			c := &comparison{t: t, upstream: startUpstream(t, root, e.set...), configurations: configurations}
 			for _, onRedis := range []bool{false, true} {
 				c.ours = append(c.ours, startOurs(t, filepath.Join(root, "config"), onRedis, read.Options))
 			}
@@ -85,18 +85,18 @@ func install(t *testing.T, directory string, merge bool) (all []configuration) {
 		}
 		all = append(all, readConfiguration(t, to))
 	}
-	theirs := module(t)
-	add("example.yaml", filepath.Join(theirs, "examples/ratelimit/config/example.yaml"), "")
-	add("config.yaml", filepath.Join(theirs, "examples/ratelimit/config/config.yaml"), "")
+	upstream := module(t)
+	add("example.yaml", filepath.Join(upstream, "examples/ratelimit/config/example.yaml"), "")
+	add("config.yaml", filepath.Join(upstream, "examples/ratelimit/config/config.yaml"), "")
 	for _, name := range []string{"basic_config", "shadowmode_config", "share_threshold", "wildcard"} {
-		add(name+".yaml", filepath.Join(theirs, "test/config", name+".yaml"), name)
+		add(name+".yaml", filepath.Join(upstream, "test/config", name+".yaml"), name)
 	}
 	for _, name := range []string{"merge_domain_key1", "merge_domain_key2"} {
 		domain := name
 		if merge {
 			domain = "merged"
 		}
-		add(name+".yaml", filepath.Join(theirs, "test/config", name+".yaml"), domain)
+		add(name+".yaml", filepath.Join(upstream, "test/config", name+".yaml"), domain)
 	}
 	own, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {
@@ -113,7 +113,7 @@ func install(t *testing.T, directory string, merge bool) (all []configuration) {
 
 type comparison struct {
 	t              *testing.T
-	theirs         *peer
+	upstream       *peer
 	ours           []*peer
 	configurations []configuration
 }
@@ -133,7 +133,7 @@ func (c *comparison) run(seed uint64) {
 		differences := compare(q)
 		if time.Now().Unix() != second {
 			late++
-			c.theirs.forget()
+			c.upstream.forget()
 			for _, p := range c.ours {
 				p.forget()
 			}
@@ -158,7 +158,7 @@ func awaitSecond() int64 {
 }
 
 func (c *comparison) overGRPC(q *pb.RateLimitRequest) (differences string) {
-	want, wantErr := c.theirs.client.ShouldRateLimit(context.Background(), q)
+	want, wantErr := c.upstream.client.ShouldRateLimit(context.Background(), q)
 	for _, p := range c.ours {
 		got, err := p.client.ShouldRateLimit(context.Background(), q)
 		if status.Code(err) != status.Code(wantErr) || status.Convert(err).Message() != status.Convert(wantErr).Message() || !proto.Equal(got, want) {
@@ -169,7 +169,7 @@ func (c *comparison) overGRPC(q *pb.RateLimitRequest) (differences string) {
 }
 
 func (c *comparison) overHTTP(q *pb.RateLimitRequest) (differences string) {
-	wantCode, want := c.post(c.theirs, q)
+	wantCode, want := c.post(c.upstream, q)
 	for _, p := range c.ours {
 		if code, got := c.post(p, q); code != wantCode || got != want {
 			differences += fmt.Sprintf("%s: %d %s\nwant %d %s\n", p.name, code, got, wantCode, want)

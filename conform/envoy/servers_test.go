@@ -68,8 +68,8 @@ func module(t *testing.T) string {
 
 func freePort(t *testing.T) string { return strconv.Itoa(programs.FreePort(t)) }
 
-// startTheirs starts envoyproxy/ratelimit on its own Redis, with the files in root/config.
-func startTheirs(t *testing.T, root string, environment ...string) *peer {
+// startUpstream starts envoyproxy/ratelimit on its own Redis, with the files in root/config.
+func startUpstream(t *testing.T, root string, environment ...string) *peer {
 	t.Helper()
 	redis := redistest.Standalone(t, redistest.Redis)
 	http, port := freePort(t), freePort(t)

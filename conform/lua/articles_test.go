@@ -81,10 +81,10 @@ func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.O
 }
 
 // compare checks the numbers of units that the script and Headgate admit.
-func (b *beside) compare(what string, theirs, wrong, ours, right int64) {
+func (b *beside) compare(what string, article, wrong, ours, right int64) {
 	b.t.Helper()
-	if theirs != wrong || ours != right {
-		b.t.Errorf("%s: the script lets %d pass, the table says %d; ours %d, want %d", what, theirs, wrong, ours, right)
+	if article != wrong || ours != right {
+		b.t.Errorf("%s: the script lets %d pass, the table says %d; ours %d, want %d", what, article, wrong, ours, right)
 	}
 }
 
@@ -100,26 +100,26 @@ func TestArticles(t *testing.T) {
 }
 
 func articleLog(b *beside) {
-	limit, theirs, ours := rule.SlidingLog(rule.PerMinute(5)), int64(0), int64(0)
+	limit, article, ours := rule.SlidingLog(rule.PerMinute(5)), int64(0), int64(0)
 	for range 1000 {
-		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 60_000, 5).(int64)
+		article += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 60_000, 5).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
 		}
 	}
-	b.compare("a thousand requests in one instant, 5 a minute", theirs, 1000, ours, 5)
+	b.compare("a thousand requests in one instant, 5 a minute", article, 1000, ours, 5)
 }
 
 func articleDenials(b *beside) {
-	limit, theirs, ours := rule.SlidingLog(rule.PerSecond(2)), int64(0), int64(0)
+	limit, article, ours := rule.SlidingLog(rule.PerSecond(2)), int64(0), int64(0)
 	for range 40 { // four calls per second for ten seconds
-		theirs += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
+		article += b.s.MustDo("eval", scriptLog, 1, "log", b.now(), 1_000, 2).(int64)
 		if b.ours(engine.OpAllow, limit, 1).Allowed {
 			ours++
 		}
 		b.clock.Advance(250 * time.Millisecond)
 	}
-	b.compare("four calls a second for ten seconds, 2 a second", theirs, 2, ours, 20)
+	b.compare("four calls a second for ten seconds, 2 a second", article, 2, ours, 20)
 }
 
 func articleTTL(b *beside) {
@@ -132,59 +132,59 @@ func articleTTL(b *beside) {
 }
 
 func articleSeconds(b *beside) {
-	limit, theirs, ours := rule.TokenBucket(rule.PerSecond(10)), int64(0), int64(0)
+	limit, article, ours := rule.TokenBucket(rule.PerSecond(10)), int64(0), int64(0)
 	b.clock.Advance(999 * time.Millisecond)
 	for range 2 {
 		for range 10 {
-			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 10, 10, b.now()/1000, 1).(int64)
+			article += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 10, 10, b.now()/1000, 1).(int64)
 			if b.ours(engine.OpAllow, limit, 1).Allowed {
 				ours++
 			}
 		}
 		b.clock.Advance(time.Millisecond)
 	}
-	b.compare("10 at 0.999 s and 10 at 1.000 s, 10 a second", theirs, 20, ours, 10)
+	b.compare("10 at 0.999 s and 10 at 1.000 s, 10 a second", article, 20, ours, 10)
 }
 
 func articleSkew(b *beside) {
-	limit, theirs, ours := rule.TokenBucket(rule.PerMinute(10)), int64(0), int64(0)
+	limit, article, ours := rule.TokenBucket(rule.PerMinute(10)), int64(0), int64(0)
 	for _, ahead := range []int64{0, 61} { // the second client's clock is 61 s fast
 		for range 10 {
-			theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", "0.16666666666666666", 10, b.now()/1000+ahead, 1).(int64)
+			article += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", "0.16666666666666666", 10, b.now()/1000+ahead, 1).(int64)
 			if b.ours(engine.OpAllow, limit, 1).Allowed {
 				ours++
 			}
 		}
 	}
-	b.compare("two clients, one 61 s ahead, 10 a minute", theirs, 20, ours, 10)
+	b.compare("two clients, one 61 s ahead, 10 a minute", article, 20, ours, 10)
 }
 
 func articleFraction(b *beside) {
-	limit, theirs, ours := rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), int64(0), int64(0)
+	limit, article, ours := rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), int64(0), int64(0)
 	seconds := func() string { return fmt.Sprintf("%.1f", float64(b.now())/1000) }
 	b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds())
 	b.ours(engine.OpAllow, limit, 3)
 	for range 3 { // at 1.9, 3.8 and 5.7 s
 		b.clock.Advance(1900 * time.Millisecond)
-		theirs += b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds()).(int64)
+		article += b.s.MustDo("eval", scriptSeconds, 1, "bucket", 1, 3, seconds()).(int64)
 		ours += b.ours(engine.OpAtMost, limit, 3).Granted
 	}
-	b.compare("1 a second, taken at 1.9, 3.8 and 5.7 s", theirs, 3, ours, 5)
+	b.compare("1 a second, taken at 1.9, 3.8 and 5.7 s", article, 3, ours, 5)
 }
 
 func articleSmall(b *beside) {
-	strict, theirs, ours := rule.SlidingWindow(rule.PerSecond(10), rule.Segments(2), rule.Strict()), int64(0), int64(0)
+	strict, article, ours := rule.SlidingWindow(rule.PerSecond(10), rule.Segments(2), rule.Strict()), int64(0), int64(0)
 	b.clock.Advance(499 * time.Millisecond)
 	for range 2 { // 10 at 0.499 s and 10 at 1.000 s, which are 501 ms apart
 		for range 10 {
-			theirs += b.s.MustDo("eval", scriptSmall, 1, "small", b.now(), 500, 1000, 10).(int64)
+			article += b.s.MustDo("eval", scriptSmall, 1, "small", b.now(), 500, 1000, 10).(int64)
 			if b.ours(engine.OpAllow, strict, 1).Allowed {
 				ours++
 			}
 		}
 		b.clock.Advance(501 * time.Millisecond)
 	}
-	b.compare("20 in half a second over small windows, 10 a second", theirs, 20, ours, 10)
+	b.compare("20 in half a second over small windows, 10 a second", article, 20, ours, 10)
 }
 
 // articleCrash is the case where the process dies after an INCR that returned 1, before it sends EXPIRE.
@@ -203,17 +203,17 @@ func articleCrash(b *beside) {
 
 // articleChanged is the case where a limit is lowered after most of its units were spent.
 func articleChanged(b *beside) {
-	theirs, ours := int64(0), int64(0)
+	article, ours := int64(0), int64(0)
 	b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 100, 0, 90)
 	b.ours(engine.OpAllow, rule.TokenBucket(rule.PerSecond(1), rule.Burst(100), rule.Named("changed")), 90)
 	lowered := rule.TokenBucket(rule.PerSecond(1), rule.Burst(10), rule.Named("changed"))
 	for range 20 {
-		theirs += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 10, 0, 1).(int64)
+		article += b.s.MustDo("eval", scriptGateway, 2, "tokens", "at", 1, 10, 0, 1).(int64)
 		if b.ours(engine.OpAllow, lowered, 1).Allowed {
 			ours++
 		}
 	}
-	b.compare("a capacity lowered from 100 to 10 when 90 are spent", theirs, 10, ours, 0)
+	b.compare("a capacity lowered from 100 to 10 when 90 are spent", article, 10, ours, 0)
 }
 
 // TestDocumentedState checks that the stored bytes are the bytes shown in docs/design/keys.md.

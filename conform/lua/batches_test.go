@@ -56,7 +56,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		clock.Advance(after)
 		instants = append(instants, clock.Now())
 		ops := make([]engine.Op, 1+r.IntN(400))
-		ours, theirs := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+		ours, expected := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
 		for i := range ops {
 			ops[i] = operation(r)
 			if ops[i].Kind == engine.OpGive && r.IntN(2) == 0 {
@@ -66,13 +66,13 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 				t.Fatal(err)
 			}
 			if r.IntN(50) == 0 {
-				ours[i].Err, theirs[i].Err = refused, refused
+				ours[i].Err, expected[i].Err = refused, refused
 			}
 		}
 		redis.Do(context.Background(), ops, ours)
-		memory.Do(context.Background(), ops, theirs)
+		memory.Do(context.Background(), ops, expected)
 		for i := range ops {
-			a, b := ours[i], theirs[i]
+			a, b := ours[i], expected[i]
 			a.Outcome.Promise, b.Outcome.Promise = engine.Promise{}, engine.Promise{}
 			if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 				t.Fatalf("call %d, operation %d of %d, %s %s %v:\n here %s\nsteps %s", call, i, len(ops), ops[i].Kind, ops[i].Key, ops[i].Charges, x, y)

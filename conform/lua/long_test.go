@@ -152,10 +152,10 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 			}
 		}
 		clock.Advance(time.Duration(r.IntN(700)) * time.Microsecond)
-		ours, theirs := make([]engine.Result, 1), make([]engine.Result, 1)
+		ours, expected := make([]engine.Result, 1), make([]engine.Result, 1)
 		store.Do(context.Background(), []engine.Op{op}, ours)
-		memory.Do(context.Background(), []engine.Op{op}, theirs)
-		a, b := ours[0].Outcome, theirs[0].Outcome
+		memory.Do(context.Background(), []engine.Op{op}, expected)
+		a, b := ours[0].Outcome, expected[0].Outcome
 		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Remaining != b.Remaining || a.RetryAfter != b.RetryAfter || a.ResetAfter != b.ResetAfter {
 			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Taken, a, ours[0].Err, b)
 		}

@@ -24,8 +24,8 @@ func TestFirstWaiterIsNotified(t *testing.T) {
 		var in []*Waiter[int]
 		for step := range 50 {
 			if random.IntN(2) == 0 {
-				behind := random.IntN(len(in) + 1)
-				in = slices.Insert(in, len(in)-behind, q.insert(step, behind))
+				after := random.IntN(len(in) + 1)
+				in = slices.Insert(in, len(in)-after, q.insert(step, after))
 			} else if len(in) > 0 {
 				at := random.IntN(len(in))
 				if !q.Leave(in[at]) || q.Leave(in[at]) {

@@ -22,15 +22,15 @@ func TestSlotsMoveUp(t *testing.T) {
 			back = append(back, reservations...)
 		}
 		start := time.Now()
-		seats := map[int]SlotWaiter{}
+		waiters := map[int]SlotWaiter{}
 		for _, slot := range []int{3, 1, 2, 6, 5, 4} {
-			seats[slot] = slots.Take("k", start.Add(time.Duration(slot)*time.Second), slot)
+			waiters[slot] = slots.Take("k", start.Add(time.Duration(slot)*time.Second), slot)
 		}
 		leave, cancel := context.WithCancel(context.Background())
 		var mu sync.Mutex
 		passed := map[int]int{} // each caller's reservation, and the second when the caller continued
 		var all sync.WaitGroup
-		for slot, waiter := range seats {
+		for slot, waiter := range waiters {
 			ctx := context.Background()
 			if slot == 2 || slot == 3 {
 				ctx = leave

@@ -40,8 +40,8 @@ func TestLanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		behind := &slow{Store: memory}
-		store, err := batch.New(behind, batch.Config{InFlight: 1})
+		next := &slow{Store: memory}
+		store, err := batch.New(next, batch.Config{InFlight: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,14 +65,14 @@ func TestLanes(t *testing.T) {
 			t.Errorf("an operation that waits for none took %s", took)
 		}
 		time.Sleep(time.Minute)
-		if behind.mixed.Load() != 0 || behind.calls.Load() != 5 { // the first operation of each lane alone, and the other two together
-			t.Errorf("%d calls, %d operations beside others: want 5 calls, none mixed", behind.calls.Load(), behind.mixed.Load())
+		if next.mixed.Load() != 0 || next.calls.Load() != 5 { // the first operation of each lane alone, and the other two together
+			t.Errorf("%d calls, %d operations beside others: want 5 calls, none mixed", next.calls.Load(), next.mixed.Load())
 		}
 		for n := range uint16(40) {
 			go do(engine.Replicas{Count: 1, WithinMillis: 200 + n})
 		}
 		time.Sleep(500 * time.Millisecond)
-		if calls := behind.calls.Load() - 5; calls != 15 { // 14 more lanes, and one that all others share
+		if calls := next.calls.Load() - 5; calls != 15 { // 14 more lanes, and one that all others share
 			t.Errorf("%d lanes have a call in flight, want 15", calls)
 		}
 		time.Sleep(time.Minute)
@@ -119,8 +119,8 @@ func TestPartAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		behind := &halved{Store: memory}
-		store, err := batch.New(behind, batch.Config{Lane: part})
+		next := &halved{Store: memory}
+		store, err := batch.New(next, batch.Config{Lane: part})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,20 +154,20 @@ func TestPartAway(t *testing.T) {
 			}
 			callers.Wait()
 		}
-		behind.away.Store(true)
+		next.away.Store(true)
 		run(3 * deadline)
 		if failed.Load() == 0 {
 			t.Error("nothing shows that the parts shared calls")
 		}
-		behind.mixed.Store(0)
-		if run(time.Second); failed.Load() != 0 || passed.Load() == 0 || behind.mixed.Load() != 0 {
-			t.Errorf("%d of %d operations on the other part failed, %d calls were mixed", failed.Load(), failed.Load()+passed.Load(), behind.mixed.Load())
+		next.mixed.Store(0)
+		if run(time.Second); failed.Load() != 0 || passed.Load() == 0 || next.mixed.Load() != 0 {
+			t.Errorf("%d of %d operations on the other part failed, %d calls were mixed", failed.Load(), failed.Load()+passed.Load(), next.mixed.Load())
 		}
-		behind.away.Store(false)
+		next.away.Store(false)
 		run(2 * deadline)
-		behind.mixed.Store(0)
-		if run(time.Second); failed.Load() != 0 || behind.mixed.Load() == 0 {
-			t.Errorf("%d operations failed, %d calls were mixed", failed.Load(), behind.mixed.Load())
+		next.mixed.Store(0)
+		if run(time.Second); failed.Load() != 0 || next.mixed.Load() == 0 {
+			t.Errorf("%d operations failed, %d calls were mixed", failed.Load(), next.mixed.Load())
 		}
 	})
 }

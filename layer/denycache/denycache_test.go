@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// far is a store with a delay of some milliseconds in each direction.
-type far struct {
+// remote is a store with a delay of some milliseconds in each direction.
+type remote struct {
 	engine.Store
 	away  time.Duration
 	back  func() time.Duration // the delay of answers, if it differs from away
@@ -26,7 +26,7 @@ type far struct {
 	mu    sync.Mutex
 }
 
-func (f *far) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (f *remote) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	f.mu.Lock()
 	f.asked += len(ops)
 	away, back := f.away, f.away
@@ -39,13 +39,13 @@ func (f *far) Do(ctx context.Context, ops []engine.Op, results []engine.Result) 
 	time.Sleep(back)
 }
 
-func start(t *testing.T, c denycache.Config) (*far, *headgate.Limiter) {
+func start(t *testing.T, c denycache.Config) (*remote, *headgate.Limiter) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &far{Store: memory, away: 10 * time.Millisecond}
+	f := &remote{Store: memory, away: 10 * time.Millisecond}
 	store, err := denycache.New(f, c)
 	if err != nil {
 		t.Fatal(err)

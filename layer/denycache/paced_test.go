@@ -35,8 +35,8 @@ func TestAnswersEqualTheStoresAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		behind := &counting{Store: asked}
-		store, err := denycache.New(behind, denycache.Config{MaxStale: 2 * time.Second, Clock: clock.Now})
+		next := &counting{Store: asked}
+		store, err := denycache.New(next, denycache.Config{MaxStale: 2 * time.Second, Clock: clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,8 +66,8 @@ func TestAnswersEqualTheStoresAnswers(t *testing.T) {
 		}
 		// A request goes to the store when a token has been refilled. Others are answered here, unless a give or the
 		// age makes the denial uncertain.
-		if behind.asked > steps*9/10 || i == 0 && behind.asked > passed*3/2 {
-			t.Errorf("%v: asked %d times of %d, %d passed", limit, behind.asked, steps, passed)
+		if next.asked > steps*9/10 || i == 0 && next.asked > passed*3/2 {
+			t.Errorf("%v: asked %d times of %d, %d passed", limit, next.asked, steps, passed)
 		}
 	}
 }

@@ -24,11 +24,11 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 		// A store creates a thousand locks by default. This is slow under the race detector, so the tests use fewer
 		// keys.
 		memory := memstore.Config{Clock: now, MaxKeys: 1 << 14}
-		behind, err := memstore.New(memory)
+		next, err := memstore.New(memory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := fallback.New(behind, join(t, behind, now), fallback.Config{All: true, Memory: memory})
+		store, err := fallback.New(next, join(t, next, now), fallback.Config{All: true, Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +101,8 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 // error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		behind := unconfirmed{newServer(t)}
-		store, err := fallback.New(behind, join(t, behind, nil), fallback.Config{All: true, Expect: 4})
+		next := unconfirmed{newServer(t)}
+		store, err := fallback.New(next, join(t, next, nil), fallback.Config{All: true, Expect: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +122,8 @@ func TestNotReplicated(t *testing.T) {
 		if stats := store.Stats(); stats.Away || stats.Outages != 0 {
 			t.Errorf("the store is there: %+v", stats)
 		}
-		seats := operate.Semaphore(waiting, "seats", rule.Concurrency(8))
-		if _, _, err := seats.TryAcquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
+		semaphore := operate.Semaphore(waiting, "seats", rule.Concurrency(8))
+		if _, _, err := semaphore.TryAcquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
 			t.Errorf("a permit: %v", err)
 		}
 	})

@@ -135,13 +135,13 @@ func TestLossOutlivesProcesses(t *testing.T) {
 func TestLossByAnotherClock(t *testing.T) {
 	s := &interrupted{Store: store(t), after: func() {}}
 	ahead := func() time.Time { return time.Now().Add(2 * time.Hour) }
-	behind, m := member(t, s, membership.Config{}), member(t, s, membership.Config{Clock: ahead})
-	beat(t, behind)
+	lagging, m := member(t, s, membership.Config{}), member(t, s, membership.Config{Clock: ahead})
+	beat(t, lagging)
 	beat(t, m)
 	s.Store = store(t)
 	noticed := ahead()
 	beat(t, m)
-	beat(t, behind) // writes the note after m
+	beat(t, lagging) // writes the note after m
 	if beat(t, m); time.UnixMicro(m.Lost()).Before(noticed.Truncate(time.Microsecond)) {
 		t.Errorf("lost at %s, by its clock at %s or later", time.UnixMicro(m.Lost()), noticed)
 	}

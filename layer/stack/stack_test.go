@@ -36,8 +36,8 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := rule.FixedWindow(rule.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
-		behind := memory(t, now)
-		store, err := stack.New(behind, behind, stack.Config{Prefetch: prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 1}})
+		next := memory(t, now)
+		store, err := stack.New(next, next, stack.Config{Prefetch: prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +51,8 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	hot := rule.FixedWindow(rule.PerHour(20))
 	cold := rule.FixedWindow(rule.PerHour(1), rule.Named("cold"))
 	synctest.Test(t, func(t *testing.T) {
-		behind := memory(t, time.Now)
-		store, err := stack.New(behind, behind, stack.Config{
+		next := memory(t, time.Now)
+		store, err := stack.New(next, next, stack.Config{
 			MaxStale: time.Minute,
 			Prefetch: prefetch.Config{Limits: []engine.Limit{hot}, Life: 10 * time.Second, MaxUnits: 100, HotAfter: 1},
 		})
@@ -105,9 +105,9 @@ func (kept) Close() error { return nil }
 func TestLayersShareOneMembership(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(1000))
 	synctest.Test(t, func(t *testing.T) {
-		behind := memory(t, time.Now)
-		defer behind.Close()
-		coordinator := &beats{Coordinator: behind}
+		next := memory(t, time.Now)
+		defer next.Close()
+		coordinator := &beats{Coordinator: next}
 		c := stack.Config{
 			Prefetch:   prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100},
 			Fallback:   &fallback.Config{},
@@ -115,7 +115,7 @@ func TestLayersShareOneMembership(t *testing.T) {
 		}
 		var all []engine.Store
 		for range 2 {
-			store, err := stack.New(kept{behind}, coordinator, c)
+			store, err := stack.New(kept{next}, coordinator, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func TestLayersShareOneMembership(t *testing.T) {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
-			if names, err := behind.Beat(t.Context(), "g", "test", time.Second); err != nil || len(names) != len(all)-i {
+			if names, err := next.Beat(t.Context(), "g", "test", time.Second); err != nil || len(names) != len(all)-i {
 				t.Errorf("after %d were closed: %v, %v", i+1, names, err)
 			}
 		}
@@ -149,8 +149,8 @@ func TestLayersShareOneMembership(t *testing.T) {
 
 // Settings that a layer rejects cause an error, and the store stays open.
 func TestConfigIsChecked(t *testing.T) {
-	behind := memory(t, time.Now)
-	defer behind.Close()
+	next := memory(t, time.Now)
+	defer next.Close()
 	limit := rule.FixedWindow(rule.PerSecond(1))
 	for field, c := range map[string]stack.Config{
 		"in_flight": {Batch: batch.Config{InFlight: -1}},
@@ -159,12 +159,12 @@ func TestConfigIsChecked(t *testing.T) {
 		"life":      {Prefetch: prefetch.Config{Limits: []engine.Limit{limit}}},
 	} {
 		var bad *engine.InputError
-		if _, err := stack.New(behind, behind, c); !errors.As(err, &bad) || bad.Field != field {
+		if _, err := stack.New(next, next, c); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want an InputError about %s", c, err, field)
 		}
 	}
-	alone, err := stack.New(behind, nil, stack.Config{WithoutBatch: true})
-	if err != nil || alone != engine.Store(behind) {
+	alone, err := stack.New(next, nil, stack.Config{WithoutBatch: true})
+	if err != nil || alone != engine.Store(next) {
 		t.Errorf("no layers: %v, %v", alone, err)
 	}
 }

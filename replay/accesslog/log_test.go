@@ -196,7 +196,7 @@ func TestGzipReadsAllMembers(t *testing.T) {
 		z.Close()
 	}
 	cut := "the compressed file is cut off: its end is missing: unexpected EOF"
-	for _, c := range []struct{ behind, want string }{
+	for _, c := range []struct{ trailing, want string }{
 		{"", ""},
 		{"x", "bytes that are no gzip follow the compressed data"},
 		{"a line of text that follows\n", "bytes that are no gzip follow the compressed data"},
@@ -204,7 +204,7 @@ func TestGzipReadsAllMembers(t *testing.T) {
 		{"\x1f", cut},
 		{"\x1f\x8b\x08", cut},
 	} {
-		path := written(t, "log.gz", append(bytes.Clone(parts.Bytes()), c.behind...))
+		path := written(t, "log.gz", append(bytes.Clone(parts.Bytes()), c.trailing...))
 		l, err := Open([]string{path}, nil, Options{Format: precise})
 		got := 0
 		if err == nil {
@@ -212,7 +212,7 @@ func TestGzipReadsAllMembers(t *testing.T) {
 			l.Close()
 		}
 		if c.want == "" && (err != nil || got != 4) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "line 0")) {
-			t.Errorf("with %q behind: %d requests, %v, want %q", c.behind, got, err, c.want)
+			t.Errorf("with %q at the end: %d requests, %v, want %q", c.trailing, got, err, c.want)
 		}
 	}
 }

@@ -42,10 +42,10 @@ func gatewayTo(t *testing.T, file, upstream string) daemon.Config {
 // TestGatewayDrains checks that readiness ends at once, that a request in flight at the upstream is answered, and
 // that a websocket ends with the gateway.
 func TestGatewayDrains(t *testing.T) {
-	came, release := make(chan struct{}, 1), make(chan struct{})
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			came <- struct{}{}
+			arrived <- struct{}{}
 			<-release
 			return
 		}
@@ -91,7 +91,7 @@ func TestGatewayDrains(t *testing.T) {
 	}
 	slow := make(chan int, 1)
 	go func() { slow <- status("/slow") }()
-	<-came
+	<-arrived
 	stop()
 	for status("/readyz") == http.StatusOK { // until Run has noticed
 	}

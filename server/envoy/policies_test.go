@@ -26,8 +26,8 @@ func TestRulesArePolicies(t *testing.T) {
 		f.want("OK: OK 2/3 60s", "a=1")
 		f.change(policy.Change{Policy: "envoy.d.a", Key: "a=1", Fields: "1/1h"}, policy.Change{Policy: "envoy.d.a", Key: "a=2", Fields: "deny"},
 			policy.Change{Policy: "envoy.d.a", Key: "a=3", Fields: "unlimited"}, policy.Change{Policy: "envoy.d.a_closed", Key: "a=closed", Fields: "2/2d"})
-		by := func(theirs, improved string) string { // improved does not count denied hits
-			return map[Semantics]string{Original: theirs, Improved: improved}[semantics]
+		by := func(original, improved string) string { // improved does not count denied hits
+			return map[Semantics]string{Original: original, Improved: improved}[semantics]
 		}
 		f.want(by("OVER_LIMIT: OVER_LIMIT 0/1 3600s", "OVER_LIMIT: OVER_LIMIT 1/1 3600s"), "a=1 x4")
 		f.want("OK: OK 1/2 86400s", "a=closed")

@@ -157,9 +157,9 @@ func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 // TestAmbiguousTargets checks that a target without a leading slash, or a host with two ports, gets a 400. Such
 // requests reach no route and no upstream (regression: bug 67).
 func TestAmbiguousTargets(t *testing.T) {
-	var came atomic.Int64
+	var arrived atomic.Int64
 	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		came.Add(1)
+		arrived.Add(1)
 		shows(w, r)
 	})))
 	for _, request := range []string{
@@ -174,8 +174,8 @@ func TestAmbiguousTargets(t *testing.T) {
 			t.Errorf("%q: %.80q", request, got)
 		}
 	}
-	if came.Load() != 0 || g.remaining("p", "all") != 3 {
-		t.Errorf("%d requests came to the upstream, %d units are left", came.Load(), g.remaining("p", "all"))
+	if arrived.Load() != 0 || g.remaining("p", "all") != 3 {
+		t.Errorf("%d requests came to the upstream, %d units are left", arrived.Load(), g.remaining("p", "all"))
 	}
 	for _, request := range []string{"GET http://h/login HTTP/1.1\r\nHost: h", "GET http://h HTTP/1.1\r\nHost: h", "GET x:/login HTTP/1.1\r\nHost: a", "GET /login HTTP/1.1\r\nHost: [::1]:80"} {
 		if got := exchange(t, g.address, request+"\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 200") {
@@ -190,15 +190,15 @@ func TestAmbiguousTargets(t *testing.T) {
 // TestNoOtherRequestIsSmuggled checks that a request that the gateway counts once is one request at the upstream,
 // regardless of what its header says about its length.
 func TestNoOtherRequestIsSmuggled(t *testing.T) {
-	var came atomic.Int64
+	var arrived atomic.Int64
 	g := start(t, byUser, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		came.Add(1)
+		arrived.Add(1)
 		shows(w, r)
 	})))
 	got := exchange(t, g.address, "POST /user/?q=1 HTTP/1.1\r\nHost: a\r\nX-User: 7\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n"+
 		"0\r\n\r\nGET /user/?q=1 HTTP/1.1\r\nHost: a\r\nX-User: 7\r\nConnection: close\r\n\r\n")
-	if charged := 3 - g.remaining("user", headgate.Key("7", "1")); charged != 2 || came.Load() != 2 || strings.Count(got, "HTTP/1.1 200 OK") != 2 {
-		t.Errorf("%d charged, %d at the upstream: %q", charged, came.Load(), got)
+	if charged := 3 - g.remaining("user", headgate.Key("7", "1")); charged != 2 || arrived.Load() != 2 || strings.Count(got, "HTTP/1.1 200 OK") != 2 {
+		t.Errorf("%d charged, %d at the upstream: %q", charged, arrived.Load(), got)
 	}
 	for _, request := range []string{
 		"POST /user/ HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
@@ -216,8 +216,8 @@ func TestNoOtherRequestIsSmuggled(t *testing.T) {
 			t.Errorf("%.80q: %.80q", request, got)
 		}
 	}
-	if came.Load() != 2 {
-		t.Errorf("%d malformed requests came to the upstream", came.Load()-2)
+	if arrived.Load() != 2 {
+		t.Errorf("%d malformed requests came to the upstream", arrived.Load()-2)
 	}
 }
 
@@ -295,15 +295,15 @@ func TestSlowHeader(t *testing.T) {
 
 // TestAmbiguousTargetsOverHTTP2 checks that a target that does not begin with a slash does not reach the upstream.
 func TestAmbiguousTargetsOverHTTP2(t *testing.T) {
-	var came atomic.Int64
-	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(http.ResponseWriter, *http.Request) { came.Add(1) })))
+	var arrived atomic.Int64
+	g := start(t, "policies: {p: {"+hour+"}}\nroutes: [{match: {path: /login}, key: [{const: all}], policies: [p]}]", to(t, upstream(t, func(http.ResponseWriter, *http.Request) { arrived.Add(1) })))
 	for path, want := range map[string]string{"x:http://h/login": "400", "mailto:login": "400", "*": "400", "login": "400", "/login": "200"} {
 		if got := statusOverHTTP2(t, g.address, path); got != want && (want != "400" || got != "reset") {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	if came.Load() != 1 {
-		t.Errorf("%d requests came to the upstream, want 1", came.Load())
+	if arrived.Load() != 1 {
+		t.Errorf("%d requests came to the upstream, want 1", arrived.Load())
 	}
 }
 

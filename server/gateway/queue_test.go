@@ -22,11 +22,11 @@ routes:
 // TestPacerDelaysInsteadOfDenying checks that requests reach the upstream one after another, at the pacer's rate.
 func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 	var mu sync.Mutex
-	var came []time.Time
+	var arrived []time.Time
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		came = append(came, time.Now())
+		arrived = append(arrived, time.Now())
 	})))
 	began := time.Now()
 	var all sync.WaitGroup
@@ -38,8 +38,8 @@ func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(came) != 10 || came[9].Sub(began) < 445*time.Millisecond {
-		t.Errorf("%d requests in %v, 50 ms apart", len(came), came[len(came)-1].Sub(began))
+	if len(arrived) != 10 || arrived[9].Sub(began) < 445*time.Millisecond {
+		t.Errorf("%d requests in %v, 50 ms apart", len(arrived), arrived[len(arrived)-1].Sub(began))
 	}
 	if s := g.Stats(); s.Waited != 9 || s.Waiting != 0 || s.InFlight != 0 {
 		t.Errorf("%+v", s)
@@ -113,15 +113,15 @@ func TestCloseEndsWaiting(t *testing.T) {
 // TestRequestsAtOnceAreBounded checks that a request beyond the bound gets a 503 and is not charged, and that a request
 // passes again once another has ended.
 func TestRequestsAtOnceAreBounded(t *testing.T) {
-	came, release := make(chan struct{}), make(chan struct{})
+	arrived, release := make(chan struct{}), make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-release
 	})))
 	g.SetMostInFlight(1)
 	first := make(chan answer, 1)
 	go func() { first <- g.send("GET", "/") }()
-	<-came
+	<-arrived
 	if got := g.send("GET", "/"); got.status != 503 || !strings.Contains(got.body, "as many requests at once") || g.remaining("all", "all") != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -130,7 +130,7 @@ func TestRequestsAtOnceAreBounded(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	until(t, "the first one has ended", func() bool { return g.Stats().InFlight == 0 })
-	go func() { <-came }()
+	go func() { <-arrived }()
 	if got := g.send("GET", "/"); got.status != 200 || g.Stats().Full != 1 {
 		t.Errorf("%+v %+v", got, g.Stats())
 	}

@@ -149,9 +149,9 @@ func TestSlowUpstream(t *testing.T) {
 // TestDisconnectedClientPays checks that a client that disconnects is still charged. Otherwise a client could send any
 // number of requests for free.
 func TestDisconnectedClientPays(t *testing.T) {
-	came := make(chan struct{}, 1)
+	arrived := make(chan struct{}, 1)
 	g := start(t, refunding, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-r.Context().Done()
 	})))
 	ctx, leave := context.WithCancel(context.Background())
@@ -161,7 +161,7 @@ func TestDisconnectedClientPays(t *testing.T) {
 		defer close(left)
 		g.do(request)
 	}()
-	<-came
+	<-arrived
 	leave()
 	<-left
 	until(t, "the request has ended", func() bool { return g.Stats().InFlight == 0 })

@@ -28,9 +28,9 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	clear := &http.Transport{Protocols: new(http.Protocols)}
 	clear.Protocols.SetUnencryptedHTTP2(true)
 	for _, transport := range []*http.Transport{new(http.Transport), clear} {
-		came, release := make(chan struct{}, 20), make(chan struct{})
+		arrived, release := make(chan struct{}, 20), make(chan struct{})
 		set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
-			came <- struct{}{}
+			arrived <- struct{}{}
 			<-release
 		}))
 		g := start(t, unlimited, func(c *gateway.Config) { set(c); half(c) })
@@ -42,7 +42,7 @@ func TestOneClientLeavesRoom(t *testing.T) {
 		runs := func(headers ...string) {
 			go func() { answers <- g.send("GET", "/", headers...) }()
 			select {
-			case <-came:
+			case <-arrived:
 			case <-time.After(20 * time.Second):
 				t.Fatalf("a request with %q did not reach the upstream", headers)
 			}
@@ -83,9 +83,9 @@ func TestOneClientLeavesRoom(t *testing.T) {
 // TestClientsOfUntrustedProxiesShare checks that a peer that is not a trusted proxy has one share, regardless of the
 // clients that it names.
 func TestClientsOfUntrustedProxiesShare(t *testing.T) {
-	came, release := make(chan struct{}, 20), make(chan struct{})
+	arrived, release := make(chan struct{}, 20), make(chan struct{})
 	set := to(t, upstream(t, func(http.ResponseWriter, *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-release
 	}))
 	g := start(t, "trusted_proxies: []\n"+unlimited, func(c *gateway.Config) { set(c); half(c) })
@@ -94,7 +94,7 @@ func TestClientsOfUntrustedProxiesShare(t *testing.T) {
 	defer letGo()
 	first := make(chan answer, 1)
 	go func() { first <- g.send("GET", "/", "X-Forwarded-For: 192.0.2.1") }()
-	<-came
+	<-arrived
 	if got := g.send("GET", "/", "X-Forwarded-For: 192.0.2.2"); got.status != 503 || !strings.Contains(got.body, "accepted: up to 1") {
 		t.Errorf("%+v", got)
 	}
