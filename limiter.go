@@ -135,17 +135,17 @@ func (l *Limiter) inSpace(space string) string {
 	return l.space + ":" + space
 }
 
-// call holds the buffers for one operation. Calls are pooled so that a decision does not allocate.
-type call struct {
+// opBuffers holds the buffers for one operation. Calls are pooled so that a decision does not allocate.
+type opBuffers struct {
 	op      [1]engine.Op
 	charges []engine.Charge
 	results [1]engine.Result
 }
 
-var calls = sync.Pool{New: func() any { return &call{charges: make([]engine.Charge, 1)} }}
+var calls = sync.Pool{New: func() any { return &opBuffers{charges: make([]engine.Charge, 1)} }}
 
 // free clears references to the caller's data and returns the call to the pool.
-func (c *call) free() {
+func (c *opBuffers) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
 	if len(c.charges) != 1 {
@@ -159,7 +159,7 @@ func (c *call) free() {
 // because copying it would take a tenth of the time of an in-memory decision. d must be zero, and stays zero on an
 // error.
 func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
-	c := calls.Get().(*call)
+	c := calls.Get().(*opBuffers)
 	defer c.free()
 	r := l.ask(ctx, c, kind, space, key, of, units, "")
 	if r.Err != nil {
@@ -171,7 +171,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 }
 
 // ask runs an operation in the buffers of c. It sets only the fields that an earlier use can have changed.
-func (l *Limiter) ask(ctx context.Context, c *call, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
+func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
 	if len(of.limits) == 1 {

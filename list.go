@@ -97,7 +97,7 @@ func (l *Limiter) ReserveAll(ctx context.Context, charges ...Charge) (*Reservati
 
 // list decides the charges in one operation.
 func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
-	c := calls.Get().(*call)
+	c := calls.Get().(*opBuffers)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
 	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas}, engine.Result{}
@@ -121,7 +121,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 }
 
 // freeList clears the fields that only lists set.
-func (c *call) freeList() {
+func (c *opBuffers) freeList() {
 	clear(c.op[0].Charges)
 	clear(c.charges)
 	c.op[0], c.results[0] = engine.Op{}, engine.Result{}
@@ -130,7 +130,7 @@ func (c *call) freeList() {
 }
 
 // gather makes one operation from the charges. It adds up charges on the same counter.
-func (l *Limiter) gather(c *call, charges []Charge) error {
+func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
 	var term *engine.Term

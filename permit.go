@@ -28,7 +28,7 @@ type Permit struct {
 }
 
 func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err error) {
-	c := calls.Get().(*call)
+	c := calls.Get().(*opBuffers)
 	defer c.free()
 	r := p.policy.limiter.ask(ctx, c, kind, p.policy.space, p.key, p.policy.group, p.units, p.id)
 	if r.Err == nil && kind != engine.OpRelease {

@@ -172,7 +172,7 @@ func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err
 
 // Reset clears the key's spent units, and reports whether there were any.
 func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) {
-	c := calls.Get().(*call)
+	c := calls.Get().(*opBuffers)
 	defer c.free()
 	r := p.limiter.ask(ctx, c, engine.OpReset, p.space, key, p.group, 0, "")
 	return r.Found, r.Err

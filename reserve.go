@@ -66,7 +66,7 @@ func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, r
 // reserve decides a reserve operation. If always is set, every admitted request gets a reservation; otherwise, only a
 // request with a delay does.
 func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
-	c := calls.Get().(*call)
+	c := calls.Get().(*opBuffers)
 	defer c.freeReserve()
 	c.op[0].Ahead = longestDelay(ctx)
 	id := ""
@@ -82,7 +82,7 @@ func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) 
 	return answer
 }
 
-func (c *call) freeReserve() {
+func (c *opBuffers) freeReserve() {
 	c.op[0].Ahead, c.op[0].Term = 0, nil
 	c.free()
 }

@@ -36,21 +36,21 @@ type Program struct {
 	mux  *http.ServeMux
 	feed *feed.Feed
 	top  *topkeys.Tracker
-	rows *outcomes.Map[*row]
+	rows *outcomes.Map[*policyCounters]
 
 	mu       sync.Mutex
-	all      []*row
+	all      []*policyCounters
 	policies map[string]*headgate.Policy
 
 	// Only the feed's goroutine uses these fields.
-	last    map[*row]rowCounts
+	last    map[*policyCounters]rowCounts
 	since   time.Time
 	away    time.Time // start of the outage; zero if the last decisions were known
 	outages int64
 }
 
-// row holds the counts for one policy.
-type row struct {
+// policyCounters holds the counts for one policy.
+type policyCounters struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
 }
@@ -60,7 +60,7 @@ type rowCounts [outcomes.Count][outcomes.Modes]uint64
 
 // New returns a page for a program. The caller closes it.
 func New() *Program {
-	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*row]rowCounts{}, since: time.Now()}
+	p := &Program{mux: http.NewServeMux(), top: topkeys.New(), policies: map[string]*headgate.Policy{}, last: map[*policyCounters]rowCounts{}, since: time.Now()}
 	p.rows = outcomes.NewMap(p.add)
 	p.feed = feed.New(feed.Config{Read: p.read, Stand: p.stand})
 	p.routes()
@@ -95,10 +95,10 @@ func (p *Program) shown() []*headgate.Policy {
 	return all
 }
 
-func (p *Program) add(policy string) *row {
+func (p *Program) add(policy string) *policyCounters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := &row{policy: policy}
+	r := &policyCounters{policy: policy}
 	p.all = append(p.all, r)
 	return r
 }

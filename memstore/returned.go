@@ -21,7 +21,7 @@ const returnedSpace = "\x00returned"
 // locateReturned locates the record of each limit of a settlement.
 func (t *transaction) locateReturned() {
 	for i := range t.op.Charges {
-		p := place{slot: nowhere}
+		p := location{slot: nowhere}
 		if limit := t.op.Charges[i].Limit; limit.Algorithm().KeepsReturns() {
 			space, key := t.op.Counted(i)
 			of := limit.Counter()
@@ -53,7 +53,7 @@ func (t *transaction) loadReturned() (absent int64) {
 }
 
 // find looks up a record, and drops it if it has expired.
-func (t *transaction) find(p *place) {
+func (t *transaction) find(p *location) {
 	if p.scope.stale.Load() {
 		p.scope = t.store.scopes.of(p.scope.space, p.scope.limit)
 	}

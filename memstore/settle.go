@@ -28,7 +28,7 @@ func reservationName(op *engine.Op) string {
 func (t *transaction) locateSettled() {
 	op := t.op
 	hash := t.store.secret.hash(reservationName(op))
-	t.settled = place{key: hash, shard: t.store.shard(hash), slot: nowhere, scope: t.store.scopes.of(op.Space+settledSpace, settledLimit)}
+	t.settled = location{key: hash, shard: t.store.shard(hash), slot: nowhere, scope: t.store.scopes.of(op.Space+settledSpace, settledLimit)}
 	if !slices.Contains(t.locked, t.settled.shard) {
 		t.locked = append(t.locked, t.settled.shard)
 	}

@@ -17,17 +17,17 @@ type transaction struct {
 	op       *engine.Op
 	now      algo.Instant
 	steps    []algo.Step
-	places   []place
-	settled  place               // for a settle: the location of the reservation's record
-	returned []place             // for a settle: per limit, the location of its record of returned units
+	places   []location
+	settled  location            // for a settle: the location of the reservation's record
+	returned []location          // for a settle: per limit, the location of its record of returned units
 	kept     *engine.Reservation // for a settle: the stored open reservation
 	open     hash                // the lookup key of kept
 	locked   []int               // shard indices, ascending
 	reserved int64
 }
 
-// place is the location of a step's state.
-type place struct {
+// location is the location of a step's state.
+type location struct {
 	key   hash
 	scope *scope // nil if the limit keeps no state
 	shard int
@@ -133,7 +133,7 @@ func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
 		space, key := t.op.Subject(i)
-		p, step := place{key: t.store.secret.hash(key), slot: nowhere}, t.op.Step(i)
+		p, step := location{key: t.store.secret.hash(key), slot: nowhere}, t.op.Step(i)
 		if !c.Limit.Algorithm().Constant() {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}

@@ -28,11 +28,11 @@ const scope = "github.com/headgate/headgate/adapter/otel"
 type Observer struct {
 	counter, shadows metric.Int64Counter
 
-	rows *outcomes.Map[*row]
+	rows *outcomes.Map[*policyAttributes]
 }
 
-// row holds the attributes for one policy, so that they are created only once.
-type row = outcomes.Table[attributes]
+// policyAttributes holds the attributes for one policy, so that they are created only once.
+type policyAttributes = outcomes.Table[attributes]
 
 type attributes struct {
 	add  []metric.AddOption
@@ -60,8 +60,8 @@ func newCounter(provider metric.MeterProvider, name, about string) (metric.Int64
 	return counter, nil
 }
 
-func newRow(policy string) *row {
-	r := new(row)
+func newRow(policy string) *policyAttributes {
+	r := new(policyAttributes)
 	r.Each(func(outcome, mode string, a *attributes) {
 		set := attribute.NewSet(
 			attribute.String("headgate.policy", policy), attribute.String("headgate.outcome", outcome), attribute.String("headgate.mode", mode))

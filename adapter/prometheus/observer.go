@@ -32,14 +32,14 @@ import (
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.
 type Observer struct {
 	desc, shadows *prometheus.Desc
-	rows          *outcomes.Map[*row]
+	rows          *outcomes.Map[*policyCounters]
 
 	mu  sync.Mutex
-	all []*row
+	all []*policyCounters
 }
 
-// row holds the counts for one policy.
-type row struct {
+// policyCounters holds the counts for one policy.
+type policyCounters struct {
 	policy string
 	counts outcomes.Table[atomic.Uint64]
 	shadow outcomes.Table[atomic.Uint64]
@@ -55,10 +55,10 @@ func New() *Observer {
 	return o
 }
 
-func (o *Observer) add(policy string) *row {
+func (o *Observer) add(policy string) *policyCounters {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := &row{policy: policy}
+	r := &policyCounters{policy: policy}
 	o.all = append(o.all, r)
 	return r
 }

@@ -16,7 +16,7 @@ import (
 
 // measure prints the sample for one row. It first sends one request for each key, so that every key has a state.
 func measure(ctx context.Context, name, redis string, lasts time.Duration) error {
-	at := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+	at := slices.IndexFunc(rows, func(r decisionKind) bool { return r.name == name })
 	if at < 0 {
 		return fmt.Errorf("-row %q: no such row", name)
 	}
@@ -54,7 +54,7 @@ func measure(ctx context.Context, name, redis string, lasts time.Duration) error
 }
 
 // repeat makes decisions for the given time, with the row's number of callers, and returns the number of decisions.
-func repeat(r row, w work, lasts time.Duration) (int64, error) {
+func repeat(r decisionKind, w work, lasts time.Duration) (int64, error) {
 	var decided atomic.Int64
 	callers := max(1, r.callers)
 	errs := make([]error, callers)

@@ -20,8 +20,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// row is one kind of decision.
-type row struct {
+// decisionKind is one kind of decision.
+type decisionKind struct {
 	name    string
 	callers int // 1 by default
 	redis   bool
@@ -69,7 +69,7 @@ func passes(d headgate.Decision, err error) error {
 
 var errDenied = errors.New("denied: the row's limits are too small")
 
-var rows = []row{
+var rows = []decisionKind{
 	{name: "token bucket", make: of(rule.TokenBucket(often))},
 	{name: "pacer", make: of(rule.Pacer(often, rule.Burst(100_000), rule.MaxQueue(100_000)))},
 	{name: "fixed window", make: of(rule.FixedWindow(often))},
@@ -156,7 +156,7 @@ func ofFile() (*headgate.Limiter, *decide.Limiter, error) {
 
 // sender returns a function that sends a request with a given key to a handler.
 func sender(h http.Handler, request *http.Request) func(key string) error {
-	answer := &answer{header: http.Header{}}
+	answer := &statusRecorder{header: http.Header{}}
 	return func(key string) error {
 		clear(answer.header)
 		request.Header["X-Key"] = []string{key}
@@ -169,14 +169,14 @@ func sender(h http.Handler, request *http.Request) func(key string) error {
 	}
 }
 
-type answer struct {
+type statusRecorder struct {
 	header http.Header
 	status int
 }
 
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
-func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *statusRecorder) Header() http.Header         { return a.header }
+func (a *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
+func (a *statusRecorder) WriteHeader(status int)      { a.status = status }
 
 // onRedis returns the row for a token bucket on Redis. If ofRedis is true, it measures the CPU time of Redis.
 // Otherwise it measures the CPU time of this process.

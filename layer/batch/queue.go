@@ -18,20 +18,20 @@ type waiter struct {
 	results  []engine.Result
 	bytes    int
 	lane     *lane
-	call     *call     // the call that contains its operations, while in flight
-	deadline time.Time // zero if there is no deadline
-	since    time.Time // when it was queued, for the observer
+	call     *storeCall // the call that contains its operations, while in flight
+	deadline time.Time  // zero if there is no deadline
+	since    time.Time  // when it was queued, for the observer
 	done     chan struct{}
 	left     atomic.Bool // set by the caller when it leaves, or by the call when it delivers the results
 	// place is guarded by the store's lock.
-	place place
+	place waiterState
 }
 
-// place records whether a waiter is queued, is in flight or has left.
-type place uint8
+// waiterState records whether a waiter is queued, is in flight or has left.
+type waiterState uint8
 
 const (
-	queued place = iota
+	queued waiterState = iota
 	inFlight
 	gone
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// call contains the operations of many waiters that are sent in one call.
-type call struct {
+// storeCall contains the operations of many waiters that are sent in one call.
+type storeCall struct {
 	waiters []*waiter
 	ops     []engine.Op
 	results []engine.Result
@@ -31,11 +31,11 @@ const (
 	maxLate = 64
 )
 
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any { return new(storeCall) }}
 
 // send makes calls until no operation waits in the lane.
 func (s *Store) send(l *lane) {
-	c := calls.Get().(*call)
+	c := calls.Get().(*storeCall)
 	for {
 		ctx := s.fill(l, c)
 		if ctx == nil {
@@ -54,7 +54,7 @@ func (s *Store) send(l *lane) {
 
 // abandon is called when the last caller of a call has left. Another call takes over its slot and sends the operations
 // waiting in the lane.
-func (s *Store) abandon(c *call) {
+func (s *Store) abandon(c *storeCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -73,7 +73,7 @@ func (s *Store) abandon(c *call) {
 
 // fill takes the next waiters, and returns the context for their call. If none waits, it returns nil and frees the
 // call.
-func (s *Store) fill(l *lane, c *call) context.Context {
+func (s *Store) fill(l *lane, c *storeCall) context.Context {
 	s.mu.Lock()
 	c.waiters = l.queue.take(c.waiters[:0], s.config.MaxOps, s.config.MaxBytes)
 	if len(c.waiters) == 0 {
@@ -106,7 +106,7 @@ const longestCall = time.Minute
 
 // deadline returns the context of a call. It ends a while after the latest deadline of the waiters, or when the store
 // is closed.
-func (s *Store) deadline(c *call) (context.Context, context.CancelFunc) {
+func (s *Store) deadline(c *storeCall) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {
 		if w.deadline.IsZero() {
@@ -134,7 +134,7 @@ func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpA
 
 // deliver gives each waiter its results. It returns the operations that give back the units of callers that have left.
 // alone is set if all callers have left, so that another call has the slot.
-func (s *Store) deliver(c *call) (back []engine.Op, alone bool) {
+func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {
 		from += copy(w.results, c.results[from:])

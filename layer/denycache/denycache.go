@@ -42,8 +42,8 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// call holds the buffers for a call that is forwarded to the store.
-type call struct {
+// callBuffers holds the buffers for a call that is forwarded to the store.
+type callBuffers struct {
 	forward.Subset
 	snapshots []snapshot
 }
@@ -54,9 +54,9 @@ type snapshot struct {
 	paced   bool   // whether it is forwarded because a token may have been refilled
 }
 
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any { return new(callBuffers) }}
 
-func (a *call) free() {
+func (a *callBuffers) free() {
 	a.Clear()
 	a.snapshots = a.snapshots[:0]
 	calls.Put(a)
@@ -68,7 +68,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.one(ctx, ops, results)
 		return
 	}
-	a := calls.Get().(*call)
+	a := calls.Get().(*callBuffers)
 	defer a.free()
 	now := s.clock()
 	for i := range ops {

@@ -45,8 +45,8 @@ func newGate(c *Config) *gate {
 	return &gate{users: c.Users, wrong: c.WrongSecret, open: peers.NewShares(most, c.Peers)}
 }
 
-// call is a call that has passed a gate.
-type call struct {
+// admittedCall is a call that has passed a gate.
+type admittedCall struct {
 	context.Context //nolint:containedctx // it carries the user
 
 	conn  *peers.Conn
@@ -56,22 +56,22 @@ type call struct {
 
 // enter admits a call by a user, or by any client if no user is required. The caller must call leave when the call
 // ends.
-func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
-	c = call{Context: ctx, most: maxMessage}
+func (g *gate) enter(ctx context.Context, method string) (c admittedCall, err error) {
+	c = admittedCall{Context: ctx, most: maxMessage}
 	open := g.users == nil
 	if g.users != nil {
 		if c.Context, open, err = g.user(ctx, method); err != nil {
-			return call{}, err
+			return admittedCall{}, err
 		}
 	}
 	from, ok := peer.FromContext(ctx)
 	if !ok {
-		return call{}, status.Error(codes.Internal, "a call without a peer")
+		return admittedCall{}, status.Error(codes.Internal, "a call without a peer")
 	}
 	if open {
 		place, verdict := g.open.Take(peers.Peer(from.Addr))
 		if verdict != peers.Granted {
-			return call{}, status.Error(codes.ResourceExhausted, "the maximum number of calls without a secret is running; accepted: fewer at once, or the secret of a user")
+			return admittedCall{}, status.Error(codes.ResourceExhausted, "the maximum number of calls without a secret is running; accepted: fewer at once, or the secret of a user")
 		}
 		c.place = place
 		if g.users != nil {
@@ -83,7 +83,7 @@ func (g *gate) enter(ctx context.Context, method string) (c call, err error) {
 	return c, nil
 }
 
-func (c *call) leave() {
+func (c *admittedCall) leave() {
 	c.conn.End()
 	c.place.Free()
 }

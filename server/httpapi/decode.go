@@ -39,49 +39,49 @@ type requestFields struct {
 	Outcomes    *outcomes          `json:"outcomes"`
 }
 
-// call is a decoded body. In a batch, errs contains an entry for each request: an error if the request is unreadable,
-// and nil otherwise. The requests field contains only the readable requests.
-type call struct {
+// decodedBody contains the requests of a body. In a batch, errs contains an entry for each request: an error if the
+// request is unreadable, and nil otherwise. The requests field contains only the readable requests.
+type decodedBody struct {
 	requests []decide.Request
 	errs     []error
 	batch    bool
 }
 
 // decode parses a body. The argument limits is the error for a body with inline limits. If it is nil, they are allowed.
-func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (call, error) {
+func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (decodedBody, error) {
 	data, scanned, err := readBody(w, r, limits)
 	if err != nil {
-		return call{}, err
+		return decodedBody{}, err
 	}
 	if fields, ok := plainFields(data); ok {
 		request, err := fields.request(v)
-		return call{requests: []decide.Request{request}}, err
+		return decodedBody{requests: []decide.Request{request}}, err
 	}
 	if !scanned {
 		if err := refusal(newScanner(limits).Write(data)); err != nil {
-			return call{}, err
+			return decodedBody{}, err
 		}
 	}
 	var b body
 	if err := jsontext.Decode("body", data, &b); err != nil {
-		return call{}, v.refuse(err, data, bodyNames, "requests")
+		return decodedBody{}, v.refuse(err, data, bodyNames, "requests")
 	}
 	if b.Requests == nil {
 		request, err := b.request(v)
-		return call{requests: []decide.Request{request}}, err
+		return decodedBody{requests: []decide.Request{request}}, err
 	}
 	if b.requestFields != (requestFields{}) {
-		return call{}, badField("requests", "requests must be the only field: the others belong inside it")
+		return decodedBody{}, badField("requests", "requests must be the only field: the others belong inside it")
 	}
 	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
-		return call{}, badField("requests", batchAccepted)
+		return decodedBody{}, badField("requests", batchAccepted)
 	}
 	for i, raw := range *b.Requests {
 		if raw[0] != '{' {
-			return call{}, badField("requests", "requests."+strconv.Itoa(i)+" is no JSON object; accepted: objects")
+			return decodedBody{}, badField("requests", "requests."+strconv.Itoa(i)+" is no JSON object; accepted: objects")
 		}
 	}
-	c := call{batch: true, errs: make([]error, len(*b.Requests))}
+	c := decodedBody{batch: true, errs: make([]error, len(*b.Requests))}
 	for i, raw := range *b.Requests {
 		fields, err := v.fieldsOf(raw)
 		if err != nil {

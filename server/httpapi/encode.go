@@ -123,7 +123,7 @@ type failed struct {
 	Error httplimit.Problem `json:"error"`
 }
 
-func writeBatch(w http.ResponseWriter, v *verb, c call, responses []decide.Response) {
+func writeBatch(w http.ResponseWriter, v *verb, c decodedBody, responses []decide.Response) {
 	answers := make([]any, len(c.errs))
 	for i, err := range c.errs {
 		var r *decide.Response

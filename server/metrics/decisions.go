@@ -17,8 +17,8 @@ const maxPolicies = 10_000
 
 const verbCount = int(engine.Kinds)
 
-// row holds the counters of one policy.
-type row struct {
+// policyCounters holds the counters of one policy.
+type policyCounters struct {
 	policy    string
 	decisions [service.FrontEnds]outcomes.Table[atomic.Uint64]
 	shadows   [outcomes.Count]atomic.Uint64
@@ -26,16 +26,16 @@ type row struct {
 
 // table holds the rows of the active policies. It is immutable except for the counts.
 type table struct {
-	rows          []*row // by policy.Index; at most maxPolicies
-	byName        map[string]*row
-	inline, other *row
+	rows          []*policyCounters // by policy.Index; at most maxPolicies
+	byName        map[string]*policyCounters
+	inline, other *policyCounters
 }
 
 // newTable returns the rows of policies. It reuses the previous table's rows by name.
 func newTable(set *policy.Set, before *table) *table {
-	t := &table{byName: map[string]*row{}}
+	t := &table{byName: map[string]*policyCounters{}}
 	if before == nil {
-		t.inline, t.other = &row{policy: service.InlinePolicy}, &row{policy: service.OtherPolicy}
+		t.inline, t.other = &policyCounters{policy: service.InlinePolicy}, &policyCounters{policy: service.OtherPolicy}
 		before = t
 	} else {
 		t.inline, t.other = before.inline, before.other
@@ -46,7 +46,7 @@ func newTable(set *policy.Set, before *table) *table {
 		}
 		r := before.byName[name]
 		if r == nil {
-			r = &row{policy: name}
+			r = &policyCounters{policy: name}
 		}
 		t.rows, t.byName[name] = append(t.rows, r), r
 	}
@@ -55,7 +55,7 @@ func newTable(set *policy.Set, before *table) *table {
 
 // row returns the counters of a policy. It compares the name, because the index of a replaced policy can now belong
 // to another policy.
-func (t *table) row(p *policy.Policy) *row {
+func (t *table) row(p *policy.Policy) *policyCounters {
 	if i := p.Index(); i < len(t.rows) && t.rows[i].policy == p.Name {
 		return t.rows[i]
 	}
@@ -115,7 +115,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 }
 
 // cell returns the counter for a decision.
-func (r *row) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
+func (r *policyCounters) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
 	return r.decisions[from].At(d.Allowed, d.Promise.Mode, err)
 }
 
@@ -139,7 +139,7 @@ func (decisions) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector]. It omits zero counts.
 func (d decisions) Collect(to chan<- prometheus.Metric) {
 	t := d.m.table.Load()
-	for _, r := range append([]*row{t.inline, t.other}, t.rows...) {
+	for _, r := range append([]*policyCounters{t.inline, t.other}, t.rows...) {
 		r.collect(to)
 	}
 	for f := range service.FrontEnds {
@@ -151,7 +151,7 @@ func (d decisions) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (r *row) collect(to chan<- prometheus.Metric) {
+func (r *policyCounters) collect(to chan<- prometheus.Metric) {
 	for f := range r.decisions {
 		r.decisions[f].Each(func(outcome, mode string, count *atomic.Uint64) {
 			if n := count.Load(); n > 0 {

@@ -18,7 +18,7 @@ type Tally [outcomes.Count][outcomes.Modes]uint64
 // Decisions calls f with the tally of each policy that has decided anything since the server started.
 func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
 	rows := m.table.Load()
-	for _, r := range []*row{rows.inline, rows.other} {
+	for _, r := range []*policyCounters{rows.inline, rows.other} {
 		r.read(f)
 	}
 	for _, r := range rows.rows {
@@ -26,7 +26,7 @@ func (m *Metrics) Decisions(f func(policy string, t *Tally)) {
 	}
 }
 
-func (r *row) read(f func(policy string, t *Tally)) {
+func (r *policyCounters) read(f func(policy string, t *Tally)) {
 	var t Tally
 	any := uint64(0)
 	for from := range r.decisions {

@@ -24,8 +24,8 @@ const (
 // mismatch is a field of a step's answer that differs from the expectation.
 type mismatch struct{ field, expected, got string }
 
-// answer is the answer to a step.
-type answer struct {
+// stepAnswer is the answer to a step.
+type stepAnswer struct {
 	decide.Response
 	route  int // -1 if there is no route
 	key    string
@@ -35,8 +35,8 @@ type answer struct {
 }
 
 // answerOf copies an answer, because the batch reuses the memory of keys.
-func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) answer {
-	a := answer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
+func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) stepAnswer {
+	a := stepAnswer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
 	for i := range shadows {
 		name := shadows[i].Owner.Name
 		a.denies[name] = a.denies[name] || shadows[i].Denied
@@ -54,7 +54,7 @@ func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Sha
 }
 
 // verdict returns allowed, denied or error.
-func (a *answer) verdict() string {
+func (a *stepAnswer) verdict() string {
 	switch {
 	case a.Err != nil:
 		return "error"
@@ -66,7 +66,7 @@ func (a *answer) verdict() string {
 }
 
 // verdictMismatch compares the verdict. An error is a mismatch unless the step expects it.
-func (a *answer) verdictMismatch(s *Step) *mismatch {
+func (a *stepAnswer) verdictMismatch(s *Step) *mismatch {
 	got, expected := a.verdict(), "no error"
 	switch {
 	case s.Expect != nil:
@@ -87,7 +87,7 @@ func (a *answer) verdictMismatch(s *Step) *mismatch {
 
 // mismatches compares an answer with a step's expectations. If the verdict differs, it returns only this mismatch,
 // because the numbers differ as a consequence.
-func (a *answer) mismatches(s *Step) (all []mismatch) {
+func (a *stepAnswer) mismatches(s *Step) (all []mismatch) {
 	if wrong := a.verdictMismatch(s); wrong != nil {
 		return []mismatch{*wrong}
 	}
@@ -130,7 +130,7 @@ func (a *answer) mismatches(s *Step) (all []mismatch) {
 }
 
 // shadowMismatches compares the shadows' answers.
-func (a *answer) shadowMismatches(s *Step) (all []mismatch) {
+func (a *stepAnswer) shadowMismatches(s *Step) (all []mismatch) {
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		got := none
 		if denies, ok := a.denies[name]; ok {
@@ -143,14 +143,14 @@ func (a *answer) shadowMismatches(s *Step) (all []mismatch) {
 	return all
 }
 
-func (a *answer) routeText() string {
+func (a *stepAnswer) routeText() string {
 	if a.route < 0 {
 		return none
 	}
 	return strconv.Itoa(a.route)
 }
 
-func (a *answer) statusText() string {
+func (a *stepAnswer) statusText() string {
 	if a.Decision.Allowed {
 		return none
 	}

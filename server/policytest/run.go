@@ -86,7 +86,7 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 	if s.Times != nil {
 		times = *s.Times
 	}
-	var got answer
+	var got stepAnswer
 	for i := range times {
 		got = r.call(ctx, s)
 		if wrong := got.verdictMismatch(s); wrong != nil && times > 1 {
@@ -98,12 +98,12 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 }
 
 // call makes a single request for a step.
-func (r *runner) call(ctx context.Context, s *Step) answer {
+func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	request := decide.Request{}
 	if s.http != nil {
 		m, ok := r.config.Routes.Find(s.http)
 		if !ok {
-			return answer{route: -1, Response: decide.Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}}
+			return stepAnswer{route: -1, Response: decide.Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}}
 		}
 		request = decide.Routed(&m)
 	} else {

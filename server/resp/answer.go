@@ -80,7 +80,7 @@ func (c *conn) decide(ctx context.Context) {
 // pendingDecisions holds consecutive decision commands that arrived together on one connection. They are decided in
 // one call.
 type pendingDecisions struct {
-	calls    []call
+	calls    []pendingCommand
 	requests []decide.Request
 	answers  []decide.Response
 }
@@ -88,8 +88,9 @@ type pendingDecisions struct {
 // decisionPool reuses the buffers, so that idle connections need none.
 var decisionPool = sync.Pool{New: func() any { return new(pendingDecisions) }}
 
-// call is one of the commands in pendingDecisions. Its requests are requests[from:to]. If err is set, it is the reply.
-type call struct {
+// pendingCommand is one of the commands in pendingDecisions. Its requests are requests[from:to]. If err is set, it is
+// the reply.
+type pendingCommand struct {
 	decision *DecisionCommand
 	from, to int
 	err      error
@@ -102,7 +103,7 @@ func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	if err == nil {
 		p.requests = requests
 	}
-	p.calls = append(p.calls, call{decision: d, from: from, to: len(p.requests), err: err})
+	p.calls = append(p.calls, pendingCommand{decision: d, from: from, to: len(p.requests), err: err})
 }
 
 // finish decides the requests and appends the reply to each command, in order. It returns p to the pool.

@@ -15,8 +15,8 @@ import (
 // MaxPolicies is the maximum number of policies with a shadow that are compared. The first ones by name are chosen.
 const MaxPolicies = 10_000
 
-// row holds the counters of one policy.
-type row struct {
+// shadowCounters holds the counters of one policy.
+type shadowCounters struct {
 	policy         string
 	limits, shadow []string
 	since          time.Time
@@ -25,14 +25,14 @@ type row struct {
 }
 
 // text identifies the compared limits. When it changes, the counts restart.
-func (r *row) text() string {
+func (r *shadowCounters) text() string {
 	return strings.Join(r.limits, "\n") + "\n\n" + strings.Join(r.shadow, "\n")
 }
 
 // table holds the rows of the active policies. It is immutable except for the counts.
 type table struct {
-	rows   []*row // sorted by name
-	byName map[string]*row
+	rows   []*shadowCounters // sorted by name
+	byName map[string]*shadowCounters
 }
 
 // Tracker compares answers. It is safe for concurrent use.
@@ -51,7 +51,7 @@ func New(now func() time.Time) *Tracker {
 // SetPolicies gives each policy with a shadow its counters. A policy whose limits and shadow have not changed keeps
 // its counters. Calls must not overlap.
 func (t *Tracker) SetPolicies(set *policy.Set) {
-	before, next := t.table.Load(), &table{byName: map[string]*row{}}
+	before, next := t.table.Load(), &table{byName: map[string]*shadowCounters{}}
 	for _, name := range set.Names() {
 		p, _ := set.Get(name)
 		r := newRow(p, t.now())
@@ -67,14 +67,14 @@ func (t *Tracker) SetPolicies(set *policy.Set) {
 }
 
 // newRow returns the counters for a policy. It returns nil if the policy has no shadow.
-func newRow(p *policy.Policy, now time.Time) *row {
+func newRow(p *policy.Policy, now time.Time) *shadowCounters {
 	switch {
 	case !p.Enabled:
 		return nil
 	case p.Shadow:
-		return &row{policy: p.Name, shadow: p.Limits(), since: now}
+		return &shadowCounters{policy: p.Name, shadow: p.Limits(), since: now}
 	case p.Candidate() != "":
-		return &row{policy: p.Name, limits: p.Limits(), shadow: []string{p.Candidate()}, since: now}
+		return &shadowCounters{policy: p.Name, limits: p.Limits(), shadow: []string{p.Candidate()}, since: now}
 	default:
 		return nil
 	}

@@ -77,21 +77,21 @@ var floors = [][]room{
 	},
 }
 
-// place is a package's position.
-type place struct {
+// packagePosition is a package's position.
+type packagePosition struct {
 	floor int
 	room  *room
 }
 
 // placeOf returns a directory's place. The longest matching name wins.
-func placeOf(folder string) (best place, ok bool) {
+func placeOf(folder string) (best packagePosition, ok bool) {
 	length := -1
 	for f := range floors {
 		for r := range floors[f] {
 			for _, p := range floors[f][r].packages {
 				under, all := strings.CutSuffix(p, "/*")
 				if (folder == p || all && (folder == under || strings.HasPrefix(folder, under+"/"))) && len(p) > length {
-					best, ok, length = place{f, &floors[f][r]}, true, len(p)
+					best, ok, length = packagePosition{f, &floors[f][r]}, true, len(p)
 				}
 			}
 		}

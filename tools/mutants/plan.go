@@ -54,7 +54,7 @@ func (r room) plan(m *mutant) (edit, error) {
 	}
 	type found struct {
 		scope
-		place
+		patternMatch
 	}
 	var all []found
 	var lines []string
@@ -72,7 +72,7 @@ func (r room) plan(m *mutant) (edit, error) {
 			len(all), m.function, strings.Join(lines, ", "))
 	}
 	f := all[max(0, m.which-1)]
-	return f.replace(f.place, m.replacement)
+	return f.replace(f.patternMatch, m.replacement)
 }
 
 // where lists the functions that contain the pattern, to help find the mutant's new place.
@@ -89,7 +89,7 @@ func (r room) where(m *mutant) string {
 	return "it is in " + strings.Join(names, ", ")
 }
 
-func (s scope) replace(p place, replacement string) (edit, error) {
+func (s scope) replace(p patternMatch, replacement string) (edit, error) {
 	text, unknown := filled(s.wordsOf(replacement), replacement, p.names)
 	if unknown != "" {
 		return edit{}, fmt.Errorf("has no %s, which its replacement has", unknown)

@@ -26,18 +26,18 @@ func joined(words []word) []word {
 	return out
 }
 
-// place is a match of a pattern: the bytes from at to end, and the names that the wildcards match.
-type place struct {
+// patternMatch is a match of a pattern: the bytes from at to end, and the names that the wildcards match.
+type patternMatch struct {
 	at, end int
 	names   map[string]string
 }
 
 // match returns every match of the pattern in the code.
-func match(code, pattern []word) []place {
-	var places []place
+func match(code, pattern []word) []patternMatch {
+	var places []patternMatch
 	for i := 0; i+len(pattern) <= len(code) && len(pattern) > 0; i++ {
 		if names, ok := fits(code[i:], pattern); ok {
-			places = append(places, place{code[i].at, code[i+len(pattern)-1].end, names})
+			places = append(places, patternMatch{code[i].at, code[i+len(pattern)-1].end, names})
 		}
 	}
 	return places

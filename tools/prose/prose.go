@@ -39,8 +39,8 @@ var patterns = []pattern{
 	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
 }
 
-// place is where a pattern was found.
-type place struct {
+// finding is where a pattern was found.
+type finding struct {
 	file string
 	line int
 	text string
@@ -62,7 +62,7 @@ func main() {
 }
 
 // counts returns one line for each pattern.
-func counts(found map[string][]place) string {
+func counts(found map[string][]finding) string {
 	var b strings.Builder
 	for _, p := range patterns {
 		fmt.Fprintf(&b, "%4d  %s\n", len(found[p.name]), p.name)
@@ -71,8 +71,8 @@ func counts(found map[string][]place) string {
 }
 
 // search searches all pages below a folder, and the comments in all Go files.
-func search(root string) (map[string][]place, error) {
-	found := map[string][]place{}
+func search(root string) (map[string][]finding, error) {
+	found := map[string][]finding{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -92,7 +92,7 @@ func search(root string) (map[string][]place, error) {
 	return found, err
 }
 
-func comments(path string, found map[string][]place) error {
+func comments(path string, found map[string][]finding) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -110,7 +110,7 @@ func comments(path string, found map[string][]place) error {
 }
 
 // page searches those lines of a page that are prose, not code.
-func page(path string, found map[string][]place) error {
+func page(path string, found map[string][]finding) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -128,10 +128,10 @@ func page(path string, found map[string][]place) error {
 	return lines.Err()
 }
 
-func note(found map[string][]place, path string, line int, text string) {
+func note(found map[string][]finding, path string, line int, text string) {
 	for _, p := range patterns {
 		if p.matches.MatchString(text) {
-			found[p.name] = append(found[p.name], place{strings.TrimPrefix(path, "../"), line, text})
+			found[p.name] = append(found[p.name], finding{strings.TrimPrefix(path, "../"), line, text})
 		}
 	}
 }

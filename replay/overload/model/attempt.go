@@ -1,7 +1,7 @@
 package model
 
-// call is a client's request, with one or several attempts in sequence.
-type call struct {
+// clientCall is a client's request, with one or several attempts in sequence.
+type clientCall struct {
 	start  int64
 	client int32
 	phase  int32
@@ -35,7 +35,7 @@ func take(free *[]int32) (int32, bool) {
 
 // open starts a new call by the client and returns its index in r.calls.
 func (r *run) open(client int32) int32 {
-	c := call{start: r.now, client: client, phase: int32(r.phase)}
+	c := clientCall{start: r.now, client: client, phase: int32(r.phase)}
 	i, ok := take(&r.freeCall)
 	if !ok {
 		i = int32(len(r.calls))

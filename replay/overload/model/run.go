@@ -17,7 +17,7 @@ type run struct {
 	phase   int
 
 	rates    []reader // one per client
-	calls    []call
+	calls    []clientCall
 	attempts []attempt
 	freeCall []int32
 	freeSlot []int32

@@ -54,7 +54,7 @@ func (t *Tally) offered(now int64, phase, tenant int) {
 	t.moment(now).Offered++
 }
 
-func (t *Tally) denied(c *call, idle bool) {
+func (t *Tally) denied(c *clientCall, idle bool) {
 	p := &t.Phases[c.phase]
 	p.Denied++
 	if idle {
@@ -64,7 +64,7 @@ func (t *Tally) denied(c *call, idle bool) {
 
 func (t *Tally) answered(us int64) { t.Latency.Add(us) }
 
-func (t *Tally) good(c *call, now int64, tenant int) {
+func (t *Tally) good(c *clientCall, now int64, tenant int) {
 	t.Phases[c.phase].Good++
 	t.Tenants[tenant].Good++
 	t.moment(now).Good++
