@@ -62,7 +62,7 @@ func startEnvoy(ctx context.Context, store, root string, s settings) (*server, e
 	}
 	return inside(ctx, daemon.Config{
 		RESP: daemon.Off, HTTP: daemon.Off, Store: store,
-		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: dir, Deadline: time.Second},
+		GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: dir, Deadline: time.Second},
 	}, (*daemon.Daemon).GRPCAddr)
 }
 

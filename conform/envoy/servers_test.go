@@ -119,7 +119,7 @@ func startOursOn(t *testing.T, directory string, redis *redistest.Server, option
 	p := &peer{name: "headgate in memory"}
 	c := daemon.Config{
 		RESP: daemon.Off, HTTP: "127.0.0.1:0", Store: "memory", StoreOptions: open.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}, Logger: slog.New(slog.DiscardHandler),
-		GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: directory, Options: options, Deadline: deadline},
+		GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory, Options: options, Deadline: deadline},
 	}
 	var stop func()
 	start := func() {

@@ -46,7 +46,7 @@ func shouldRateLimit(ctx context.Context) (decide func() error, err error) {
 		return nil, err
 	}
 	c := quiet()
-	c.GRPC = daemon.GRPC{Address: "127.0.0.1:0", Directory: directory}
+	c.GRPC = daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory}
 	d, err := started(ctx, c)
 	if err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ const maxAdminConns = 100
 type AdminConfig struct {
 	// Address is the address to listen on, or Off. "" means Off.
 	Address string
-	// UsersFile lists the operators. It is a file with users or with tokens. If it is "", every caller has
+	// TokenFile lists the operators. It is a file with users or with tokens. If it is "", every caller has
 	// all rights, and the address must be a loopback address.
-	UsersFile string
+	TokenFile string
 	// Hosts lists additional names of this server. Its address and localhost are always accepted.
 	Hosts []string
 	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
@@ -74,7 +74,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 		}
 		return nil, nil //nolint:nilnil // a daemon without the listener
 	}
-	if err := admin.CheckAddress(a.Address, a.UsersFile != ""); err != nil {
+	if err := admin.CheckAddress(a.Address, a.TokenFile != ""); err != nil {
 		return nil, fmt.Errorf("admin: %w", err)
 	}
 	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {

@@ -40,7 +40,7 @@ func (d *Daemon) Reload(ctx context.Context) (err error) {
 	for i := range d.files {
 		err = errors.Join(err, d.files[i].reload(ctx))
 	}
-	if d.config.ConfigFile == "" && d.config.GRPC.Directory == "" {
+	if d.config.ConfigFile == "" && d.config.GRPC.EnvoyConfig == "" {
 		err = errors.Join(err, d.policies.Reload(ctx)) // returns the error if the file is missing
 	}
 	return err

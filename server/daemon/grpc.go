@@ -20,8 +20,8 @@ import (
 type GRPC struct {
 	// Address is the address to listen on, unix:/path for a socket, or Off. "" means Off.
 	Address string
-	// Directory contains the configuration of the rate limit service. If it is "", this service is disabled.
-	Directory string
+	// EnvoyConfig is the directory with the configuration of the rate limit service. If it is "", this service is disabled.
+	EnvoyConfig string
 	// Force starts the server even if the configuration has an error.
 	Force   bool
 	Options envoy.Options
@@ -44,7 +44,7 @@ type grpcFrontEnd struct {
 func (d *Daemon) openGRPC() (err error) {
 	c := &d.config.GRPC
 	listens := c.Address != Off && c.Address != ""
-	if c.Directory == "" && !listens {
+	if c.EnvoyConfig == "" && !listens {
 		return nil
 	}
 	if d.config.Store == "" || d.config.Store == "memory" {
@@ -57,7 +57,7 @@ func (d *Daemon) openGRPC() (err error) {
 		}
 		f.listener = bound(f.listener, "grpc", d.conns, d.peerRule(), d.config.Logger)
 	}
-	if c.Directory != "" {
+	if c.EnvoyConfig != "" {
 		if err := d.openEnvoy(f); err != nil {
 			f.closeListener()
 			return err
@@ -80,7 +80,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 	f.service = envoy.New(c.Options, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		d.service.DoWithin(ctx, c.Deadline, service.GRPC, requests, responses)
 	})
-	directory, err := envoy.Open(f.service, c.Directory, c.Force, d.config.Logger)
+	directory, err := envoy.Open(f.service, c.EnvoyConfig, c.Force, d.config.Logger)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 		f.server.SetServing(f.service.Ready() == nil)
 		d.admin.rejected(err)
 		return changed, err
-	}), c.Directory)
+	}), c.EnvoyConfig)
 	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, d.http.Handler)
 	return nil
 }

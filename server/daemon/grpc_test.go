@@ -50,7 +50,7 @@ func TestGRPCDrains(t *testing.T) {
 	_ = left.Close()
 	d := start(t, daemon.Config{
 		RESP: daemon.Off, HTTP: "127.0.0.1:0", Drain: time.Hour,
-		GRPC: daemon.GRPC{Address: "unix:" + socket, Directory: envoyDirectory(t, envoyFile)},
+		GRPC: daemon.GRPC{Address: "unix:" + socket, EnvoyConfig: envoyDirectory(t, envoyFile)},
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	stopNow, endDrain := context.WithCancel(context.Background())
@@ -114,10 +114,10 @@ func TestGRPCErrors(t *testing.T) {
 		grpc daemon.GRPC
 		want string
 	}{
-		{daemon.GRPC{Address: "nonsense", Directory: good}, "grpc: listen tcp: address nonsense: missing port in address"},
-		{daemon.GRPC{Address: "unix:" + socket, Directory: good}, "address already in use"},
-		{daemon.GRPC{Address: "127.0.0.1:0", Directory: good + "/absent"}, "no such file or directory"},
-		{daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, "descriptors:")}, "d.yaml:1:1: config file cannot have empty domain"},
+		{daemon.GRPC{Address: "nonsense", EnvoyConfig: good}, "grpc: listen tcp: address nonsense: missing port in address"},
+		{daemon.GRPC{Address: "unix:" + socket, EnvoyConfig: good}, "address already in use"},
+		{daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: good + "/absent"}, "no such file or directory"},
+		{daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: envoyDirectory(t, "descriptors:")}, "d.yaml:1:1: config file cannot have empty domain"},
 	} {
 		_, err := daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "127.0.0.1:0", Logger: quiet, GRPC: c.grpc})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -125,7 +125,7 @@ func TestGRPCErrors(t *testing.T) {
 		}
 	}
 	// The HTTP listener fails, so the gRPC listener must be closed.
-	_, err = daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "nonsense", Logger: quiet, GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: good}})
+	_, err = daemon.New(context.Background(), daemon.Config{RESP: daemon.Off, HTTP: "nonsense", Logger: quiet, GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: good}})
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

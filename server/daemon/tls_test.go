@@ -29,8 +29,8 @@ func TestTLS(t *testing.T) {
 	}
 	d := start(t, daemon.Config{
 		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", TLS: daemon.TLS{RESP: names, HTTP: names, GRPC: names, Admin: names},
-		GRPC:  daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, envoyFile)},
-		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", UsersFile: tokens},
+		GRPC:  daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: envoyDirectory(t, envoyFile)},
+		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", TokenFile: tokens},
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -45,7 +45,7 @@ func traced(t *testing.T, c daemon.Config) (d *daemon.Daemon, stop func()) {
 		t.Fatal(err)
 	}
 	c.RESP, c.HTTP, c.Base = "127.0.0.1:0", "127.0.0.1:0", config
-	c.GRPC = daemon.GRPC{Address: "127.0.0.1:0", Directory: envoyDirectory(t, envoyFile)}
+	c.GRPC = daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: envoyDirectory(t, envoyFile)}
 	if c.Logger == nil {
 		c.Logger = quiet
 	}

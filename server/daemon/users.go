@@ -35,7 +35,7 @@ func (d *Daemon) openUsers() error {
 		return err
 	}
 	c := &d.config.Users
-	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.UsersFile, &d.users.admin))
+	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.TokenFile, &d.users.admin))
 }
 
 // guarded holds the users of each listener. A listener whose users are nil admits every client.

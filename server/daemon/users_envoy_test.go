@@ -57,7 +57,7 @@ func envoyServer(t *testing.T, users string, noInline bool) *daemon.Daemon {
 		t.Fatal(err)
 	}
 	return running(t, daemon.Config{
-		RESP: daemon.Off, HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0", Directory: directory}, Base: config, NoInline: noInline,
+		RESP: daemon.Off, HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory}, Base: config, NoInline: noInline,
 		Users: daemon.UsersFiles{HTTP: users, GRPC: users},
 	})
 }

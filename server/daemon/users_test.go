@@ -55,7 +55,7 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 		t.Fatal(err)
 	}
 	return running(t, daemon.Config{
-		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", UsersFile: token},
+		Admin: daemon.AdminConfig{Address: "127.0.0.1:0", TokenFile: token},
 		RESP:  "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Base: config,
 		Users: daemon.UsersFiles{RESP: file, HTTP: file, GRPC: file},
 	})

@@ -184,7 +184,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	grpc, grpcErr := f.envoy.apply(c, f)
 	secure, tlsErr := f.tls.apply(grpc.Address, f.envoy.tls)
 	config = daemon.Config{
-		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, UsersFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
+		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.noInline,
 		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeedsStore, Pressure: f.pressure, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
@@ -223,7 +223,7 @@ func (f *serveFlags) read(c *cobra.Command, config *daemon.Config) error {
 	if config.Failure, failure = policy.ParseFailure(f.failure); failure != nil {
 		failure = fmt.Errorf("--failure: %w", failure)
 	}
-	config.StoreOptions.Memory, memory = f.memory(f.config != "" || config.GRPC.Directory != "")
+	config.StoreOptions.Memory, memory = f.memory(f.config != "" || config.GRPC.EnvoyConfig != "")
 	if config.LogDenied, denied = perSecond(f.denied); denied != nil {
 		denied = fmt.Errorf("--log-denied %s: accepted: 0/s to %d/s", strconv.Quote(f.denied), daemon.MaxLogDenied)
 	}

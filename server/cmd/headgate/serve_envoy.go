@@ -41,7 +41,7 @@ func (f *envoyFlags) add(c *cobra.Command) {
 // apply adds the service to the server's configuration. If requested, it reads the environment, and lists the
 // variables that have no effect.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
-	g := daemon.GRPC{Address: f.grpc, Directory: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
+	g := daemon.GRPC{Address: f.grpc, EnvoyConfig: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
 	if f.envoyEnv {
 		if err := f.readEnvironment(c, serve, &g); err != nil {
 			return g, err
@@ -57,10 +57,10 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	if f.deadline <= 0 || f.deadline > time.Minute {
 		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	}
-	if g.Directory == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
+	if g.EnvoyConfig == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
 		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
-	if g.Directory == "" && !c.Flags().Changed("grpc") {
+	if g.EnvoyConfig == "" && !c.Flags().Changed("grpc") {
 		g.Address = daemon.Off // unless the policies file sets an address
 	}
 	if c.Flags().Changed("failure") {
@@ -86,7 +86,7 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 	}{
 		{"http", e.HTTP, &serve.http},
 		{"grpc", e.GRPC, &g.Address},
-		{"envoy-config", e.Directory, &g.Directory},
+		{"envoy-config", e.Directory, &g.EnvoyConfig},
 		{"store", e.Store, &serve.store},
 		{"log-level", e.LogLevel, &serve.level},
 		{"log-format", e.LogFormat, &serve.format},

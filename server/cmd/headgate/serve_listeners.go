@@ -64,6 +64,6 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 		}
 	}
 	if file.Admin.TokenFile != "" && !c.Flags().Changed("admin-token-file") {
-		config.Admin.UsersFile = file.Admin.TokenFile
+		config.Admin.TokenFile = file.Admin.TokenFile
 	}
 }
