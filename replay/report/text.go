@@ -24,12 +24,15 @@ type Log struct {
 	accesslog.Stats
 }
 
+// TextColumn is the column of the text beside the names.
+const TextColumn = 12
+
 // lines writes rows of a name and text, aligned in columns. It removes terminal control characters from every line,
 // because reasons and routes contain text from the log.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
-	text := fmt.Sprintf("%-11s "+format, append([]any{name}, values...)...)
+	text := fmt.Sprintf("%-*s"+format, append([]any{TextColumn, name}, values...)...)
 	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
 }
 

@@ -1,6 +1,10 @@
 package suggest
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/headgate/headgate/internal/format"
+)
 
 // every returns the indices of the keys that the given function selects.
 func (f *finder) every(of func(p *profile) bool) (places []int) {
@@ -43,7 +47,7 @@ func (p *profile) why() string {
 	if p.alone {
 		than = fmt.Sprintf("at least %d times as many as the next key", gap)
 	}
-	text := fmt.Sprintf("%d requests in its busiest minute, %d in its busiest hour: %s", p.most[inMinute], p.most[inHour], than)
+	text := fmt.Sprintf("%s in its busiest minute, %s in its busiest hour: %s", format.Counted(p.most[inMinute], "request"), format.Grouped(p.most[inHour]), than)
 	if p.rotates {
 		text += "; it changes its User-Agent as no group of people does"
 	}

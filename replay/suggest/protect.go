@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -14,7 +15,7 @@ import (
 func (f *finder) protectShare(s *Suggestion) {
 	bound := int64(f.options.Share * perSecond(f.options.Capacity) * 60)
 	most := perMinuteMost(s.limit)
-	said := fmt.Sprintf("a key gets at most %s of %s: %d requests in any minute", shareText(f.options.Share), f.options.Capacity, bound)
+	said := fmt.Sprintf("a key gets at most %s of %s: %s in any minute", shareText(f.options.Share), f.options.Capacity, format.Counted(bound, "request"))
 	switch {
 	case most <= bound:
 		s.Why = append(s.Why, "It keeps what was asked for: "+said+", and it lets "+fmt.Sprint(most)+" through.")
@@ -66,7 +67,7 @@ const mostDenied = 0.25
 func (f *finder) protectTotal(all []Suggestion) string {
 	bound := f.options.Total
 	if peak := f.peakAfter(all); peak <= bound {
-		return fmt.Sprintf("No second has more than %d requests in all: the busiest one has %d.", bound, peak)
+		return fmt.Sprintf("No second has more than %s in all: the busiest one has %d.", format.Counted(bound, "request"), peak)
 	}
 	sequence := narrower(all[0].limit)
 	try := func(i int) bool {
@@ -78,13 +79,13 @@ func (f *finder) protectTotal(all []Suggestion) string {
 	at := sort.Search(len(sequence), try)
 	if at == len(sequence) {
 		copy(all, saved)
-		return fmt.Sprintf("No limit per key keeps every second to %d requests in all: the keys are too many. Limit all requests together with --key '{const: all}'.", bound)
+		return fmt.Sprintf("No limit per key keeps every second to %s in all: the keys are too many. Limit all requests together with --key '{const: all}'.", format.Counted(bound, "request"))
 	}
 	try(at)
 	if e, _ := f.effect(all); float64(e.RequestsDenied) > mostDenied*float64(e.BehavedRequests) {
 		copy(all, saved)
-		return fmt.Sprintf("A limit per key keeps every second to %d requests in all only if it denies %.0f %% of the requests of keys that behave. One limit of all keys denies what is too much alone: --key '{const: all}' --max-second %d.",
-			bound, 100*float64(e.RequestsDenied)/float64(e.BehavedRequests), bound)
+		return fmt.Sprintf("A limit per key keeps every second to %s in all only if it denies %.0f %% of the requests of keys that behave. One limit of all keys denies what is too much alone: --key '{const: all}' --max-second %d.",
+			format.Counted(bound, "request"), 100*float64(e.RequestsDenied)/float64(e.BehavedRequests), bound)
 	}
 	c := f.evaluate(all[0].limit)
 	c.Chosen = true
@@ -92,8 +93,8 @@ func (f *finder) protectTotal(all []Suggestion) string {
 		all[0].Compared[i].Chosen = false
 	}
 	all[0].Compared = append(all[0].Compared, c)
-	all[0].Why = append(all[0].Why, fmt.Sprintf("It is narrower than the keys need, so that no second has more than %d requests in all.", bound))
-	return fmt.Sprintf("No second has more than %d requests in all.", bound)
+	all[0].Why = append(all[0].Why, fmt.Sprintf("It is narrower than the keys need, so that no second has more than %s in all.", format.Counted(bound, "request")))
+	return fmt.Sprintf("No second has more than %s in all.", format.Counted(bound, "request"))
 }
 
 // narrower returns token buckets that lead from a limit down to one request per minute. They lower the burst first,

@@ -266,9 +266,11 @@ func TestProtectionOfTheTotalIsKept(t *testing.T) {
 			t.Errorf("%s: a server denies %d, want %d", key, sum, r.Effect.Denied)
 		}
 	}
-	r := suggested(t, lines, Options{Deny: 0.001, Total: 3})
-	if !strings.HasPrefix(r.Protections[0], "No limit per key keeps every second to 3 requests in all") {
-		t.Errorf("%q", r.Protections)
+	for total, text := range map[int64]string{1: "1 request", 3: "3 requests"} {
+		r := suggested(t, lines, Options{Deny: 0.001, Total: total})
+		if !strings.HasPrefix(r.Protections[0], "No limit per key keeps every second to "+text+" in all") {
+			t.Errorf("%q", r.Protections)
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -29,7 +31,11 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print a key's state under each limit, the limit that decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(args[0]), Policy: policy}, Class: class}
+			key, err := wholeKey(c.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: key, Policy: policy}, Class: class}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
@@ -183,8 +189,9 @@ func standingText(s *adminapi.Standing) string {
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
 // unitsOf returns the body of a give or reset request.
-func (b *by) unitsOf(policy, key string) *adminapi.Units {
-	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
+func (b *by) unitsOf(ctx context.Context, a *adminClient, policy, key string) (*adminapi.Units, error) {
+	fields, err := wholeKey(ctx, a, key)
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: fields, Policy: policy}, Author: b.author, Reason: b.reason}, err
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
@@ -194,7 +201,10 @@ func newKeyGive(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := operator.unitsOf(args[0], args[1])
+			body, err := operator.unitsOf(c.Context(), a, args[0], args[1])
+			if err != nil {
+				return err
+			}
 			body.Class = class
 			if c.Flags().Changed("cost") {
 				body.Units = &n
@@ -218,7 +228,11 @@ func newKeyReset(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reset POLICY KEY", Short: "Forget what a key has spent, under a policy or one of its limits (free/minute)", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return request(c, a, adminapi.ResetKey, operator.unitsOf(args[0], args[1]), func(w io.Writer, answer *adminapi.Reset) {
+			body, err := operator.unitsOf(c.Context(), a, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return request(c, a, adminapi.ResetKey, body, func(w io.Writer, answer *adminapi.Reset) {
 				text := "nothing was stored"
 				if answer.Found {
 					text = "forgotten"
@@ -248,7 +262,7 @@ func newLimited() *cobra.Command {
 					fmt.Fprintln(w, "no request was denied in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s denied %s: ", shownKey(&one.Denials), times(&one.Denials))
+					fmt.Fprintf(w, "%s denied %s: ", shownKey(&one.Denials, math.MaxInt), times(&one.Denials))
 					if one.Explanation == nil {
 						fmt.Fprintf(w, "%s\n", one.Denials.Policy)
 						continue

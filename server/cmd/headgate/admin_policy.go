@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -125,12 +127,11 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 		}
 		fmt.Fprintln(w, end)
 	}
-	if left := v.OverrideCount - len(v.Overrides); left > 0 {
-		what := "overrides are"
-		if left == 1 {
-			what = "override is"
-		}
-		fmt.Fprintf(w, "  %d %s not listed\n", left, what)
+	switch left := v.OverrideCount - len(v.Overrides); {
+	case left > 0 && len(v.Overrides) == 0:
+		fmt.Fprintf(w, "  %s: headgate policy show %s\n", format.Counted(int64(left), "override"), v.Name)
+	case left > 0:
+		fmt.Fprintf(w, "  and %s\n", format.Counted(int64(left), "more override"))
 	}
 }
 
@@ -144,12 +145,19 @@ func names(ofKey bool, more ...string) []string {
 
 // change parses the arguments listed by names. A change without a key applies to the whole policy, so an empty key, for
 // example from an unset variable, causes an error.
-func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
+func (b *by) change(ctx context.Context, a *adminClient, args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]
 	if ofKey {
 		if c.Key, args = &args[0], args[1:]; *c.Key == "" {
 			return nil, errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
+		}
+		whole, err := wholeKey(ctx, a, *c.Key)
+		if err != nil {
+			return nil, err
+		}
+		if whole.Key != "" {
+			c.Key = &whole.Key
 		}
 	}
 	if len(args) > 0 {
@@ -183,7 +191,7 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 	return &cobra.Command{
 		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := new(by).change(args, ofKey)
+			body, err := new(by).change(c.Context(), a, args, ofKey)
 			if err != nil {
 				return err
 			}
@@ -206,7 +214,7 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.change(args, ofKey)
+			body, err := operator.change(c.Context(), a, args, ofKey)
 			if err != nil {
 				return err
 			}
@@ -235,7 +243,7 @@ func newClear(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.change(args, ofKey)
+			body, err := operator.change(c.Context(), a, args, ofKey)
 			if err != nil {
 				return err
 			}

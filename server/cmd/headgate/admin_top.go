@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os/signal"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -76,8 +78,14 @@ func (f *topFlags) run(c *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	screen := terminalOf(c.OutOrStdout())
-	if screen == nil || f.once || f.admin.output.json() {
-		return f.print(ctx, c.OutOrStdout(), 0)
+	switch width := terminalWidth(c.OutOrStdout()); {
+	case screen == nil || f.admin.output.json():
+		return f.print(ctx, c.OutOrStdout(), 0, math.MaxInt)
+	case f.once:
+		var text strings.Builder
+		err := f.print(ctx, &text, 0, width)
+		fmt.Fprint(screen, cutLines(text.String(), width))
+		return err
 	}
 	ticker := time.NewTicker(f.every)
 	defer ticker.Stop()
@@ -90,7 +98,7 @@ func (f *topFlags) run(c *cobra.Command) error {
 			width, height = maxWidth, 24
 		}
 		var text strings.Builder
-		err = f.print(ctx, &text, height-1)
+		err = f.print(ctx, &text, height-1, width)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -118,8 +126,9 @@ func cutLines(text string, width int) string {
 	return lines.String()
 }
 
-// print prints the report in at most height lines. If height is 0, there is no bound.
-func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
+// print prints the report in at most height lines. If height is 0, there is no bound. Long keys are shortened to fit
+// in width, so that their hash stays on the line.
+func (f *topFlags) print(ctx context.Context, w io.Writer, height, width int) error {
 	query := url.Values{"by": {f.by}, "window": {f.window}, "policy": {f.policy}, "n": {strconv.Itoa(f.n)}}
 	answer, text, err := send(ctx, &f.admin, adminapi.ListTop.With(query), nil)
 	if err != nil {
@@ -141,13 +150,27 @@ func (f *topFlags) print(ctx context.Context, w io.Writer, height int) error {
 	if height > 0 {
 		keys = keys[:min(len(keys), max(height-2, 1))]
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "per s\tcount\tfrom\tto\tpolicy\tkey")
+	writeTop(w, keys, width)
+	return nil
+}
+
+// writeTop prints keys with their counts as a table of the given width.
+func writeTop(w io.Writer, keys []adminapi.TopKey, width int) {
+	var counts strings.Builder
+	table := tabwriter.NewWriter(&counts, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "per s\tcount\tfrom\tto\tpolicy\t")
 	for i := range keys {
 		k := &keys[i]
-		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t%s\n", k.Rate, k.Count, k.Least, k.Most, k.Policy, shownKey(k))
+		fmt.Fprintf(table, "%.1f\t%d\t%d\t%d\t%s\t\n", k.Rate, k.Count, k.Least, k.Most, k.Policy)
 	}
-	return table.Flush()
+	_ = table.Flush() // a strings.Builder has no errors
+	for i, line := range strings.Split(strings.TrimSuffix(counts.String(), "\n"), "\n") {
+		key := "key"
+		if i > 0 {
+			key = shownKey(&keys[i-1], width-utf8.RuneCountInString(line))
+		}
+		fmt.Fprintln(w, line+key)
+	}
 }
 
 // onServer names the server that counted. It returns "" for an older server, which does not report its name.
@@ -156,16 +179,4 @@ func onServer(s *adminapi.Server) string {
 		return ""
 	}
 	return ", " + s.String()
-}
-
-// maxShownKey is the maximum number of characters of a key that fit on a line.
-const maxShownKey = 100
-
-// shownKey returns the key or, if it is long, its beginning and its hash.
-func shownKey(k *adminapi.TopKey) string {
-	text := []rune(keyText(k.KeyFields))
-	if len(text) > maxShownKey && k.KeyHash != "" {
-		return string(text[:maxShownKey]) + "… (" + k.KeyHash + ")"
-	}
-	return string(text)
 }

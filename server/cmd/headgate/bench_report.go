@@ -114,12 +114,13 @@ func buckets(r *load.Report) (all []bucket) {
 	return all[:last]
 }
 
-// barWidth is the length of the longest bar.
-const barWidth = 40
+// maxBar is the length of the longest bar. It is shorter on a narrow terminal.
+const maxBar = 40
 
 // printHistogram prints the buckets with bars.
 func printHistogram(w io.Writer, r *load.Report) {
-	all := buckets(r)
+	const columns = 42 // before the bar
+	all, longest := buckets(r), int64(min(max(terminalWidth(w)-columns, 1), maxBar))
 	total, most := int64(0), int64(0)
 	for _, b := range all {
 		total, most = total+b.count, max(most, b.count)
@@ -129,7 +130,7 @@ func printHistogram(w io.Writer, r *load.Report) {
 		if i == 0 {
 			name = "histogram"
 		}
-		bar := strings.Repeat("#", int((b.count*barWidth+most-1)/most))
+		bar := strings.Repeat("#", int((b.count*longest+most-1)/most))
 		fmt.Fprintf(w, "%-11s up to %-6v %9d %5.1f%% %s\n", name, b.to, b.count, 100*float64(b.count)/float64(total), bar)
 	}
 }

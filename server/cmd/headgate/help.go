@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // Bounds of the width of help text. If there is no terminal, the width is maxWidth.
@@ -27,11 +26,8 @@ type helpPrinter struct {
 
 // showHelp prints a command's help: its purpose, its examples, its commands and its flags.
 func showHelp(c *cobra.Command) {
-	p := helpPrinter{w: c.OutOrStdout(), width: maxWidth}
-	if screen := terminalOf(p.w); screen != nil {
-		if width, _, err := term.GetSize(int(screen.Fd())); err == nil {
-			p.width = min(max(width, minWidth), maxWidth)
-		}
+	p := helpPrinter{w: c.OutOrStdout(), width: min(max(terminalWidth(c.OutOrStdout()), minWidth), maxWidth)}
+	if terminalOf(p.w) != nil {
 		p.bold = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	fmt.Fprintln(p.w, wrap(cmp.Or(c.Long, c.Short), p.width))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -57,6 +58,38 @@ func terminalOf(w io.Writer) *os.File {
 		return nil
 	}
 	return file
+}
+
+// terminalWidth returns the number of columns of the terminal to which a writer writes. Without a terminal, it is
+// maxWidth.
+func terminalWidth(w io.Writer) int {
+	if screen := terminalOf(w); screen != nil {
+		if width, _, err := term.GetSize(int(screen.Fd())); err == nil && width > 0 { // it is 0 in some containers
+			return width
+		}
+	}
+	return maxWidth
+}
+
+// fold breaks lines that are wider than the terminal, at spaces. A line continues at the column indent.
+func fold(text string, width, indent int) string {
+	var folded strings.Builder
+	for line := range strings.Lines(text) {
+		rest := []rune(line)
+		for len(rest) > width+1 { // the newline takes no column
+			at := width
+			for at > indent && rest[at] != ' ' {
+				at--
+			}
+			if at <= indent {
+				break
+			}
+			folded.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n")
+			rest = []rune(strings.Repeat(" ", indent) + strings.TrimLeft(string(rest[at:]), " "))
+		}
+		folded.WriteString(string(rest))
+	}
+	return folded.String()
 }
 
 // outputFlag is the format of a command's output: text or json.

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,16 +37,22 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 	if f.output.json() {
 		return writeJSON(out, found{Log: p.Log, Suggest: p.Suggest, Result: p.Result, Comparison: p.Comparison})
 	}
-	report.LogText(out, p.Log)
+	var text strings.Builder
+	report.LogText(&text, p.Log)
 	switch {
 	case p.Suggest != nil:
-		report.SuggestionText(out, p.Suggest)
+		report.SuggestionText(&text, p.Suggest)
 	case p.Result != nil:
-		report.ResultText(out, p.Result)
+		report.ResultText(&text, p.Result)
 	default:
-		report.ComparisonText(out, p.Comparison)
+		report.ComparisonText(&text, p.Comparison)
 	}
-	return nil
+	width := math.MaxInt - 1
+	if terminalOf(out) != nil {
+		width = terminalWidth(out)
+	}
+	_, err := io.WriteString(out, fold(text.String(), width, report.TextColumn))
+	return err
 }
 
 // checkReports rejects unknown report formats before the log is read.

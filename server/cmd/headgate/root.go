@@ -56,8 +56,36 @@ func newRoot() *cobra.Command {
 		root.AddCommand(command())
 	}
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
 	prepare(root)
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownTopic
+	}
 	return root
+}
+
+// execute runs the command that the arguments name. Cobra shows the help of a group of commands for an unknown command
+// with --help, and reports no error.
+func execute(root *cobra.Command) error {
+	var unknown error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if unknown = knownCommand(c, c.Flags().Args()); unknown == nil {
+			showHelp(c)
+		}
+	})
+	if err := root.Execute(); err != nil {
+		return err
+	}
+	return unknown
+}
+
+// knownTopic rejects arguments of help that name no command.
+func knownTopic(help *cobra.Command, args []string) error {
+	c, rest, err := help.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	return knownCommand(c, rest)
 }
 
 // prepare adds examples and completion to a command and its subcommands. A command that only has subcommands prints
@@ -77,9 +105,9 @@ func prepare(c *cobra.Command) {
 	}
 }
 
-// knownCommand rejects arguments that name no command.
+// knownCommand rejects arguments of a group of commands that name none of them.
 func knownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	if len(args) == 0 || !c.HasSubCommands() {
 		return nil
 	}
 	var names []string

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -93,6 +94,43 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 func TestTopCutsLines(t *testing.T) {
 	if got := cutLines("abcé\nabcdé\nab", 4); got != "abcé\nabc…\nab" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestTopShortensKeys checks that a long key fits on its line with its hash, and that no short key is cut.
+func TestTopShortensKeys(t *testing.T) {
+	long := strings.Repeat("é", 60) + "a"
+	keys := []adminapi.TopKey{
+		{Policy: "api", KeyFields: adminapi.NewKey(long), KeyHash: adminapi.KeyHash(long), Count: 12, Least: 10, Most: 12},
+		{Policy: "login", KeyFields: adminapi.NewKey("ann"), Count: 1, Least: 1, Most: 1},
+	}
+	hash := "… (" + adminapi.KeyHash(long) + ")"
+	for width, want := range map[int]string{
+		1000: long,
+		85:   strings.Repeat("é", 41) + hash,
+		10:   hash,
+	} {
+		var text strings.Builder
+		writeTop(&text, keys, width)
+		lines := strings.Split(text.String(), "\n")
+		if len(lines) != 4 || !strings.HasSuffix(lines[1], "api     "+want) || !strings.HasSuffix(lines[2], "login   ann") {
+			t.Errorf("width %d:\n%s", width, text.String())
+		}
+	}
+}
+
+// TestFold checks that wide lines are broken at spaces, and continue in the column of the text.
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{
+		"name  one two\n":              "name  one two\n",
+		"name  one two three\nshort\n": "name  one two\n      three\nshort\n",
+		"name  onetwothreefour five\n": "name  onetwothreefour five\n",
+		"name  é é é é é\n":            "name  é é é é\n      é\n",
+		"":                             "",
+	} {
+		if got := fold(text, 13, 6); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
 
