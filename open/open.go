@@ -32,9 +32,9 @@ const Accepted = Memory + ", " + redisurl.Schemes
 type Options struct {
 	// PasswordFile is the file that contains the Redis password. It is "" if there is no such file.
 	PasswordFile string
-	// Own extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. If Own
-	// is "a", the prefix p becomes p/a. If Own is empty, the prefix is unchanged.
-	Own string
+	// SubPrefix extends the prefix of all keys in Redis, so that they do not collide with the keys of other programs. If
+	// it is "a", the prefix p becomes p/a. If it is empty, the prefix is unchanged.
+	SubPrefix string
 	// Memory configures the memory store.
 	Memory memstore.Config
 	// Restore is a snapshot with which the memory store starts. If it is nil, the store starts empty. See
@@ -122,8 +122,8 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		return Opened{}, err
 	}
 	address = redisurl.WithPasswordFile(address, o.PasswordFile)
-	if o.Own != "" {
-		address = extendPrefix(address, o.Own)
+	if o.SubPrefix != "" {
+		address = extendPrefix(address, o.SubPrefix)
 	}
 	opened, warnings, away, err := o.redis(ctx, address)
 	if err != nil {

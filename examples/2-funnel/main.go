@@ -24,7 +24,7 @@ const key = "laoqian:reply"
 
 // options give this program's keys a prefix of their own, so that they do not collide with the keys of other programs
 // and servers on the same Redis.
-var options = open.Options{Own: "example-funnel"}
+var options = open.Options{SubPrefix: "example-funnel"}
 
 func main() {
 	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")

@@ -24,7 +24,7 @@ type Log struct {
 	accesslog.Stats
 }
 
-// TextColumn is the column of the text beside the names.
+// TextColumn is the column of the text, after the names.
 const TextColumn = 12
 
 // lines writes rows of a name and text, aligned in columns. It removes terminal control characters from every line,

@@ -60,8 +60,7 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// terminalWidth returns the number of columns of the terminal to which a writer writes. Without a terminal, it is
-// maxWidth.
+// terminalWidth returns the number of columns of a writer's terminal. Without a terminal, it returns maxWidth.
 func terminalWidth(w io.Writer) int {
 	if screen := terminalOf(w); screen != nil {
 		if width, _, err := term.GetSize(int(screen.Fd())); err == nil && width > 0 { // it is 0 in some containers

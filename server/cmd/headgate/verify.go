@@ -74,7 +74,7 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 	// The keys have their own prefix, so that verify can run on a Redis in use.
 	var now atomic.Int64 // µs
 	store, err := open.Store(ctx, address, open.Options{
-		PasswordFile: storePasswordFile, Own: "verify-" + rand.Text()[:12], Deadline: -1,
+		PasswordFile: storePasswordFile, SubPrefix: "verify-" + rand.Text()[:12], Deadline: -1,
 		Clock: func() time.Time { return time.UnixMicro(now.Load()) },
 	})
 	if err != nil {
