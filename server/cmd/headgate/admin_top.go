@@ -83,8 +83,10 @@ func (f *topFlags) run(c *cobra.Command) error {
 		return f.print(ctx, c.OutOrStdout(), 0, math.MaxInt)
 	case f.once:
 		var text strings.Builder
-		err := f.print(ctx, &text, 0, width)
-		fmt.Fprint(screen, cutLines(text.String(), width))
+		if err := f.print(ctx, &text, 0, width); err != nil {
+			return err
+		}
+		_, err := io.WriteString(c.OutOrStdout(), cutLines(text.String(), width))
 		return err
 	}
 	ticker := time.NewTicker(f.every)
