@@ -67,7 +67,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/users", "server/peers", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/users", "server/peers", "server/respclient", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

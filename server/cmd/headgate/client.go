@@ -1,22 +1,21 @@
 package main
 
 import (
-	"bufio"
-	"crypto/tls"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/respclient"
 )
 
 // clientFlags holds the flags of the commands that call a server.
@@ -35,7 +34,7 @@ type clientAnswer struct {
 }
 
 // clientCommand returns the command VERB POLICY KEY, which calls HEADGATE.<verb>.
-func clientCommand(verb, short string, units bool, read func(wire.Value) (clientAnswer, error)) *cobra.Command {
+func clientCommand(verb, short string, units bool, read func(rueidis.RedisMessage) (clientAnswer, error)) *cobra.Command {
 	var f clientFlags
 	var output outputFlag
 	var class classFlag
@@ -136,62 +135,58 @@ func newPeek() *cobra.Command {
 }
 
 func newGive() *cobra.Command {
-	return clientCommand("give", "Give units back", true, func(v wire.Value) (clientAnswer, error) {
+	return clientCommand("give", "Give units back", true, func(v rueidis.RedisMessage) (clientAnswer, error) {
+		remaining, err := v.AsInt64()
 		value := struct {
 			Remaining *int64 `json:"remaining,omitempty"`
 			Unlimited bool   `json:"unlimited,omitempty"`
-		}{unlessUnlimited(v.Int), v.Int < 0}
-		return clientAnswer{value: value, text: "remaining " + orUnlimited(v.Int)}, nil
+		}{unlessUnlimited(remaining), remaining < 0}
+		return clientAnswer{value: value, text: "remaining " + orUnlimited(remaining)}, err
 	})
 }
 
 func newReset() *cobra.Command {
-	return clientCommand("reset", "Forget what a key has spent", false, func(v wire.Value) (clientAnswer, error) {
+	return clientCommand("reset", "Forget what a key has spent", false, func(v rueidis.RedisMessage) (clientAnswer, error) {
+		found, err := v.AsInt64()
 		text := "nothing was stored"
-		if v.Int == 1 {
+		if found == 1 {
 			text = "forgotten"
 		}
 		return clientAnswer{value: struct {
 			Found bool `json:"found"`
-		}{v.Int == 1}, text: text}, nil
+		}{found == 1}, text: text}, err
 	})
 }
 
-// dial connects to the server.
-func (f *clientFlags) dial() (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: f.timeout}
+// open connects to the server.
+func (f *clientFlags) open() (*respclient.Client, error) {
+	o := respclient.Options{User: os.Getenv(userVariable), Secret: os.Getenv(secretVariable), Timeout: f.timeout}
 	address, secure := strings.CutPrefix(f.server, "rediss://")
-	if !secure {
-		return dialer.Dial("tcp", strings.TrimPrefix(address, "redis://"))
+	if secure {
+		var err error
+		if o.TLS, err = f.certificates.config(); err != nil {
+			return nil, err
+		}
 	}
-	config, err := f.certificates.config()
-	if err != nil {
-		return nil, err
-	}
-	return tls.DialWithDialer(dialer, "tcp", address, config)
+	return respclient.Open(strings.TrimPrefix(address, "redis://"), o)
 }
 
 // call sends one command on a new connection and returns the reply.
-func (f *clientFlags) call(words []string) (wire.Value, error) {
-	conn, err := f.dial()
-	if err != nil {
-		return wire.Value{}, fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens: %w", strconv.Quote(f.server), err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(f.timeout)); err != nil {
-		return wire.Value{}, err
-	}
-	replies := wire.NewReplyReader(conn)
-	if user := os.Getenv(userVariable); user != "" {
-		if _, err := ask(conn, replies, []string{"AUTH", user, os.Getenv(secretVariable)}); err != nil {
-			return wire.Value{}, err
+func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
+	defer cancel()
+	client, err := f.open()
+	if err == nil {
+		defer client.Close()
+		var reply rueidis.RedisMessage
+		if reply, err = client.Do(ctx, words...).ToMessage(); err == nil {
+			return reply, nil
 		}
 	}
-	v, err := ask(conn, replies, words)
-	if _, ok := errors.AsType[*wire.ProtocolError](err); ok {
-		err = fmt.Errorf("--server %s: accepted: the address of RESP, 127.0.0.1:6380 by default, and not of HTTP: %w", strconv.Quote(f.server), err)
+	if _, ok := errors.AsType[*rueidis.RedisError](err); !ok {
+		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w", strconv.Quote(f.server), err)
 	}
-	return v, err
+	return rueidis.RedisMessage{}, err
 }
 
 // Credentials come from environment variables, because other users of the machine can see a command's arguments.
@@ -199,15 +194,3 @@ const (
 	userVariable   = "HEADGATE_USER"
 	secretVariable = "HEADGATE_SECRET"
 )
-
-// ask sends a command and returns the reply. It returns an error reply as an error.
-func ask(conn net.Conn, replies *bufio.Reader, words []string) (wire.Value, error) {
-	if _, err := conn.Write(wire.AppendCommand(nil, words...)); err != nil {
-		return wire.Value{}, err
-	}
-	v, err := wire.ReadValue(replies)
-	if err == nil && v.Kind == wire.Error {
-		err = errors.New(v.Text)
-	}
-	return v, err
-}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/redis/rueidis"
 )
 
 // decision is the JSON form of the answer to allow and peek. Limit and Remaining are omitted if no limit applies.
@@ -22,19 +22,19 @@ type decision struct {
 }
 
 // readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the charged limit.
-func readDecision(v wire.Value) (clientAnswer, error) {
-	if len(v.Items) < 6 || len(v.Items) > 7 {
-		return clientAnswer{}, fmt.Errorf("the server answered %d values instead of 6 or 7", len(v.Items))
+func readDecision(v rueidis.RedisMessage) (clientAnswer, error) {
+	n, rest, err := integers(v, 6)
+	if err != nil {
+		return clientAnswer{}, err
 	}
-	n := func(i int) int64 { return v.Items[i].Int }
 	d := decision{
-		Allowed: n(0) == 0, Unlimited: n(1) < 0, Limit: unlessUnlimited(n(1)), Remaining: unlessUnlimited(n(2)), ResetAfter: n(4), Delay: n(5),
+		Allowed: n[0] == 0, Unlimited: n[1] < 0, Limit: unlessUnlimited(n[1]), Remaining: unlessUnlimited(n[2]), ResetAfter: n[4], Delay: n[5],
 	}
 	verdict, retry, delay, paid := "allowed", "", "", ""
 	if !d.Allowed {
 		verdict, retry, d.RetryAfter = "denied", "never", json.RawMessage("null")
-		if n(3) >= 0 {
-			d.RetryAfter = json.RawMessage(strconv.FormatInt(n(3), 10))
+		if n[3] >= 0 {
+			d.RetryAfter = json.RawMessage(strconv.FormatInt(n[3], 10))
 			retry = string(d.RetryAfter) + "s"
 		}
 		retry = " retry_after=" + retry
@@ -42,12 +42,32 @@ func readDecision(v wire.Value) (clientAnswer, error) {
 	if d.Delay > 0 {
 		delay = fmt.Sprintf(" delay=%dms", d.Delay)
 	}
-	if len(v.Items) == 7 {
-		d.Paid = v.Items[6].Text
+	if len(rest) > 0 {
+		if d.Paid, err = rest[0].ToString(); err != nil {
+			return clientAnswer{}, err
+		}
 		paid = " paid=" + d.Paid
 	}
-	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n(1)), orUnlimited(n(2)), retry, d.ResetAfter, delay, paid)
+	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n[1]), orUnlimited(n[2]), retry, d.ResetAfter, delay, paid)
 	return clientAnswer{d, text, !d.Allowed}, nil
+}
+
+// integers returns the first size items of a reply, which are integers, and the other items.
+func integers(reply rueidis.RedisMessage, size int) (first []int64, rest []rueidis.RedisMessage, err error) {
+	items, err := reply.ToArray()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(items) < size {
+		return nil, nil, fmt.Errorf("the server answered %d values instead of %d", len(items), size)
+	}
+	first = make([]int64, size)
+	for i := range first {
+		if first[i], err = items[i].AsInt64(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return first, items[size:], nil
 }
 
 // orUnlimited formats a number. A negative number means that no limit applies.

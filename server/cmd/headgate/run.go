@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/server/resp/wire"
 	"github.com/headgate/headgate/server/respapi"
 )
 
@@ -133,20 +133,25 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 		if err != nil {
 			return err
 		}
-		if len(v.Items) != 8 {
-			return fmt.Errorf("the server answered %d values instead of 8", len(v.Items))
+		n, rest, err := integers(v, 6)
+		if err != nil {
+			return err
 		}
-		denied, delay, retry := v.Items[0].Int == 1, v.Items[5].Int, v.Items[7].Int
+		id, retry, err := idAndTime(rest)
+		if err != nil {
+			return err
+		}
+		denied, delay := n[0] == 1, n[5]
 		pause := time.Duration(delay) * time.Millisecond
 		if denied {
 			pause = time.Duration(retry) * time.Millisecond
 		}
 		if denied && retry < 0 || time.Now().Add(pause).After(r.until) {
-			r.cancel(v.Items[6])
+			r.cancel(id)
 			return r.late()
 		}
 		if err := sleep(pause, signals); err != nil {
-			r.cancel(v.Items[6])
+			r.cancel(id)
 			return err
 		}
 		if !denied {
@@ -156,10 +161,23 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 }
 
 // cancel cancels a reservation. Its result no longer matters.
-func (r *runner) cancel(reservation wire.Value) {
-	if reservation.Text != "" {
-		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation.Text})
+func (r *runner) cancel(reservation string) {
+	if reservation != "" {
+		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation})
 	}
+}
+
+// idAndTime reads the last two items of a reply to HEADGATE.RESERVE and HEADGATE.ACQUIRE: an id, which may be empty,
+// and a time in ms.
+func idAndTime(items []rueidis.RedisMessage) (id string, ms int64, err error) {
+	if len(items) != 2 {
+		return "", 0, fmt.Errorf("the server answered %d values instead of 8", 6+len(items))
+	}
+	if id, err = items[0].ToString(); err != nil && !rueidis.IsRedisNil(err) {
+		return "", 0, err
+	}
+	ms, err = items[1].AsInt64()
+	return id, ms, err
 }
 
 // late reports that the command was not admitted.

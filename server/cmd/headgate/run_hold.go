@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -37,16 +36,21 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 		if err != nil {
 			return false, err
 		}
-		if len(v.Items) != 8 {
-			return false, fmt.Errorf("the server answered %d values instead of 8", len(v.Items))
+		n, rest, err := integers(v, 6)
+		if err != nil {
+			return false, err
 		}
-		if v.Items[0].Int == 0 {
-			h.id, h.lease = v.Items[6].Text, time.Duration(v.Items[7].Int)*time.Millisecond
+		id, lease, err := idAndTime(rest)
+		if err != nil {
+			return false, err
+		}
+		if n[0] == 0 {
+			h.id, h.lease = id, time.Duration(lease)*time.Millisecond
 			h.expires = began.Add(h.lease)
 			return true, nil
 		}
 		wait := pause/2 + time.Duration(rand.Int64N(int64(pause))) //nolint:gosec // this randomness is not a secret
-		if v.Items[3].Int < 0 || time.Now().Add(wait).After(r.until) {
+		if n[3] < 0 || time.Now().Add(wait).After(r.until) {
 			return false, nil
 		}
 		if err := sleep(wait, signals); err != nil {
@@ -72,9 +76,13 @@ func (h *heldPermit) keep(ctx context.Context, lost func()) {
 		case <-ticker.C:
 		}
 		began := time.Now()
+		var held int64
 		v, err := h.runner.call(h.runner.words("RENEW", h.id))
+		if err == nil {
+			held, err = v.AsInt64()
+		}
 		switch {
-		case err == nil && v.Int == 1:
+		case err == nil && held == 1:
 			h.expires = began.Add(h.lease)
 		case err == nil || !time.Now().Before(h.expires):
 			lost()
