@@ -160,7 +160,10 @@ func newReset() *cobra.Command {
 
 // open connects to the server.
 func (f *clientFlags) open() (*respclient.Client, error) {
-	o := respclient.Options{User: os.Getenv(userVariable), Secret: os.Getenv(secretVariable), Timeout: f.timeout}
+	o := respclient.Options{Timeout: f.timeout}
+	if o.User = os.Getenv(userVariable); o.User != "" {
+		o.Secret = os.Getenv(secretVariable)
+	}
 	address, secure := strings.CutPrefix(f.server, "rediss://")
 	if secure {
 		var err error
@@ -183,7 +186,10 @@ func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
 			return reply, nil
 		}
 	}
-	if _, ok := errors.AsType[*rueidis.RedisError](err); !ok {
+	switch refused, ok := errors.AsType[*rueidis.RedisError](err); {
+	case ok && strings.HasPrefix(refused.Error(), "NOAUTH "):
+		err = errors.New("NOAUTH: the server has users; set " + userVariable + " and " + secretVariable)
+	case !ok:
 		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w", strconv.Quote(f.server), err)
 	}
 	return rueidis.RedisMessage{}, err

@@ -23,6 +23,8 @@ func TestRunGivesUp(t *testing.T) {
 				return
 			}
 			buffer := make([]byte, 1024)
+			_, _ = conn.Read(buffer) // HELLO
+			_, _ = conn.Write([]byte("+OK\r\n"))
 			n, _ := conn.Read(buffer)
 			asked <- string(buffer[:n])
 			_, _ = conn.Write([]byte("-ERR charged, and the store could not confirm it: not_replicated\r\n"))
