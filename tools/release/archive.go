@@ -30,12 +30,17 @@ func (r *release) archive(t target, binary string, p *papers) error {
 	if t.os == "windows" {
 		return write(r.named("%s.zip", t), func(w *os.File) error { return writeZip(w, files, r.time) })
 	}
-	return write(r.named("%s.tar.gz", t), func(w *os.File) error {
+	return writeTarGz(r.named("%s.tar.gz", t), files, r.time)
+}
+
+// writeTarGz writes a compressed tar file.
+func writeTarGz(path string, files []file, at time.Time) error {
+	return write(path, func(w *os.File) error {
 		compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 		if err != nil {
 			return err
 		}
-		if err := writeTar(compressed, files, r.time); err != nil {
+		if err := writeTar(compressed, files, at); err != nil {
 			return err
 		}
 		return compressed.Close()

@@ -56,6 +56,9 @@ func (r *release) make() error {
 	if err := r.image(binaries, p); err != nil {
 		return err
 	}
+	if err := r.chart(); err != nil {
+		return err
+	}
 	return r.notes()
 }
 

@@ -88,7 +88,7 @@ func extract(t *testing.T, path string) string {
 		return to
 	}
 	var reader io.Reader = bytes.NewReader(data)
-	if strings.HasSuffix(path, ".gz") {
+	if strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
 		if reader, err = gzip.NewReader(reader); err != nil {
 			t.Fatal(err)
 		}
