@@ -10,9 +10,15 @@ import (
 	"testing"
 )
 
+// released is the line of the README for a released version. The README has another line for a clone.
+var (
+	released  = regexp.MustCompile(`(?m)^go get github\.com/headgate/headgate@v.*$`)
+	fromClone = regexp.MustCompile(`(?m)^go mod edit .*$`)
+)
+
 // TestDocumentedProgramRunsInFreshModule follows the documentation as a reader would. It saves the page's first Go
-// block as main.go in a directory next to a clone, and runs the page's first commands there. The program must print
-// the text in its last comment.
+// block as main.go in a directory next to a clone, and runs the commands for a new module there, with the line for a clone in
+// place of the line for a released version. The program must print the text in its last comment.
 func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	clone, err := filepath.Abs("..")
 	if err != nil {
@@ -25,7 +31,10 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			program, commands := firstBlock(t, string(text), "go"), firstBlock(t, string(text), "sh")
+			program := firstBlock(t, string(text), "go")
+			_, commands, _ := strings.Cut(string(text), "\n```sh\ngo mod init demo\n")
+			commands = firstBlock(t, "\n```sh\ngo mod init demo\n"+commands, "sh")
+			commands = released.ReplaceAllString(commands, fromClone.FindString(string(text)))
 			parent := t.TempDir()
 			demo := filepath.Join(parent, "demo")
 			if err := os.Mkdir(demo, 0o755); err != nil {
