@@ -1,8 +1,9 @@
-// The order of the pages. A page of docs/ that is not here is an error.
-import { readdirSync } from "node:fs";
+// The order of the pages. A page of docs/ that is not here, or not on the start page, is an error.
+import { readdirSync, readFileSync } from "node:fs";
 
 const groups = {
   Tasks: {
+    Start: "start",
     "Protect an API by plan": "plans",
     "Limit sign-ins": "sign-ins",
     "Share a vendor's quota": "vendor-quota",
@@ -98,6 +99,9 @@ export function sidebar(docs) {
   const missing = readdirSync(docs, { recursive: true })
     .filter((name) => name.endsWith(".md") && !listed.has(name.slice(0, -3)));
   if (missing.length) throw new Error("sidebar.mjs does not list " + missing);
+  const start = readFileSync(docs + "/README.md", "utf8");
+  const absent = [...listed].filter((name) => name !== "README" && !start.includes(`(${name}.md)`));
+  if (absent.length) throw new Error("docs/README.md does not list " + absent);
   return Object.entries(groups).map(([text, pages], place) => ({
     text,
     collapsed: place >= 3,
