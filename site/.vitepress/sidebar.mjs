@@ -49,6 +49,7 @@ const groups = {
   "Reference: limits": {
     "Limits as text": "reference/limits",
     "Policies file": "reference/policies",
+    "What a setting costs": "reference/tuning",
     Routes: "reference/routes",
     "Testing policies": "reference/testing-policies",
     "Changing limits": "reference/changing-limits",
