@@ -102,6 +102,7 @@ dashboard-check: ## check that dashboard/dist matches the build of dashboard/web
 
 .PHONY: dashboard-pictures
 dashboard-pictures: ## make the pictures in docs/images with the page's test (two minutes)
+	@fc-list :lang=zh | grep -q . || { echo "please install a Chinese font, such as fonts-wqy-microhei" >&2; exit 1; }
 	@mkdir -p docs/images && cd conform && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
 
 .PHONY: site
