@@ -23,6 +23,12 @@ const groups = {
     "A rate that follows an upstream": "adaptive-rates",
     "Operate it": "operating",
   },
+  Replace: {
+    "Go limiters and redis-cell": "migrating-from-other-limiters",
+    "envoyproxy/ratelimit": "migrating-from-envoyproxy-ratelimit",
+    "Guava's RateLimiter": "migrating-from-guava",
+    "Spring Cloud Gateway": "migrating-from-spring-cloud-gateway",
+  },
   Concepts: {
     "Which algorithm": "concepts/algorithms",
     Promises: "concepts/promises",
@@ -30,12 +36,6 @@ const groups = {
     Changes: "concepts/changes",
     Fairness: "concepts/fairness",
     "How it is tested": "tested",
-  },
-  Replace: {
-    "Go limiters and redis-cell": "migrating-from-other-limiters",
-    "envoyproxy/ratelimit": "migrating-from-envoyproxy-ratelimit",
-    "Guava's RateLimiter": "migrating-from-guava",
-    "Spring Cloud Gateway": "migrating-from-spring-cloud-gateway",
   },
   "Reference: programs": {
     Go: "reference/go",

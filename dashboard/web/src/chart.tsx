@@ -38,6 +38,18 @@ function decades(min: number | null, max: number | null): [number, number] {
   return [10 ** low, 10 ** Math.max(Math.ceil(Math.log10(Math.max(max ?? 1, 1))), low + 1)];
 }
 
+/** HALF is half of the width of a character of an axis, in pixels, and a little more. */
+const HALF = 3.5;
+
+/** inside leaves out the texts that the edge of the chart would cut. */
+function inside(u: uPlot, at: number[], format: (value: number) => string): string[] {
+  return at.map((v) => {
+    const text = format(v);
+    const x = u.valToPos(v, "x") + u.bbox.left / devicePixelRatio;
+    return x < text.length * HALF || x > u.width - text.length * HALF ? "" : text;
+  });
+}
+
 /** powers returns the powers of ten between two numbers. */
 function powers(min: number, max: number): number[] {
   const all = [];
@@ -56,8 +68,15 @@ function options(p: Props, width: number): uPlot.Options {
     padding: [8, 8, 0, 0],
     scales: { x: { time: true }, y: p.log ? { distr: 3, range: (_, min, max) => decades(min, max) } : { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
-      { ...axis, size: 24, space: 120, values: (_, at) => at.map((v) => zoned.format(v * 1000)) },
-      { ...axis, size: 52, space: 32, values: (_, at) => at.map(p.format), splits: p.log ? (_, __, min, max) => powers(min, max) : undefined },
+      { ...axis, size: 24, space: 120, incrs: [1, 5, 10, 15, 30, 60, 120, 300], values: (u, at) => inside(u, at, (v) => zoned.format(v * 1000)) },
+      {
+        ...axis,
+        size: 52,
+        space: 32,
+        values: (_, at) => at.map(p.format),
+        // uPlot would replace some of the powers by null.
+        ...(p.log ? { splits: (_, __, min, max) => powers(min, max), filter: (_, at) => at } : {}),
+      },
     ],
     series: [
       {},

@@ -29,8 +29,11 @@ async function watched(script) {
   return [tab, devtools];
 }
 
-/** stream replaces the stream of events by window.second, which sends a snapshot with other keys and policies each time. */
-function stream() {
+/**
+ * stream replaces the stream of events by window.second, which sends a snapshot with other keys and policies each time,
+ * and with the fields of more.
+ */
+export function stream() {
   const real = window.fetch;
   let template, send;
   window.fetch = async (path, init) => {
@@ -39,11 +42,11 @@ function stream() {
     return new Response(new ReadableStream({ start: (c) => (send = (text) => c.enqueue(new TextEncoder().encode(text))) }));
   };
   const many = (n, of) => Array.from({ length: n }, (_, i) => of(i));
-  window.second = (n) => {
+  window.second = (n, more) => {
     const rates = (i) => ({ allowed: 1000 + ((n * 7 + i * 13) % 500), denied: (n + i) % 90, unknown: n % 50 === 0 ? 1 : 0, invalid: 0 });
     const top = (by) => ({ by, span_seconds: 15, sampled: false, keys: many(20, (i) => ({ policy: "p" + ((n + i) % 40), key: by + n + "-" + i, count: 99, least: 99, most: 99, per_second: 9 })) });
     const policies = many(20, (i) => ({ policy: "p" + ((Math.floor(n / 20) + i) % 40), ...rates(i) }));
-    const one = { ...template, ...rates(0), at_ms: template.at_ms + n * 1000, p50_us: 40 + (n % 9), p99_us: 900, policies, top_requests: top("requests"), top_denials: top("denials") };
+    const one = { ...template, ...rates(0), at_ms: template.at_ms + n * 1000, p50_us: 40 + (n % 9), p99_us: 900, policies, top_requests: top("requests"), top_denials: top("denials"), ...more };
     send("event: snapshot\ndata: " + JSON.stringify(one) + "\n\n");
   };
   window.ready = () => send !== undefined;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { contrasts } from "./contrast.mjs";
 import { env, here, open, signIn } from "./harness.mjs";
+import { stream } from "./hour.mjs";
 
 export const longPolicy = "a-policy-with-the-longest-name-that-a-policies-file-can-have-064";
 const longKey = "k".repeat(1000) + "a";
@@ -95,21 +96,41 @@ function zoneless() {
   return texts.flatMap((text) => text.replaceAll(zoned, "").match(/.*(\d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT).*/g) ?? []);
 }
 
-/** axes checks the times of a chart's axis, which are in no element. */
+/**
+ * axes checks the texts of the charts' axes, which are in no element: times have a zone, nothing is cut, and latencies
+ * over many decades are numbers.
+ */
 export async function axes() {
   const tab = await open();
+  await tab.addInitScript(stream);
   await tab.addInitScript(() => {
     window.drawn = [];
     const draw = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
-      if (window.drawn.length < 1000) window.drawn.push(text);
-      return draw.call(this, text, ...at);
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, ...more) {
+      const size = this.measureText(text).width;
+      const left = x - { center: 0.5, right: 1, end: 1 }[this.textAlign] * size;
+      if (text && window.drawn.length < 10_000) window.drawn.push({ text, cut: left < 0 || left + size > this.canvas.width });
+      return draw.call(this, text, x, ...more);
     };
   });
   await tab.goto(here);
   await signIn(tab, env.ADMIN);
-  await tab.waitForFunction(() => window.drawn.some((text) => /\d\d:\d\d:\d\d/.test(text)));
-  const drawn = await tab.evaluate(() => window.drawn.filter((text) => /\d\d:\d\d/.test(text)));
-  for (const text of drawn) assert.match(text, /^\d\d:\d\d:\d\d GMT\+5:30$/);
+  await tab.waitForFunction(() => window.ready());
+  for (const width of [1360, 390]) {
+    await tab.setViewportSize({ width, height: 900 });
+    const drawn = await tab.evaluate(async () => {
+      window.drawn.length = 0;
+      for (let n = 0; n < 300; n++) {
+        window.second(n, { p50_us: 2 + (n % 9), p99_us: 3e6 });
+        if (n % 7 === 0) await new Promise((drawn) => setTimeout(drawn, 20));
+      }
+      return window.drawn;
+    });
+    const times = drawn.filter(({ text }) => /\d\d:\d\d/.test(text));
+    assert.ok(times.length > 100, times.length + " times on axes");
+    for (const { text } of times) assert.match(text, /^\d\d:\d\d:\d\d GMT\+5:30$/);
+    for (const latency of ["1 µs", "100 µs", "1 s"]) assert.ok(drawn.some(({ text }) => text === latency), "no " + latency);
+    assert.deepEqual(drawn.filter(({ text, cut }) => cut || /null|NaN/.test(text)).slice(0, 5), [], "at " + width);
+  }
   await tab.close();
 }
