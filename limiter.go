@@ -144,7 +144,7 @@ type opBuffers struct {
 
 var calls = sync.Pool{New: func() any { return &opBuffers{charges: make([]engine.Charge, 1)} }}
 
-// free clears references to the caller's data and returns the call to the pool.
+// free clears references to the caller's data and returns the buffers to the pool.
 func (c *opBuffers) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
 	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil

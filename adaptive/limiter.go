@@ -192,8 +192,8 @@ func (p *Permit) Answered() {
 	p.answered = p.limiter.now()
 }
 
-// Exclude subtracts time from the call's latency that the server did not cause, such as the wait for the body of a
-// client's request.
+// Exclude subtracts d from the call's latency. Use it for time that the server did not cause, such as the wait for the
+// body of a client's request. A negative d has no effect.
 func (p *Permit) Exclude(d time.Duration) {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()

@@ -12,8 +12,8 @@ type Pool struct {
 	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
 	// more than they get. For a nested limit, Own is not known, and Heavy counts groups.
 	Own, Heavy int64
-	// Part is the number of outstanding units with which this key is denied now: its fair part. It is not known for a
-	// nested limit.
+	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. It is not
+	// known for a nested limit.
 	Part int64
 }
 

@@ -21,8 +21,9 @@ func Outcome(status int, h http.Header) (failed bool, retryAfter time.Duration) 
 // longestRetryAfter is the longest wait that a server can request.
 const longestRetryAfter = algo.MaxReportedPause * time.Microsecond
 
-// ReadRetryAfter parses the Retry-After header: seconds from now, or a date, which it compares with the Date header.
-// The wait is at most 366 days. ok is false if the header is missing or its number has more than 15 digits.
+// ReadRetryAfter parses the Retry-After header, which contains a number of seconds or a date. For a date, the wait
+// is the time from the Date header to that date, or from now if there is no valid Date header. The wait is between
+// 0 and 366 days. ok is false if the header is missing or invalid, or if its number has more than 15 digits.
 func ReadRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil && len(text) <= 15 {

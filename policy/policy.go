@@ -55,7 +55,7 @@ type group struct {
 	choice   uint8
 }
 
-// member is one limit of a policy: its own, or a limit of another policy under "all".
+// member is one limit of a policy: the policy's own, or a limit of another policy named under "all" or "first".
 type member struct {
 	limit engine.Limit
 	// policy owns the counter and the overrides.

@@ -19,9 +19,10 @@ func (id scriptID) String() string {
 	return name + [...]string{ownKeys: "", manyKeys: "_many", inHashes: "_hash"}[id.layout]
 }
 
-// Scripts yields the scripts with which stores decide operations, by name, with the comments of their fragments. The
-// texts are for readers. Servers receive the scripts without comments and indentation, and also a few small scripts
-// (lua/README.md). `go run ./redisstore/lua NAME` prints one.
+// Scripts yields the name and the text of each script that decides operations. The texts are for readers and
+// include the comments of their fragments. Servers receive the scripts without comments and indentation. They also
+// receive a few small scripts that Scripts does not yield (lua/README.md). `go run ./redisstore/lua NAME` prints
+// one script.
 func Scripts() iter.Seq2[string, string] {
 	return func(yield func(name, text string) bool) {
 		for _, id := range assembled() {

@@ -56,7 +56,8 @@ func (p *pipeline) exchange(ctx context.Context) {
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
-// sharesKey reports whether an earlier call of this round trip uses one of a command's keys.
+// sharesKey reports whether an earlier call of this round trip writes to the same place as the command: the same key
+// or, in a hash of states, the same field. It also records the command's places for later calls.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
 		p.unacked = map[location]struct{}{}

@@ -58,7 +58,8 @@ func runCeilings(t *testing.T, o Options) {
 	l.settle(last, true, 0, 0)
 	l.pending(capped("8", ann, 10, 10, 10), 0, 0)
 
-	// Ceilings are rejected if their sum would not be exact. A process's own share may answer instead.
+	// A reserve fails if the sum of the open ceilings would no longer be exact. If the store has a local fallback,
+	// this process's share may decide the reserve instead, with the mode Fallback.
 	large := rule.FixedWindow(rule.PerDay(algo.MaxUnits))
 	for i := range 33 {
 		op := engine.Single(engine.OpReserve, "large", large, 1)

@@ -30,7 +30,8 @@ func serve(t *testing.T) (host, port string) {
 	return host, port
 }
 
-// article is the reply for an unused key in CL.THROTTLE's worked example.
+// article is the reply to CL.THROTTLE with the arguments 15 30 60 1 for an unused key, as shown in
+// docs/reference/resp.md.
 var article = []int64{0, 16, 15, -1, 2}
 
 func TestGoRedis(t *testing.T) {

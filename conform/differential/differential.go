@@ -27,7 +27,7 @@ var Seed = flag.Uint64("seed", 1, "first seed of the differential scripts")
 // CaseSteps is the length of one script. It is long enough for later steps to depend on earlier ones.
 const CaseSteps = 50
 
-// Kinds are the kinds of changes in the scripts, other than the passing of time.
+// Kinds maps the name of each kind of script to the options that generate it.
 var Kinds = map[string]script.Options{
 	"forward":  {},
 	"clock":    {ClockSteps: true},

@@ -35,7 +35,8 @@ func (a *account) cost(r *rand.Rand) int64 {
 	return 1 + r.Int64N(1+a.limits[a.version].Numbers().Count/2)
 }
 
-// check records an answer, and compares the admitted units with the bounds.
+// check checks an answer. If the request was admitted, check records its units and compares all admitted units with
+// the bounds. If it was denied, check compares the wait with the longest wait that the rules allow.
 func (a *account) check(now, cost int64, result *engine.Result) error {
 	if result.Err != nil {
 		return result.Err

@@ -85,7 +85,8 @@ func (s *Strikes) left(l *Limit, t Instant) int64 {
 // tolerated returns the number of ignored denials that starts a block. It halves with each strike.
 func (s *Strikes) tolerated(l *Limit, t Instant) int64 { return max(1, l.Count>>s.left(l, t)) }
 
-// strike counts a denial whose answer states the given wait.
+// strike records a denial. If the wait stated by the previous denial is not over, the caller has ignored that denial.
+// Enough ignored denials start a block. Otherwise the answer to this denial states the given wait.
 func (s *Strikes) strike(l *Limit, t Instant, wait int64) {
 	ignored := t.Now < s.Told
 	if ignored {

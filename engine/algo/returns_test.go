@@ -225,7 +225,8 @@ func (b *bench) settle(o *orders, h *reserved, used int64) {
 	}
 }
 
-// give reports whether any units were missing.
+// give gives n units back to the bucket, or resets the bucket if n is everything. It reports whether the bucket
+// received any units.
 func (b *bench) give(l *algo.Limit, n int64) bool {
 	before := b.missing(l)
 	if n == everything {

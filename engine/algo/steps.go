@@ -169,7 +169,8 @@ func Give(steps []Step, t Instant) {
 	}
 }
 
-// probe computes the wait of each settled step.
+// probe sets the wait and the delay of each settled step, and reports whether the request passes. If it is denied, no
+// step has a delay.
 func probe(steps []Step, t Instant) (allowed bool) {
 	allowed, choices := true, uint8(0)
 	for i := range steps {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// serve answers one call like a server, and returns a client for it.
+// serve starts a server for one endpoint, which runs until the test ends, and returns a client for it.
 func serve(t *testing.T, e adminapi.Endpoint) *adminapi.Client {
 	t.Helper()
 	mux := http.NewServeMux()

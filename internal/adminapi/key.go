@@ -85,7 +85,7 @@ func (k *KeyAndCost) Read() (string, error) {
 	return k.KeyFields.Read()
 }
 
-// Units contains the number of units, and the key, for a give or a reset by an operator.
+// Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give.
 type Units struct {
 	KeyAndPolicy
 

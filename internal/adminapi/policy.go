@@ -122,7 +122,7 @@ type Changes struct {
 // ChangeName identifies the change that an operator ends.
 type ChangeName struct {
 	Policy string `json:"policy"`
-	// Key is nil for the change of the policy itself.
+	// Key is nil for a change to the policy itself.
 	Key    *string `json:"key,omitempty"`
 	Author string  `json:"author,omitempty"`
 	Reason string  `json:"reason,omitempty"`

@@ -317,7 +317,7 @@ func TestLatePermitsStay(t *testing.T) {
 	})
 }
 
-// While a store hangs, the number of its calls whose callers have left is bounded.
+// While a store hangs, the number of calls that continue after their callers have given up is bounded.
 func TestLateCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})

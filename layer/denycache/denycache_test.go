@@ -102,7 +102,8 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
 				}
 			}
-			// The denial is as old as its retry-after, so a request sent now passes when it is decided.
+			// RetryAfter has passed since the denied request was sent. A request sent now is therefore decided
+			// RetryAfter after the denial was decided, and passes.
 			time.Sleep(time.Until(sent.Add(first.RetryAfter)))
 			if d := allow(t, l, "k", limit); !d.Allowed || f.asked != asked+1 {
 				t.Errorf("%v: after the wait: %+v, asked %d times more", limit, d, f.asked-asked)

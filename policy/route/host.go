@@ -17,7 +17,10 @@ const maxHost = 253
 // colon and digits. An IPv6 address is in brackets. The empty string is also valid.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
-	if strings.HasPrefix(text, "[") {
+	switch {
+	case text == "":
+		return true
+	case strings.HasPrefix(text, "["):
 		end := strings.LastIndexByte(text, ']')
 		if end < 0 || end+1 < len(text) && text[end+1] != ':' {
 			return false
@@ -27,6 +30,8 @@ func isHost(text string) bool {
 			return false
 		}
 		name, port = "", strings.TrimPrefix(text[end+1:], ":")
+	case name == "" || name[0] == '.' || strings.Contains(name, ".."): // an empty label
+		return false
 	}
 	return len(name) <= maxHost+1 && !strings.ContainsFunc(name, notInName) && strings.Trim(port, "0123456789") == ""
 }

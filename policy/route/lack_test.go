@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,
 		"h:80:81": false, "h:http": false, "h:8 0": false, "2001:db8::1": false, "[h]": false, "[10.0.0.1]": false, "[::1": false, "[::1]80": false, "[::1]:http": false,
-		"[::1]:1:2": false, "::1]": false, "a/b": false, "a@b": false, "a b": false, "a,b": false, "a\x00": false, "a%41": false, `a\b`: false, strings.Repeat("a", 300): false,
+		":80": false, ".h": false, "x..y": false, "..": false, "[::1]:1:2": false, "::1]": false, "a/b": false, "a@b": false, "a b": false, "a,b": false, "a\x00": false, "a%41": false, `a\b`: false, strings.Repeat("a", 300): false,
 	} {
 		if err := (&Request{Method: "GET", Path: "/", Host: host}).Check(); (err == nil) != ok {
 			t.Errorf("%q: %v", host, err)

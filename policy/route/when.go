@@ -15,7 +15,8 @@ import (
 const (
 	maxWhenBytes = 4096
 	maxWhenCost  = 100_000
-	// The cost is estimated for a request of these sizes.
+	// The cost estimate assumes that each string has at most assumedText bytes, and that the headers and the query
+	// have at most assumedFields fields each.
 	assumedText   = 4096
 	assumedFields = 64
 )

@@ -169,8 +169,9 @@ func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	return keys
 }
 
-// longSuggestion returns the limit over an hour or a day that denies the most requests from the slow keys. ok is
-// false if no limit denies a tenth of these requests.
+// longSuggestion returns a limit over an hour or a day for slow, the outliers that the short limit does not stop. Of
+// the two windows, it chooses the one whose limit denies the larger share of their requests. ok is false if neither
+// limit denies more than a tenth.
 func (f *finder) longSuggestion(slow []int) (s Suggestion, ok bool) {
 	narrowed := *f
 	narrowed.outliers = slow

@@ -178,7 +178,8 @@ func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 	}
 }
 
-// TestCountsAreAudited checks that hits beyond the limit are audited, but do not count as admitted.
+// TestCountsAreAudited checks that the admitted hits of count operations are audited, and that hits beyond the
+// limit are ignored.
 func TestCountsAreAudited(t *testing.T) {
 	w := newWorld(t, 1)
 	for range 10 {

@@ -45,7 +45,7 @@ func envoyUsers(t *testing.T) string {
 	return file
 }
 
-// envoyServer serves routes and the domains shop/a and other.
+// envoyServer starts a server with routes and with the Envoy domains "shop/a" and "other".
 func envoyServer(t *testing.T, users string, noInline bool) *daemon.Daemon {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte("policies: {web: 100/s, hidden: 100/s}\nroutes: [{match: {path: /web}, key: [{const: all}], policies: [web]}, {match: {path: /**}, key: [{const: all}], policies: [web, hidden]}]\n"))

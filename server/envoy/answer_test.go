@@ -439,7 +439,8 @@ func TestOneStoreCall(t *testing.T) {
 	}
 }
 
-// TestShadowsOfAStoreThatIsAway checks that the rules with shadow_mode do not turn an answer into an error.
+// TestShadowsOfAStoreThatIsAway checks that a request that matches only rules with shadow_mode is answered OK, not
+// with an error, if the store is away.
 func TestShadowsOfAStoreThatIsAway(t *testing.T) {
 	for _, options := range []Options{{}, {Semantics: Improved}, {Failure: new(policy.Deny)}} {
 		f := serving(t, options, "domain: d\ndescriptors: [{key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}]")

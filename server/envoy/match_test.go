@@ -119,7 +119,8 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// TestDomainsAndRulesShareNoCounter covers the same value under two keys and in two domains.
+// TestDomainsAndRulesShareNoCounter covers the same value under two keys and in two domains, and two entries, a=b_c and
+// a_b=c, that are equal if the key and the value are joined by an underscore.
 func TestDomainsAndRulesShareNoCounter(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 9}}, {key: a_b, rate_limit: {unit: day, requests_per_unit: 9}}]")
 	_, err := f.Load([]File{

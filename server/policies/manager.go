@@ -206,7 +206,9 @@ func (m *Manager) find(n name) *Change {
 	return &m.changes[i]
 }
 
-// InForce returns the file, the configuration with the changes on top, and these changes, sorted by policy and key.
+// InForce returns the base configuration, the current configuration, and the active changes. The base configuration
+// contains the policies of the file and those from SetMade. The current one also contains the changes, which are
+// sorted by policy and key.
 func (m *Manager) InForce() (file, current *policy.Config, changes []Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,7 +39,8 @@ func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	return o
 }
 
-// changed returns a shadow's decision that would change the answer to the first request.
+// changed returns a shadow's decision on the first request of a call. live is the actual answer. The shadow would have
+// given the opposite answer.
 func changed(live bool) decide.Shadow {
 	return decide.Shadow{Owner: api, Of: api, Kind: engine.OpAllow, Compared: true, Live: live, InForce: !live, Last: true}
 }

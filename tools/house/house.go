@@ -126,7 +126,8 @@ func inspect(root string) (*house, error) {
 	return h, nil
 }
 
-// look adds a package's imports.
+// look records the rooms that a package imports from. It records a fault if the package has no room, or if an
+// import of another room does not point downwards.
 func (h *house) look(from string, imports []string) {
 	here, ok := placeOf(from)
 	if !ok {

@@ -61,7 +61,8 @@ func allOrNothing(kind engine.Kind, reply, bucket int64) Request {
 	return list(kind, Charge{"reply", "ann", reply}, Charge{"bucket", "org", bucket})
 }
 
-// call returns a reserve request for one call: the estimated tokens, and a permit for one of two concurrent calls.
+// call returns a reserve request for one call. It charges one unit of "day", one of the two permits of "jobs", and the
+// estimated tokens on "bucket".
 func call(tokens int64) Request {
 	return list(engine.OpReserve, Charge{"day", "ann", 1}, Charge{"jobs", "org", 1}, Charge{"bucket", "ann", tokens})
 }
