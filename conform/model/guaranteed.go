@@ -111,8 +111,8 @@ func (f *flow) next() *big.Rat {
 	for i := range own {
 		until(f.own[i], own[i])
 	}
-	// While the shared bucket is overdrawn, no class can take anything from it. The end of the overdraft therefore also
-	// changes how fast the available amount grows.
+	// While the shared bucket is overdrawn, it serves no class. The end of the overdraft therefore also changes how
+	// fast the available amount grows.
 	full := new(big.Rat).SetInt(f.amount(f.limit.sharedUnits()))
 	if over := new(big.Rat).Sub(f.shared, full); over.Sign() > 0 {
 		until(over, shared)

@@ -134,7 +134,7 @@ func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescri
 	return to
 }
 
-// valueName appends the name of the statistic for a rule in which a level has value_to_metric: the domain and the
+// valueName appends the name of the statistic for a rule with value_to_metric at one of its levels: the domain and the
 // keys of all levels, with some values. A level with value_to_metric adds the request's value, unless a pattern
 // replaces the values that share a threshold. Any other level adds its configured value or pattern, if it has one.
 func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
