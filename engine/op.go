@@ -355,6 +355,9 @@ func (o *Op) Chosen() bool {
 // checkTwice returns an error if an earlier charge uses the same counter. It also returns one for two charges without
 // their own keys that share a name, even if different windows would give them different counters.
 func (o *Op) checkTwice(i int) error {
+	if i == 0 {
+		return nil
+	}
 	c := &o.Charges[i]
 	space, key := o.Counted(i)
 	for j := range o.Charges[:i] {

@@ -25,6 +25,12 @@ func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
+// BenchmarkBoxes decides with the steps of package algo on states of more than two words.
+func BenchmarkBoxes(b *testing.B) {
+	b.Run("sliding-window", func(b *testing.B) { decideAll(b, rule.SlidingWindow(rule.PerHour(1000))) })
+	b.Run("fair-share", func(b *testing.B) { decideAll(b, rule.FairShare(rule.PerHour(1_000_000), rule.Burst(1_000_000))) })
+}
+
 // BenchmarkNewKeys decides on keys without a stored state, as in a flood of made-up keys.
 func BenchmarkNewKeys(b *testing.B) {
 	const n = 1 << 20

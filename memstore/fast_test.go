@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -43,6 +45,23 @@ func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKnownKeyOfAnAlignedWindow checks that a key with a state is decided by the wall clock if its windows follow it.
+func TestKnownKeyOfAnAlignedWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // begins at midnight UTC
+		s, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(400 * time.Millisecond)
+		limit := parse(t, "fixed-window 2/1s align clock")
+		for _, remaining := range []int64{1, 0} {
+			if o := allow(t, s, limit, 1); !o.Allowed || o.Remaining != remaining || o.ResetAfter != 600*time.Millisecond {
+				t.Errorf("%+v, want %d remaining and a reset after 600 ms", o, remaining)
+			}
+		}
+	})
 }
 
 // parse parses a limit's text.

@@ -3,6 +3,7 @@ package memstore
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
@@ -13,6 +14,20 @@ import (
 
 // shard returns the index of a key's shard.
 func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1)) }
+
+// counter returns the hash of the name of a key's counter. If all keys share the limit's counter, it also returns the
+// number of the key.
+func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, whose uint64) {
+	counter = s.secret.hash(key)
+	if !limit.Algorithm.Divides() {
+		return counter, 0
+	}
+	whose = counter.lo
+	if limit.Nested {
+		whose = s.secret.hash(engine.GroupOf(key)).lo>>32<<32 | counter.lo&math.MaxUint32
+	}
+	return s.secret.hash(c.pool), whose
+}
 
 // of returns the scope of a limit in a namespace.
 func (cs *scopes) of(space string, limit engine.Limit) *scope {

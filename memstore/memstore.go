@@ -17,9 +17,8 @@
 //	memstore.go  operations → results; the clock
 //	bound.go     a limit that was looked up: key and cost → answer
 //	ahead.go     many operations in one call
-//	fast.go      a known key with one limit and a state of two words; a busy denied key
-//	             needs no lock
-//	slow.go      everything else: several limits, new keys, larger states
+//	fast.go      a known key with one limit; a busy denied key needs no lock
+//	slow.go      everything else: several limits, new keys, permits, reservations
 //	lookup.go    key → hash → shard → slot; prefetches cache lines
 //	shard.go     the states under one lock; table.go, where they are
 //	scope.go     the shared part of many states: namespace and limit

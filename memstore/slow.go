@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"sync"
 
@@ -133,17 +132,11 @@ func (t *transaction) locate() {
 	for i := range t.op.Charges {
 		c := &t.op.Charges[i]
 		space, key := t.op.Subject(i)
-		p, step := location{key: t.store.secret.hash(key), slot: nowhere}, t.op.Step(i)
+		p, step := location{slot: nowhere}, t.op.Step(i)
 		if !c.Limit.Algorithm().Constant() {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}
-		if c.Limit.Algorithm().Divides() {
-			step.Whose = p.key.lo
-			if c.Limit.Numbers().Nested {
-				step.Whose = t.store.secret.hash(engine.GroupOf(key)).lo>>32<<32 | p.key.lo&math.MaxUint32
-			}
-			p.key = t.store.secret.hash(p.scope.pool)
-		}
+		p.key, step.Whose = t.store.counter(p.scope, c.Limit.Numbers(), key)
 		p.shard = t.store.shard(p.key)
 		// All limits of one key are in one shard, so most operations take one lock.
 		t.places = append(t.places, p)
