@@ -136,6 +136,25 @@ func TestFairAmongMany(t *testing.T) {
 	}
 }
 
+// TestFairWithMadeUpKeys simulates a client that makes up n keys. It gets the parts of n keys, and the limit
+// holds for all keys together.
+func TestFairWithMadeUpKeys(t *testing.T) {
+	for _, n := range []int{1, 10, 40} {
+		honest := several(5, func(int) float64 { return 300 })
+		made := several(n, func(int) float64 { return 20_000 / float64(n) })
+		total := divide(t, 1000, 200, slices.Concat(honest, made)...)
+		taken, part := together(made...).given, float64(total)/float64(n+len(honest))
+		if total < 19_990 || total > 20_200 || float64(taken) > 1.1*float64(n)*part {
+			t.Errorf("%d keys: %d of %d units, of %.0f for each key", n, taken, total, part)
+		}
+		for _, k := range honest {
+			if float64(k.given) < 0.85*min(part, float64(k.asked)) {
+				t.Errorf("%d keys: a key that is not made up gets %d units of %.0f", n, k.given, part)
+			}
+		}
+	}
+}
+
 // TestFairByWeight simulates two keys that both want all units. The key of weight 3 gets three times as much as the key
 // of weight 1.
 func TestFairByWeight(t *testing.T) {
