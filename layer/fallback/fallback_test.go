@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,7 +329,7 @@ func TestUnansweredOperations(t *testing.T) {
 		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
-		if _, err := operate.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		if _, err := operate.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) || !strings.HasSuffix(err.Error(), "set Config.Expect (--expect-processes)") {
 			t.Errorf("started in the outage: %v", err)
 		}
 		expecting := s.start(t, 1, fallback.Config{Expect: 5})

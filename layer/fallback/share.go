@@ -66,7 +66,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 		if r.Err == nil {
 			r.Err = fmt.Errorf("%w: it has lost data", engine.ErrStoreUnavailable)
 		}
-		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits (expect)", r.Err)
+		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits: set Config.Expect (--expect-processes)", r.Err)
 		return
 	}
 	own, sent := s.shares(op, n, wanted), unknown(r.Err)
