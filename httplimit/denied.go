@@ -50,7 +50,7 @@ func problemOf(err error) Problem {
 	case errors.Is(err, ErrNoKey):
 		return NewProblem(http.StatusBadRequest, "", noKey)
 	case errors.As(err, &input):
-		return NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field)
+		return NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field+"; accepted: "+input.Accepted)
 	default:
 		return NewProblem(http.StatusServiceUnavailable, "", "the rate limit is not known")
 	}

@@ -218,9 +218,13 @@ func TestKeys(t *testing.T) {
 		t.Errorf("two long keys become %q", long)
 	}
 	h := httplimit.New(operate.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1))), user)(hello)
-	for name, edit := range map[string]func(*http.Request){"no key": with("X-Other", "1"), "a long key": with("X-User", strings.Repeat("x", 1025))} {
-		if w := get(h, edit); w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+	for detail, edit := range map[string]func(*http.Request){
+		"the request lacks a part of its key: header X-User":            with("X-Other", "1"),
+		"the request cannot be counted: key; accepted: 1 to 1024 bytes": with("X-User", strings.Repeat("x", 1025)),
+	} {
+		w := get(h, edit)
+		if w.Code != http.StatusBadRequest || w.Header().Get("Content-Type") != "application/problem+json" || !strings.Contains(w.Body.String(), `"detail":"`+detail+`"`) {
+			t.Errorf("%d %s, want %s", w.Code, w.Body, detail)
 		}
 	}
 }
