@@ -93,8 +93,8 @@ func (p *Policy) bind() {
 	}
 }
 
-// Err returns an error if the policy's name, a limit or an option of its limiter is invalid. Every other method that
-// returns an error then returns this one. It names the policy and matches [ErrInvalid].
+// Err returns an error if the policy's name, a limit or an option of its limiter is invalid. It names the policy and
+// matches [ErrInvalid]. Every other method that returns an error then returns the same one, without the policy's name.
 func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {

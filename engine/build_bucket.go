@@ -106,7 +106,7 @@ func (d *draft) pacer(l *spec) error {
 	}
 	n.HasQueue, n.HasWait = d.has("max_queue"), d.has("max_wait")
 	if !n.HasQueue && !n.HasWait {
-		return invalid("max_wait", remark("not set"), "max_wait or max_queue on a pacer")
+		return invalid("max_wait", remark("not set"), "max_wait, such as 10s, or max_queue on a pacer")
 	}
 	if err := checkRefill("burst", l, n.Burst, 0); err != nil {
 		return err
