@@ -12,8 +12,11 @@ import (
 //
 // A request waits like [headgate.Policy.Wait], until its context ends, so give requests a deadline. If the deadline is
 // before the end of the wait, the request is not sent, and the error matches [headgate.ErrDenied]. If base is nil, it
-// is [http.DefaultTransport].
+// is [http.DefaultTransport]. Limit panics if the policy is invalid: see [headgate.Policy.Err].
 func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
+	if err := policy.Err(); err != nil {
+		panic("httpclient: " + err.Error())
+	}
 	if base == nil {
 		base = http.DefaultTransport
 	}

@@ -442,3 +442,15 @@ func TestLimitByPolicy(t *testing.T) {
 		}
 	})
 }
+
+// A program with an invalid policy fails when it creates the transport, and not at each of its requests.
+func TestLimitPanicsOnInvalidPolicy(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	defer func() {
+		if got, want := recover(), `httpclient: policy "vendor": headgate: MaxWait is not set;`; !strings.HasPrefix(fmt.Sprint(got), want) {
+			t.Errorf("%v, want a panic with %s", got, want)
+		}
+	}()
+	httpclient.Limit(nil, limiter.Policy("vendor", headgate.Pacer{Rate: headgate.PerSecond(10)}), nil)
+}
