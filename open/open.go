@@ -117,6 +117,9 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		store, err := o.memory()
 		return Opened{Store: store, Memory: store}, err
 	}
+	if err := checkScheme(address); err != nil {
+		return Opened{}, err
+	}
 	within, err := o.deadline(address)
 	if err != nil {
 		return Opened{}, err
@@ -154,6 +157,19 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 		result.Store = &bounded{result.Store, within}
 	}
 	return result, nil
+}
+
+// checkScheme returns an error if the URL is not for a store on Redis. The error also lists the store in memory.
+func checkScheme(address string) error {
+	if redisurl.Known(address) {
+		return nil
+	}
+	_, err := redisurl.Parse(address)
+	var input *engine.InputError
+	if errors.As(err, &input) {
+		input.Accepted = Memory + ", " + input.Accepted
+	}
+	return err
 }
 
 // join makes the process a member before its first decision, so that it knows about earlier data losses. If that fails,

@@ -2,6 +2,7 @@ package open_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,9 @@ func TestDeadlineIsBounded(t *testing.T) {
 	}
 	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1?deadline=2m", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" {
 		t.Errorf("%v, want an InputError about store", err)
+	}
+	if _, err := open.Store(t.Context(), "memory://", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" || !strings.HasPrefix(bad.Accepted, "memory, redis://") {
+		t.Errorf("%v, want an InputError that lists memory", err)
 	}
 	for address, want := range map[string]time.Duration{"": 0, "memory": 0, "redis://h": 0, "redis://h?deadline=80ms": 80 * time.Millisecond, "redis://h?deadline=none": -1} {
 		if got, err := open.Deadline(address); err != nil || got != want {
