@@ -4,10 +4,14 @@ import (
 	"context"
 	"expvar"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -110,4 +114,34 @@ func Example_reset() {
 	// wrong true
 	// wrong true
 	// right false
+}
+
+// away is a store that never answers, like a Redis that is away.
+type away struct{}
+
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		results[i].Err = headgate.ErrStoreUnavailable
+	}
+}
+
+func (away) Close() error { return nil }
+
+// The answers of a handler while its store is away: 503, or the request is served with FailOpen.
+func Example_storeAway() {
+	newHandler := func(limiter *headgate.Limiter, options ...httplimit.Option) http.Handler {
+		perIP := limiter.Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerMinute(60)})
+		hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+		return httplimit.New(perIP, httplimit.ByIP(), options...)(hello)
+	}
+	limiter := headgate.New(headgate.WithStore(away{}))
+	defer limiter.Close()
+	for _, handler := range []http.Handler{newHandler(limiter), newHandler(limiter, httplimit.WithError(httplimit.FailOpen))} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 503
+	// 200
 }

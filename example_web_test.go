@@ -1,10 +1,16 @@
 package headgate_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
@@ -95,4 +101,125 @@ func Example_planPerCustomer() {
 	// tea-shop false 0
 	// bank true 9
 	// bank true 8
+}
+
+// A limit for each API key. The key function returns the customer's name, not the API key, so that no secret is written
+// to the store. A request with an unknown API key gets a 401.
+func Example_perAPIKey() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perCustomer := limiter.Policy("per-customer", headgate.FixedWindow{Rate: headgate.PerHour(2)})
+	customers := map[string]string{"7f3a9c": "acme"} // by API key
+	byCustomer := func(r *http.Request) (string, bool) {
+		customer, ok := customers[r.Header.Get("X-Api-Key")]
+		return customer, ok
+	}
+	failed := func(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+		if errors.Is(err, httplimit.ErrNoKey) {
+			http.Error(w, "unknown API key", http.StatusUnauthorized)
+			return
+		}
+		httplimit.FailOpen(w, r, next, err) // or answer 503
+	}
+
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	handler := httplimit.New(perCustomer, byCustomer, httplimit.WithError(failed))(hello)
+	for _, apiKey := range []string{"7f3a9c", "7f3a9c", "7f3a9c", "guess"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header.Set("X-Api-Key", apiKey)
+		handler.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 200
+	// 200
+	// 429
+	// 401
+}
+
+type signIn struct{ Account, Password string }
+
+// byAccount returns the account in the JSON body of a sign-in as the key. The handler can read the body again.
+func byAccount(r *http.Request) (string, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 4<<10))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var s signIn
+	if err != nil || json.Unmarshal(body, &s) != nil || s.Account == "" {
+		return "account in the body", false // the 400 names it
+	}
+	return strings.ToLower(s.Account), true
+}
+
+// Wrong passwords count against the account and the address, and right passwords against neither. The rule must be
+// OnlyStatus(401): OnlyFailures would also charge the address for the account's 429.
+func Example_wrongPasswords() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	perAddress := limiter.Policy("sign-ins-address", headgate.SlidingLog{Rate: headgate.PerHour(20)})
+	perAccount := limiter.Policy("sign-ins-account", headgate.SlidingLog{Rate: headgate.PerHour(2)})
+	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
+
+	check := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var s signIn
+		if err := json.NewDecoder(r.Body).Decode(&s); err != nil || s.Password != "right" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	handler := httplimit.New(perAddress, httplimit.ByIP(), wrong)(httplimit.New(perAccount, byAccount, wrong)(check))
+	for _, password := range []string{"right", "right", "1", "right", "2", "right"} {
+		w := httptest.NewRecorder()
+		body := strings.NewReader(`{"account":"Ann","password":"` + password + `"}`)
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/sign-in", body))
+		fmt.Println(password, w.Code)
+	}
+	// Output:
+	// right 200
+	// right 200
+	// 1 401
+	// right 200
+	// 2 401
+	// right 429
+}
+
+// At most three exports at a time for each customer. A permit is renewed while its export runs. If the process dies, the
+// permit expires after the lease time, by default a minute.
+func Example_exportsPerCustomer() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	exports := limiter.Semaphore("exports", headgate.Concurrency{Units: 3})
+	started, finish := make(chan bool, 3), make(chan bool)
+	export := func(context.Context, io.Writer) { started <- true; <-finish }
+
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		permit, _, err := exports.TryAcquire(r.Context(), r.Header.Get("X-Customer"), 1)
+		if err != nil {
+			http.Error(w, "the number of exports is not known", http.StatusServiceUnavailable)
+			return
+		}
+		if permit == nil {
+			w.Header().Set("Retry-After", "10") // a guess: an export can end at any time
+			http.Error(w, "three exports are running", http.StatusTooManyRequests)
+			return
+		}
+		defer func() { _ = permit.Release(context.WithoutCancel(r.Context())) }() // the client may have left
+		export(permit.Hold(r.Context()), w)
+	}
+	get := func() int {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/export", http.NoBody)
+		r.Header.Set("X-Customer", "acme")
+		handler(w, r)
+		return w.Code
+	}
+	var running sync.WaitGroup
+	for range 3 {
+		running.Go(func() { get() })
+		<-started
+	}
+	fmt.Println(get())
+	close(finish)
+	running.Wait()
+	fmt.Println(get())
+	// Output:
+	// 429
+	// 200
 }
