@@ -165,8 +165,7 @@ func checkScheme(address string) error {
 		return nil
 	}
 	_, err := redisurl.Parse(address)
-	var input *engine.InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*engine.InputError](err); ok {
 		input.Accepted = Memory + ", " + input.Accepted
 	}
 	return err
