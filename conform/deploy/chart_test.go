@@ -34,11 +34,13 @@ const everything = `
 store: {url: "redis://redis:6379", passwordSecret: store}
 replicas: 3
 autoscaling: {enabled: true, minReplicas: 2, maxReplicas: 5, targetCPUUtilizationPercentage: 50}
-grpc: {enabled: true}
+grpc: {enabled: true, rateLimitConfigMap: rules}
 admin: {tokenSecret: admin}
 usersSecret: users
 tlsSecret: tls
 extraArgs: [--log-denied=10/s, --audit-sample=100]
+extraVolumes: [{name: redis-ca, secret: {secretName: redis-ca}}]
+extraVolumeMounts: [{name: redis-ca, mountPath: /etc/headgate/redis-ca, readOnly: true}]
 image: {repository: registry.example/headgate, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}
 imagePullSecrets: [{name: registry}]
 service: {type: LoadBalancer, annotations: {example.com/internal: "true"}}
@@ -261,9 +263,30 @@ func TestChartRefuses(t *testing.T) {
 		"replicas: 2":                  "store.url",
 		"autoscaling: {enabled: true}": "store.url",
 		"{grpc: {enabled: true}, gateway: {upstream: \"http://app\"}}": "gateway.upstream",
+		"grpc: {rateLimitConfigMap: rules}":                            "grpc.enabled",
 	} {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %s", values, err, want)
+		}
+	}
+}
+
+// TestChartExpectsItsReplicas checks that a pod that starts while Redis is away knows among how many servers the limits
+// are divided.
+func TestChartExpectsItsReplicas(t *testing.T) {
+	const store = "store: {url: \"redis://redis:6379\"}\n"
+	for values, want := range map[string]string{
+		store:                 "--expect-processes=1",
+		store + "replicas: 3": "--expect-processes=3",
+		store + "replicas: 3\nautoscaling: {enabled: true, minReplicas: 4}": "--expect-processes=4",
+	} {
+		text, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := manifestsOf(decode(t, text)).deployment.Spec.Template.Spec.Containers[0].Args
+		if !slices.Contains(args, want) {
+			t.Errorf("%s: args %q, want %s", values, args, want)
 		}
 	}
 }

@@ -95,7 +95,8 @@ func fit(t *testing.T, m manifests) {
 	}
 	volumes := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
-		volumes[v.Name] = v.ConfigMap != nil && v.ConfigMap.Name == m.config.Name || v.Secret != nil
+		own := v.ConfigMap != nil && v.ConfigMap.Name == m.config.Name
+		volumes[v.Name] = own || v.Name == "ratelimit" && v.ConfigMap != nil || v.Secret != nil
 	}
 	for _, mount := range container.VolumeMounts {
 		if !volumes[mount.Name] || mount.SubPath != "" {
