@@ -70,6 +70,7 @@ type world struct {
 	level   slog.LevelVar
 	users   *users.File
 	path    string
+	away    bool // the store does not answer whether it has state
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -135,6 +136,11 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top.Tracker,
 		Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
 			operate.Do(ctx, limiter, ops, results)
+			for i := range ops {
+				if w.away && ops[i].Kind == engine.OpExpiry {
+					results[i] = operate.Result{Err: engine.ErrStoreUnavailable}
+				}
+			}
 		},
 		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
 	})

@@ -39,7 +39,8 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 		if !ok {
 			return answer, adminapi.NoPolicy(body.Policy)
 		}
-		answer.Explanations = append(answer.Explanations, a.explainKey(ctx, &f, p, &counted, 0, body.Cost, body.Class))
+		e, _ := a.explainKey(ctx, &f, p, &counted, 0, body.Cost, body.Class)
+		answer.Explanations = append(answer.Explanations, e)
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, &f, p, &counted, body.Cost, body.Class)...)
 		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
 	}
@@ -47,7 +48,7 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	return answer, nil
 }
 
-// explainAll explains a key under the policies where the key has state or overrides.
+// explainAll explains a key under the policies where the key has overrides, or has or may have state.
 func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
@@ -58,8 +59,8 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 		if a.Counts != nil && !a.Counts(name, p.Space(), key.key) {
 			continue
 		}
-		e := a.explainKey(ctx, f, p, key, 0, cost, class)
-		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; slices.ContainsFunc(e.Limits, interesting) {
+		e, unread := a.explainKey(ctx, f, p, key, 0, cost, class)
+		if answer.OverrideUnknown = answer.OverrideUnknown || e.OverrideUnknown; unread || slices.ContainsFunc(e.Limits, interesting) {
 			answer.Explanations = append(answer.Explanations, e)
 		}
 		answer.Explanations = append(answer.Explanations, a.explainOld(ctx, f, p, key, cost, class)...)
@@ -70,7 +71,7 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 // explainOld explains any state under the second secret.
 func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64, class string) (all []adminapi.Explanation) {
 	for secret := 1; secret < len(key.counted); secret++ {
-		e := a.explainKey(ctx, f, p, key, secret, cost, class)
+		e, _ := a.explainKey(ctx, f, p, key, secret, cost, class)
 		if slices.ContainsFunc(e.Limits, func(l adminapi.Standing) bool { return l.State }) {
 			all = append(all, e)
 		}
@@ -83,10 +84,13 @@ func interesting(l adminapi.Standing) bool {
 	return l.State || l.Rule != "" || l.Error != "" || !l.Allowed
 }
 
-// explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately.
-func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string) adminapi.Explanation {
+// explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately. unread reports
+// that the store did not answer whether it has state for the key, so that the standings can be those of a share.
+func (a *api) explainKey(
+	ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string,
+) (e adminapi.Explanation, unread bool) {
 	key := of.counted[secret]
-	e := adminapi.Explanation{
+	e = adminapi.Explanation{
 		Policy: p.Name, Combined: p.Combined(), KeyFields: adminapi.NewKey(of.key), Cost: p.Cost, Allowed: true, Generation: a.Service.Generation(),
 		OldSecret: secret > 0, OverrideUnknown: !of.known() && p.HasOverrides(),
 	}
@@ -144,6 +148,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 	}
 	for i := range e.Limits {
 		stand(&e.Limits[i], &results[0], &results[1])
+		unread = unread || results[1].Err != nil
 		results = more(&e.Limits[i], charges[i].Limit, whole[i], results)
 	}
 	for i := range inClasses {
@@ -153,7 +158,7 @@ func (a *api) explainKey(ctx context.Context, f *inForce, p *policy.Policy, of *
 		}
 	}
 	strikes(&e, &answered, deciding, together)
-	return e
+	return e, unread
 }
 
 // strikes adds the strikes of penalties, and lowers the units that a key with strikes can take from fair limits. Both

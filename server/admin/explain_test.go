@@ -37,6 +37,17 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainWhileTheStoreIsAway checks that a key's policies are explained by their shares if the store does not answer
+// which of them have state for the key.
+func TestExplainWhileTheStoreIsAway(t *testing.T) {
+	w := newWorld(t, "")
+	policies := len(answer[struct{ Policies []struct{} }](t, w.call("GET", "/admin/v1/policies", "")).Policies)
+	w.away = true
+	if all := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"ann"}`)); len(all.Explanations) != policies {
+		t.Errorf("%d of %d policies are explained", len(all.Explanations), policies)
+	}
+}
+
 // TestExplainClasses checks the remaining units for each class in which the key can send requests.
 func TestExplainClasses(t *testing.T) {
 	w := newWorld(t, "")

@@ -78,7 +78,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 		one := adminapi.LimitedKey{Denials: c.JSON(report.Span)}
 		if p, ok := f.current.Policies.Get(c.Policy); ok {
 			key := a.counted(c.Key)
-			e := a.explainKey(ctx, &f, p, &key, 0, nil, "")
+			e, _ := a.explainKey(ctx, &f, p, &key, 0, nil, "")
 			one.Explanation = &e
 		}
 		answer.Keys = append(answer.Keys, one)
