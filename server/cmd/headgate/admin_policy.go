@@ -221,8 +221,12 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			if lasts != 0 {
 				body.For = time.Duration(lasts).String()
 			}
+			unseen := ofKey && !a.output.json() && neverCounted(c.Context(), a, &body.ChangeName)
 			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.Change) {
 				fmt.Fprintf(w, "changed: %s\n", changeText(made))
+				if unseen {
+					fmt.Fprintf(w, "note: %s counts nothing for the key %s now: compare it with the keys that headgate top prints\n", args[0], printable(args[1]))
+				}
 				if made.Policy != args[0] {
 					fmt.Fprintf(w, "note: %s is the policy %s: the change applies wherever that policy is used\n", args[0], made.Policy)
 				}
@@ -235,6 +239,23 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	operator.addTo(c)
 	c.Flags().Var(&lasts, "for", "how long the change lasts, such as 30m, 1h30m, 2d or 1w; 0 until it is cleared")
 	return c
+}
+
+// neverCounted reports whether the store has no state for the key of a change. The key may then be misspelt. For a
+// pattern the answer is false, and also if it is not known.
+func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) bool {
+	if strings.Contains(*c.Key, "*") {
+		return false
+	}
+	policyName, _, _ := strings.Cut(c.Policy, "/")
+	body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(*c.Key), Policy: policyName}}
+	answer, _, err := send(ctx, a, adminapi.ExplainKey, &body)
+	if err != nil || len(answer.Explanations) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(answer.Explanations, func(e adminapi.Explanation) bool {
+		return e.Failure != "" || slices.ContainsFunc(e.Limits, func(l adminapi.Standing) bool { return l.State || l.Rule != "" || l.Error != "" })
+	})
 }
 
 func newClear(a *adminClient, ofKey bool) *cobra.Command {
