@@ -100,6 +100,8 @@ func (a *adminClient) explain(err error) error {
 		switch {
 		case problem.Status == http.StatusUnauthorized:
 			return fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
+		case problem.Detail == "" && problem.Status == http.StatusBadRequest && !strings.HasPrefix(a.admin, "https://"):
+			return fmt.Errorf("--admin %s: %d %s; a listener with TLS is https://HOST:PORT", strconv.Quote(a.admin), problem.Status, http.StatusText(problem.Status))
 		case problem.Detail == "":
 			return fmt.Errorf("%s: %d %s", a.admin, problem.Status, http.StatusText(problem.Status))
 		}
@@ -112,7 +114,8 @@ func (a *adminClient) explain(err error) error {
 	case sent.Op == "parse":
 		return fmt.Errorf("--admin %s: %w", strconv.Quote(a.admin), err)
 	default:
-		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w", strconv.Quote(a.admin), sent.Err)
+		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w%s",
+			strconv.Quote(a.admin), sent.Err, tlsHint(sent.Err, true, ""))
 	}
 }
 

@@ -190,7 +190,9 @@ func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
 	case ok && strings.HasPrefix(refused.Error(), "NOAUTH "):
 		err = errors.New("NOAUTH: the server has users; set " + userVariable + " and " + secretVariable)
 	case !ok:
-		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w", strconv.Quote(f.server), err)
+		_, secure := strings.CutPrefix(f.server, "rediss://")
+		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w%s",
+			strconv.Quote(f.server), err, tlsHint(err, secure, "rediss://"))
 	}
 	return rueidis.RedisMessage{}, err
 }

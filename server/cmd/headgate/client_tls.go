@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -40,4 +42,17 @@ func (f *certificateFlags) config() (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
+}
+
+// tlsHint is appended to the error of a call that got no answer. It names the flag for an unknown authority. For a call
+// without TLS whose connection was closed, it names the scheme of a listener with TLS.
+func tlsHint(err error, secure bool, scheme string) string {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case untrusted:
+		return "; --ca names the file of the certificate's authority"
+	case !secure && errors.Is(err, io.EOF):
+		return "; a listener with TLS is " + scheme + "HOST:PORT"
+	}
+	return ""
 }
