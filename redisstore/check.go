@@ -96,16 +96,19 @@ func (s *Store) aclAdvice() string {
 	return "; the user needs: ACL SETUSER <name> on " + s.Permissions()
 }
 
+// advise appends aclAdvice to an error about permissions.
+func (s *Store) advise(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == NoPermission {
+		return fmt.Errorf("%w%s", err, s.aclAdvice())
+	}
+	return err
+}
+
 // permissionWarnings returns the warnings that follow from the reply of probe.lua.
 func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings []string, err error) {
 	advice := s.aclAdvice()
 	if reply.Err != nil {
-		wrapped := s.wrap(ctx, reply.Err)
-		var e *Error
-		if errors.As(wrapped, &e) && e.Class == NoPermission {
-			return nil, fmt.Errorf("%w%s", wrapped, advice)
-		}
-		return nil, wrapped
+		return nil, s.advise(s.wrap(ctx, reply.Err))
 	}
 	for i := range reply.List {
 		text := reply.List[i].Text

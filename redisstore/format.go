@@ -61,7 +61,7 @@ func (s *Store) EnsureFormat(ctx context.Context) error {
 	if err == nil {
 		s.marker.known.Store(true)
 	}
-	return err
+	return s.advise(err)
 }
 
 func (s *Store) ensureFormat(ctx context.Context) error {

@@ -175,6 +175,10 @@ func TestCheck(t *testing.T) {
 		if _, err := store.Check(context.Background()); err == nil || !strings.Contains(err.Error(), "ACL SETUSER") {
 			t.Errorf("without EVAL: %v", err)
 		}
+		s.MustDo("acl", "setuser", "app", "resetkeys", "~other/*")
+		if err := store.EnsureFormat(context.Background()); err == nil || strings.Count(err.Error(), "ACL SETUSER <name> on ~headgate/*") != 1 {
+			t.Errorf("without the keys: %v", err)
+		}
 	})
 }
 
