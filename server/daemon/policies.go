@@ -42,6 +42,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
 		Away:  engine.Away,
 		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
+		Made: d.config.GRPC.EnvoyConfig != "",
 	})
 	if err == nil && d.config.ConfigFile != "" {
 		d.follow(d.policies.Reload, d.config.ConfigFile)

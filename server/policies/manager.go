@@ -34,6 +34,9 @@ type Config struct {
 	// Away reports whether an error from Changes means that the store did not answer. In that case New starts without
 	// the changes, which are read later. If Away is nil, New returns all errors.
 	Away func(err error) bool
+	// Made is true if policies from another source than the file follow by SetMade before the server serves. Until then
+	// a change that does not fit the file is not logged, because it can be a change to one of these policies.
+	Made bool
 	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
 	// Logger is the log. It receives an audit line for each change.
@@ -54,6 +57,7 @@ type Manager struct {
 	base    *policy.Config // the file together with made
 	current *policy.Config // base with the active changes on top
 	changes []Change       // as stored
+	unmade  bool           // SetMade has not been called yet, and Config.Made announces it
 	unread  bool           // New could not read the changes
 	pending bool           // the changes are not active yet
 	active  []Change       // not expired, and compatible with the file
@@ -80,7 +84,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.ShowKey == nil {
 		c.ShowKey = func(key string) string { return key }
 	}
-	m := &Manager{config: c, file: c.Base, base: c.Base, woken: make(chan struct{}, 1)}
+	m := &Manager{config: c, file: c.Base, base: c.Base, unmade: c.Made, woken: make(chan struct{}, 1)}
 	err := c.Check(m.base)
 	if err != nil {
 		return nil, err
@@ -101,10 +105,10 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 func (m *Manager) SetMade(ctx context.Context, made []policy.Made) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.EqualFunc(made, m.made, policy.Made.Equal) {
+	if slices.EqualFunc(made, m.made, policy.Made.Equal) && !m.unmade {
 		return
 	}
-	m.made = made
+	m.made, m.unmade = made, false
 	m.apply(ctx, m.file.WithMade(made))
 }
 
@@ -266,6 +270,9 @@ func (m *Manager) apply(ctx context.Context, base *policy.Config) {
 	for i, c := range live {
 		if left[i] == nil {
 			m.active = append(m.active, c)
+			continue
+		}
+		if m.unmade {
 			continue
 		}
 		m.broken[c.name()] = c.Version

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -72,16 +73,18 @@ func (s *server) logged() string {
 	return s.log.String()
 }
 
-func begin(t testing.TB, file string, store policies.Store) *server {
+func begin(t testing.TB, file string, store policies.Store, with ...func(*policies.Config)) *server {
 	t.Helper()
 	config, err := policy.Parse("base.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &server{}
-	s.Manager, err = policies.New(context.Background(), policies.Config{
-		Base: config, Changes: store, Apply: s.apply, Logger: slog.New(slog.NewTextHandler(s, nil)),
-	})
+	c := policies.Config{Base: config, Changes: store, Apply: s.apply, Logger: slog.New(slog.NewTextHandler(s, nil))}
+	for _, set := range with {
+		set(&c)
+	}
+	s.Manager, err = policies.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,6 +322,34 @@ func TestSharedChanges(t *testing.T) {
 		stop()
 		running.Wait()
 	})
+}
+
+// TestChangeOfAMadePolicy checks that a restart logs nothing about a change to a policy that does not come from the file.
+// If the policy is gone, the change is logged once.
+func TestChangeOfAMadePolicy(t *testing.T) {
+	changes := policies.NewMemory()
+	limit, err := engine.ParseLimit("10/1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := []policy.Made{{Name: "envoy.shop.user", Limit: limit, Space: "envoy/shop"}}
+	serve := func() *server {
+		return begin(t, base, changes, func(c *policies.Config) { c.Made = true })
+	}
+	first := serve()
+	first.SetMade(t.Context(), made)
+	change(t, first, policies.Change{Change: adminapi.Change{Policy: "envoy.shop.user", Key: "user=7", Fields: json.RawMessage(`{"deny":true}`), Author: "bob"}})
+	second := serve()
+	second.SetMade(t.Context(), made)
+	wants(t, second, "envoy.shop.user", "user=7", "deny")
+	if strings.Contains(second.logged(), "does not fit") {
+		t.Errorf("the change fits:\n%s", second.logged())
+	}
+	third := serve()
+	third.SetMade(t.Context(), nil)
+	if n := strings.Count(third.logged(), "change does not fit the policies file: ignored"); n != 1 {
+		t.Errorf("%d lines about a change without its policy:\n%s", n, third.logged())
+	}
 }
 
 // TestStartNeedsTheChanges checks that a server does not start if the store of the changes does not answer. Without the
