@@ -85,7 +85,7 @@ func interesting(l adminapi.Standing) bool {
 }
 
 // explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately. unread reports
-// that the store did not answer whether it has state for the key, so that the standings can be those of a share.
+// that the store did not answer whether it has state for the key. The standings can then come from a share.
 func (a *api) explainKey(
 	ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string,
 ) (e adminapi.Explanation, unread bool) {
