@@ -1,10 +1,15 @@
 package policies
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/yamlfile"
 )
 
 // Try returns the active configuration, and the configuration that would result from a change, without making the
@@ -39,12 +44,25 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	// The new change is tried last, so that it is not blamed for an older incompatible change.
 	config, left := m.base.With(append(onFile, c.onFile()))
 	if err := left[len(others)]; err != nil {
-		return config, err
+		return config, cmp.Or(noPolicy(config, c), err)
 	}
 	if err := m.unfit(others, left); err != nil {
 		return config, err
 	}
 	return config, m.config.Check(config)
+}
+
+// noPolicy returns an error if the policy of a key's change does not exist. The policy may come from another source than
+// the file, so the error does not speak of a file.
+func noPolicy(config *policy.Config, c *Change) error {
+	name, _, _ := strings.Cut(c.Policy, "/")
+	if _, ok := config.Policies.Get(name); c.Key == "" || ok {
+		return nil
+	}
+	return &engine.InputError{
+		Field: "policy", Value: strconv.Quote(name),
+		Accepted: "a policy that headgate policy list prints" + yamlfile.DidYouMean(name, config.Policies.Names()),
+	}
 }
 
 // others returns the changes that have not expired, except the change with the given name. It also returns them in
