@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -189,9 +188,8 @@ func standingText(s *adminapi.Standing) string {
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
 // unitsOf returns the body of a give or reset request.
-func (b *by) unitsOf(ctx context.Context, a *adminClient, policy, key string) (*adminapi.Units, error) {
-	fields, err := wholeKey(ctx, a, key)
-	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: fields, Policy: policy}, Author: b.author, Reason: b.reason}, err
+func (b *by) unitsOf(policy, key string) *adminapi.Units {
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
@@ -201,10 +199,7 @@ func newKeyGive(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.unitsOf(c.Context(), a, args[0], args[1])
-			if err != nil {
-				return err
-			}
+			body := operator.unitsOf(args[0], args[1])
 			body.Class = class
 			if c.Flags().Changed("cost") {
 				body.Units = &n
@@ -228,11 +223,7 @@ func newKeyReset(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reset POLICY KEY", Short: "Forget what a key has spent, under a policy or one of its limits (free/minute)", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.unitsOf(c.Context(), a, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return request(c, a, adminapi.ResetKey, body, func(w io.Writer, answer *adminapi.Reset) {
+			return request(c, a, adminapi.ResetKey, operator.unitsOf(args[0], args[1]), func(w io.Writer, answer *adminapi.Reset) {
 				text := "nothing was stored"
 				if answer.Found {
 					text = "forgotten"

@@ -28,12 +28,12 @@ func shownKey(k *adminapi.TopKey, room int) string {
 // shortenedKey matches the text of a key that shownKey has shortened.
 var shortenedKey = regexp.MustCompile(`(?s)^(.*)… \(([0-9a-f]{8})\)$`)
 
-// wholeKey returns the key that an argument names. The argument is a key, or the beginning and the hash of a long key,
-// as lists show it. The whole key is then in one of the server's lists.
+// wholeKey returns the key that an argument names: the argument itself, or the long key whose beginning and hash it is.
+// A key in the server's lists comes before a long one with this text, because a client can choose such a key.
 func wholeKey(ctx context.Context, a *adminClient, argument string) (adminapi.KeyFields, error) {
-	parts := shortenedKey.FindStringSubmatch(argument)
+	own, parts := adminapi.NewKey(argument), shortenedKey.FindStringSubmatch(argument)
 	if parts == nil {
-		return adminapi.NewKey(argument), nil
+		return own, nil
 	}
 	found := map[adminapi.KeyFields]bool{}
 	for _, by := range topkeys.Words {
@@ -41,20 +41,25 @@ func wholeKey(ctx context.Context, a *adminClient, argument string) (adminapi.Ke
 			query := url.Values{"by": {by}, "window": {window}, "n": {strconv.Itoa(topkeys.MaxReport)}}
 			answer, _, err := send(ctx, a, adminapi.ListTop.With(query), nil)
 			if err != nil {
-				return adminapi.KeyFields{}, err
+				return own, err
 			}
 			for i := range answer.Keys {
-				if k := &answer.Keys[i]; k.KeyHash == parts[2] && strings.HasPrefix(keyText(k.KeyFields), parts[1]) {
+				k := &answer.Keys[i]
+				if k.KeyFields == own {
+					return own, nil
+				}
+				if k.KeyHash == parts[2] && strings.HasPrefix(keyText(k.KeyFields), parts[1]) {
 					found[k.KeyFields] = true
 				}
 			}
 		}
 	}
-	for key := range found {
-		if len(found) == 1 {
-			return key, nil
-		}
+	if len(found) > 1 {
+		return own, fmt.Errorf("%s: %d keys have this beginning and hash; accepted: a whole key, as headgate top --output json prints it",
+			strconv.Quote(argument), len(found))
 	}
-	return adminapi.KeyFields{}, fmt.Errorf("%s: %d keys in the server's lists have this beginning and hash; accepted: a whole key, as headgate top --output json prints it",
-		strconv.Quote(argument), len(found))
+	for key := range found {
+		return key, nil
+	}
+	return own, nil
 }

@@ -145,19 +145,12 @@ func names(ofKey bool, more ...string) []string {
 
 // change parses the arguments listed by names. A change without a key applies to the whole policy, so an empty key, for
 // example from an unset variable, causes an error.
-func (b *by) change(ctx context.Context, a *adminClient, args []string, ofKey bool) (*adminapi.NewChange, error) {
+func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]
 	if ofKey {
 		if c.Key, args = &args[0], args[1:]; *c.Key == "" {
 			return nil, errors.New("KEY is empty; accepted: a key, or a pattern with *; headgate policy changes the policy itself")
-		}
-		whole, err := wholeKey(ctx, a, *c.Key)
-		if err != nil {
-			return nil, err
-		}
-		if whole.Key != "" {
-			c.Key = &whole.Key
 		}
 	}
 	if len(args) > 0 {
@@ -191,7 +184,7 @@ func newTry(a *adminClient, ofKey bool) *cobra.Command {
 	return &cobra.Command{
 		Use: "try " + strings.Join(words, " "), Short: "Print what a change would do, and change nothing", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := new(by).change(c.Context(), a, args, ofKey)
+			body, err := new(by).change(args, ofKey)
 			if err != nil {
 				return err
 			}
@@ -214,7 +207,7 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.change(c.Context(), a, args, ofKey)
+			body, err := operator.change(args, ofKey)
 			if err != nil {
 				return err
 			}
@@ -264,7 +257,7 @@ func newClear(a *adminClient, ofKey bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clear " + strings.Join(words, " "), Short: "End a change; the policies file holds again", Args: exactly(words...),
 		RunE: func(c *cobra.Command, args []string) error {
-			body, err := operator.change(c.Context(), a, args, ofKey)
+			body, err := operator.change(args, ofKey)
 			if err != nil {
 				return err
 			}
