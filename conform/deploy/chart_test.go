@@ -264,6 +264,8 @@ func TestChartRefuses(t *testing.T) {
 		"autoscaling: {enabled: true}": "store.url",
 		"{grpc: {enabled: true}, gateway: {upstream: \"http://app\"}}": "gateway.upstream",
 		"grpc: {rateLimitConfigMap: rules}":                            "grpc.enabled",
+		"store: {passwordSecret: redis}":                               "store.url",
+		"{usersSecret: users, gateway: {upstream: \"http://app\"}}":    "users_file",
 	} {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %s", values, err, want)
@@ -276,9 +278,9 @@ func TestChartRefuses(t *testing.T) {
 func TestChartExpectsItsReplicas(t *testing.T) {
 	const store = "store: {url: \"redis://redis:6379\"}\n"
 	for values, want := range map[string]string{
-		store:                 "--expect-processes=1",
-		store + "replicas: 3": "--expect-processes=3",
-		store + "replicas: 3\nautoscaling: {enabled: true, minReplicas: 4}": "--expect-processes=4",
+		store:                 "--expect-processes=2",
+		store + "replicas: 3": "--expect-processes=4",
+		store + "replicas: 3\nautoscaling: {enabled: true, maxReplicas: 7}": "--expect-processes=8",
 	} {
 		text, err := render(values)
 		if err != nil {
