@@ -31,6 +31,10 @@ func tool(name string) func(*testing.T, string) []string {
 var allLanguages = []language{
 	{"redis_py.py", func(t *testing.T, _ string) []string { return []string{programs.Python(t, "redis")} }},
 	{"http_stdlib.py", tool("python3")},
+	{"HttpStdlib.java", func(t *testing.T, _ string) []string {
+		programs.Tool(t, "javac") // a Java without a compiler cannot run a source file
+		return []string{programs.Tool(t, "java")}
+	}},
 	{"fetch.mjs", tool("node")},
 	{"ioredis.mjs", func(t *testing.T, dir string) []string {
 		npmInstall(t, dir, "ioredis@5")

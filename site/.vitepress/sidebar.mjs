@@ -40,7 +40,7 @@ const groups = {
   "Reference: programs": {
     Go: "reference/go",
     Adapters: "reference/adapters",
-    "Python, Node, shell": "reference/languages",
+    "Python, Java, Node, shell": "reference/languages",
     Verbs: "reference/verbs",
     HTTP: "reference/http",
     RESP: "reference/resp",
