@@ -24,6 +24,7 @@ const groups = {
     "Operate it": "operating",
   },
   Replace: {
+    "Change over": "changing-over",
     "Go limiters and redis-cell": "migrating-from-other-limiters",
     "envoyproxy/ratelimit": "migrating-from-envoyproxy-ratelimit",
     "Guava's RateLimiter": "migrating-from-guava",
