@@ -41,7 +41,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 	l.printf("together", "of the keys that stand out they deny %s of %s; of the others %s of %s, %s of %s",
 		format.Grouped(e.OutlierDenied), format.Counted(e.OutlierRequests, "request"),
 		format.Grouped(e.RequestsDenied), format.Counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedDenied), format.Counted(e.Behaved, "key"))
-	l.printf("", "the busiest second has %s, and %s without them", format.Counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
+	l.printf("", "the busiest second has %s, and %s without these limits", format.Counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
 	for _, p := range r.Protections {
 		l.printf("", "%s", p)
 	}
