@@ -1,11 +1,23 @@
 package examples_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	ulule "github.com/ulule/limiter/v3"
+	"github.com/ulule/limiter/v3/drivers/middleware/stdlib"
+	"github.com/ulule/limiter/v3/drivers/store/memory"
+
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 )
 
 // askBoth wraps the function in docs/changing-over.md. It prints the answers to six requests: three while Headgate
@@ -81,5 +93,42 @@ func TestAskBoth(t *testing.T) {
 		"REDIS", redistest.Standalone(t, redistest.Redis).Addr()).Replace(askBoth)
 	if got, want := runProgram(t, program), "true <nil>\ntrue <nil>\nfalse <nil>\nfalse <nil>\nfalse <nil>\ntrue <nil>\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestMiddlewareInsideAnother checks that the middleware of a shadow writes no headers inside another middleware, and
+// that the active limit then finds the requests that the shadow has counted.
+func TestMiddlewareInsideAnother(t *testing.T) {
+	t.Parallel()
+	parse := func(more string) *policy.Config {
+		config, err := policy.Parse("policies.yaml", []byte(`
+policies: {api: {algorithm: fixed-window, limit: 2, window: 1h, headers: x-ratelimit`+more+`}}
+routes: [{key: [client_ip], policies: [api]}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	served := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	after := decide.New(parse(", shadow: true"), headgate.New())
+	both := httplimit.By(after)(served)
+	ask := func() string {
+		before := ulule.New(memory.NewStore(), ulule.Rate{Period: time.Hour, Limit: 9})
+		w := httptest.NewRecorder()
+		stdlib.NewMiddleware(before).Handler(both).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		return fmt.Sprint(w.Code, w.Header()["X-Ratelimit-Limit"])
+	}
+	for range 3 {
+		if got := ask(); got != "200 [9]" {
+			t.Error("shadow:", got)
+		}
+	}
+	after.Replace(parse(""))
+	if got := ask(); got != "429 [2]" {
+		t.Error("active:", got)
+	}
+	after.Replace(parse(", shadow: true"))
+	if got := ask(); got != "200 [9]" {
+		t.Error("shadow again:", got)
 	}
 }
