@@ -2,15 +2,21 @@ package examples_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
 	"github.com/ulule/limiter/v3"
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/httplimit"
 )
 
 // TestPeekAtTheLimit checks the statement about ulule's Peek in docs/migrating-from-other-limiters.md.
@@ -84,6 +90,70 @@ func TestCommandsThatOnlyRedisAnswers(t *testing.T) {
 		}
 		if err := client.Do(context.Background(), words...).Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", command, err, want)
+		}
+	}
+}
+
+// TestAnswersOfRedisRate checks the statements about denials and about limits that change from call to call.
+func TestAnswersOfRedisRate(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	client := redis.NewClient(&redis.Options{Addr: redistest.Standalone(t, redistest.Redis).Addr()})
+	defer client.Close()
+	before, limiter := redis_rate.NewLimiter(client), headgate.New()
+	three := func() *headgate.Policy {
+		return limiter.Policy("project", headgate.TokenBucket{Rate: headgate.PerHour(3)})
+	}
+	for _, c := range []struct {
+		n                            int
+		theirRemaining, ourRemaining int64
+		allowed, theirWait, ourWait  bool
+	}{
+		{2, 1, 1, true, false, false},
+		{2, 0, 1, false, true, true},
+		{9, 0, 1, false, true, false},
+	} {
+		there, err := before.AllowN(ctx, "project:1", redis_rate.PerHour(3), c.n)
+		here, err2 := three().AllowN(ctx, "1", int64(c.n))
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if there.Allowed > 0 != c.allowed || int64(there.Remaining) != c.theirRemaining || there.RetryAfter > 0 != c.theirWait {
+			t.Errorf("%d units: redis_rate %+v", c.n, there)
+		}
+		if here.Allowed != c.allowed || here.Remaining != c.ourRemaining || (here.RetryAfter > 0 && here.RetryAfter != headgate.Never) != c.ourWait {
+			t.Errorf("%d units: %+v", c.n, here)
+		}
+	}
+	five, err := limiter.Policy("project", headgate.TokenBucket{Rate: headgate.PerHour(5)}).Peek(ctx, "1", 1)
+	if err != nil || five.Remaining != 3 {
+		t.Errorf("with 5 an hour: %+v, %v; want 3 remaining", five, err)
+	}
+	for _, key := range []string{"", strings.Repeat("k", 1025)} {
+		if _, err := before.Allow(ctx, key, redis_rate.PerHour(3)); err != nil {
+			t.Errorf("redis_rate, key of %d bytes: %v", len(key), err)
+		}
+		if _, err := three().Allow(ctx, key); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("key of %d bytes: %v", len(key), err)
+		}
+	}
+	found, err := three().Reset(ctx, "1")
+	if err != nil || !found {
+		t.Error(found, err)
+	}
+}
+
+// TestHeaderWithTheTextOfAnAddress checks the statement about the key httplimit.Or.
+func TestHeaderWithTheTextOfAnAddress(t *testing.T) {
+	policy := headgate.New().Policy("api", headgate.FixedWindow{Rate: headgate.PerHour(1)})
+	handler := httplimit.New(policy, httplimit.Or(httplimit.ByHeader("X-User"), httplimit.ByIP()))(http.NotFoundHandler())
+	for _, user := range []string{"", "192.0.2.1"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		if user != "" {
+			r.Header.Set("X-User", user)
+		}
+		if handler.ServeHTTP(w, r); w.Code != http.StatusNotFound {
+			t.Errorf("user %q: status %d", user, w.Code)
 		}
 	}
 }
