@@ -144,6 +144,6 @@ func ask(callers []*caller) {
 	for _, a := range callers {
 		close(a.done)
 	}
-	// Callers leave only after all of them have their slots, so that later callers move up.
+	// Units are given back only after every caller has its slot, so that the slots of later callers move up.
 	p.limiter.giveBack(ctx, left)
 }

@@ -49,9 +49,9 @@ func (l *spec) share(s *algo.Share) Limit {
 	return own.limit()
 }
 
-// MostPermits returns a concurrency limit of the same name with the largest possible number of permits and the given
-// lease time. It is used to add a permit that a share granted to the store, for the rest of its lease, even above the
-// original limit.
+// MostPermits returns a concurrency limit of the same name with the largest possible number of permits and the
+// given lease time. After a share has granted a permit, this limit is used to add the permit to the store for the
+// rest of its lease, even above the original limit.
 func MostPermits(l Limit, lease time.Duration) Limit {
 	own := *l.of()
 	if own.numbers.Algorithm.Holds() {

@@ -58,8 +58,8 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 	}
 }
 
-// LimitsOf returns the limits of a decision, with the binding limit first. It omits limits that allow everything. The
-// function of returns the policy, its unit, the limit and the cost for an index in [headgate.Decision].Limits.
+// LimitsOf returns the limits of a decision, with the binding limit first. It omits limits that allow everything.
+// of(i) returns the policy, its unit, the limit and the cost for d.Limits[i].
 func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
 	add := func(place int) {

@@ -14,10 +14,11 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect. It reports policies with only a penalty, and policies
-// with a soft penalty and no fair share. If there are routes, it also reports routes of these two kinds, routes that
-// are hidden by an earlier route, overrides for keys that no route produces, and policies that no route names. Such
-// settings are not errors, because a request can also name a policy and a key itself.
+// Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a
+// penalty, and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead
+// reports routes of these two kinds, routes that are hidden by an earlier route, overrides for keys that no route
+// produces, and policies that no route names. Such settings are not errors, because a request can also name a
+// policy and a key itself.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {

@@ -137,7 +137,8 @@ func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	return b
 }
 
-// entry is the encoding shared by equal consecutive operations.
+// entry is the kind and cost of an operation. Consecutive operations with equal entries are encoded once, with the
+// number of repetitions, unless they are gives.
 type entry struct {
 	kind engine.Kind
 	cost int64
@@ -229,9 +230,10 @@ func (p *pipeline) strikesOf(charge int) byte {
 	return byte(p.strikes[charge])
 }
 
-// leadingStrings returns how many keys at the start of a reserve or settle its script reads with one MGET. These are
-// the keys up to the last string, which is a state or the mark of a settled reservation. Histories are read in part,
-// so the first history and all keys after it are excluded. It returns 0 if MGET would read at most one string.
+// leadingStrings returns the number of keys that the script of a reserve or settle reads with one MGET, counted
+// from the first key. The last of them is the last key that holds a string: a state, a record of returned units, or
+// the mark of a settled reservation. A history is only read in part, so the first history and all keys after it are
+// excluded. leadingStrings returns 0 if MGET would read at most one string.
 func (s *Store) leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// JSON converts c to the API's form. The span is the time that the report with the count covers.
+// JSON converts c to the API's form. The argument span is the time covered by the report that contains c.
 func (c *Count) JSON(span time.Duration) adminapi.TopKey {
 	return adminapi.TopKey{
 		Policy: c.Policy, KeyFields: adminapi.NewKey(c.Key), KeyHash: adminapi.KeyHash(c.Key), Count: c.Count, Least: c.Least, Most: c.Most,

@@ -164,8 +164,8 @@ func (s *Standing) Set(limit *engine.LimitOutcome, at time.Time, mode engine.Mod
 	}
 }
 
-// FreesAt returns the time when a denied request would pass, rounded up to ms. The request was denied at the
-// time at, by the store's clock. FreesAt returns nil if the request passes now or can never pass.
+// FreesAt returns the time when a denied request would pass, rounded up to ms. The argument at is the time of the
+// denial on the store's clock. FreesAt returns nil if the request passes now or can never pass.
 func FreesAt(at time.Time, retryAfter time.Duration) *time.Time {
 	if retryAfter == 0 || retryAfter == engine.Never {
 		return nil

@@ -38,9 +38,9 @@ type Config struct {
 	// Lane returns the index, from 0, of the part that contains the limit of one of an operation's charges. It is
 	// required if there are several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
-	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536, 1
-	// MiB. A key that is not remembered, or has spent at most an eighth of its limit, starts an outage with a whole
-	// share.
+	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536,
+	// which takes 1 MiB of memory. A key that is not remembered, or has spent at most an eighth of its limit, starts an
+	// outage with a whole share.
 	MaxKeys int
 	// Memory configures the counters for outages, which are in the memory of this process. The default clock is the
 	// member's, because a share must not refill when the wall clock is set.

@@ -62,8 +62,8 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.R
 	}
 }
 
-// settle settles a charge to shares. If it was charged to the shares of a process that is gone, there is nothing to
-// settle.
+// settle settles a charge to shares. Only the process that charged its shares can settle the charge; in any other
+// process, settle does nothing.
 func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	if op.Reservation.Process != s.name {
 		return engine.Result{}

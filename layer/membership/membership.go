@@ -202,7 +202,8 @@ func (m *Member) counted(sent time.Time, number int) {
 	}
 }
 
-// Count returns the number of processes from the last beat after which the group's marker was read.
+// Count returns the number of processes from the last beat that was followed by a successful read of the group's
+// marker.
 func (m *Member) Count() Count {
 	m.mu.Lock()
 	defer m.mu.Unlock()

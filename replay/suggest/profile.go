@@ -58,7 +58,8 @@ func clockSpans(times []int64, length time.Duration) (n int64) {
 	return n
 }
 
-// mostIn returns the largest number of the given times that are in any window of the given length.
+// mostIn returns the largest number of times that fall into one window of the given length. The times must be
+// sorted.
 func mostIn(times []int64, length time.Duration) (most int64) {
 	from, span := 0, length.Microseconds()
 	for to, t := range times {

@@ -21,8 +21,9 @@ type losses struct {
 	doubted atomic.Bool
 }
 
-// look compares the losses with those that it knows. Another server may have noticed a loss before this one started.
-// The function recovery returns how long the active limits take to recover.
+// look updates the state from the fallback layer's statistics, and logs when answers become inexact or exact again.
+// The last loss can be older than this server, because another server may have noticed it. The function recovery
+// returns how long the active limits take to recover.
 func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.Duration) {
 	noticed, later := stats.Losses > l.seen, stats.Lost.After(l.last)
 	begins := noticed || l.until.IsZero() && later

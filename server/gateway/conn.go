@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Listen returns a listener that ends a connection if its peer accepts none of a write's bytes for the stall timeout.
+// Listen returns a listener whose connections fail a write that takes longer than the stall timeout.
 func (g *Gateway) Listen(l net.Listener) net.Listener {
 	return &stallListener{l, g.config.StallTimeout}
 }

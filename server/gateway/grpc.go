@@ -18,8 +18,8 @@ func isGRPC(r *http.Request) bool {
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-// writeGRPC answers a call with a gRPC status and no message. A gRPC client would interpret the HTTP status 429 as an
-// unavailable service.
+// writeGRPC answers a call with only a gRPC status, without a response message. A gRPC client would interpret the
+// HTTP status 429 as an unavailable service.
 func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	message := p.Detail
 	if len(p.Violated) > 0 {

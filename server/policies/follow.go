@@ -47,7 +47,8 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// untilNext returns the time until the changes may differ from the active ones.
+// untilNext returns the time until the next call of look: until the next poll of the store, the next expiry of a
+// change or the next retry, whichever comes first. It is at most an hour if the store is not polled.
 func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	const seldom = time.Hour
 	next := seldom

@@ -98,7 +98,7 @@ func (t *Tracker) count(at time.Time, n int, r requests) {
 	})
 }
 
-// position returns the index of the nth matching element, which must exist.
+// position returns the index of the nth matching element, counting from 0. That element must exist.
 func position(nth int, matches func(i int) bool) int {
 	for i := 0; ; i++ {
 		if matches(i) {

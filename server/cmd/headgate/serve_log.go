@@ -45,8 +45,8 @@ func captureLibraries(logger *slog.Logger) {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// logged returns the error with which a server failed to start, or ended. If the log format is JSON, it logs the error
-// instead.
+// logged handles err, the reason why the server failed to start or stopped. If the log format is JSON, it logs err
+// and returns exitUnusable. Otherwise it returns err.
 func (f *serveFlags) logged(w io.Writer, err error) error {
 	if f.format != "json" || err == nil {
 		return err
