@@ -125,8 +125,8 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	passes, ok := slot.state.Allow(limit, now, cost, o)
 	if ok && !passes && now%hotEvery == 0 {
 		h.hot.set(key, c, slot.state, now)
-		// Read the clock again: this copy replaces another one, and denials from the replaced copy happened before
-		// this instant.
+		// Other goroutines may have used the replaced copy to deny requests after now. Read the clock again, so that no
+		// later decision in this shard has an earlier time than these denials.
 		h.last = max(h.last, s.clock.micros())
 	}
 	h.mu.Unlock()

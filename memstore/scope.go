@@ -16,8 +16,8 @@ type scope struct {
 	space string
 	limit engine.Limit
 	id    uint32
-	// name is the number of the name that the states' counters share. That name consists of the space and of the
-	// limit's algorithm, name and grid. Scopes with the same name differ in the limit's other parameters.
+	// name is the number of the counter name, which consists of the space and the limit's algorithm, name and grid.
+	// States whose scopes have the same name share counters. Such scopes differ only in other parameters of the limit.
 	name uint32
 	// share counts the keys of the namespace. It is nil if their number is not bounded.
 	share *share

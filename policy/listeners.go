@@ -24,7 +24,7 @@ type TLSFiles struct {
 	ClientCA string
 }
 
-// Check returns an error if a required file is missing.
+// Check returns an error if the name of a required file is not set.
 func (f *TLSFiles) Check() error {
 	switch {
 	case f.Cert == "":

@@ -110,7 +110,7 @@ func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
 	return found
 }
 
-// onlyPenalties returns the routes that charge only penalties.
+// onlyPenalties returns the indexes of the routes that charge only penalties.
 func (c *Config) onlyPenalties(routes []route.Route) (only []int) {
 	for i := range routes {
 		other := false

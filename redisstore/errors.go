@@ -22,7 +22,7 @@ const (
 	ReadOnly
 	// Loading: the server is loading its data.
 	Loading
-	// Busy: a script is running for too long.
+	// Busy: a script has been running for too long.
 	Busy
 	// OutOfMemory: the server has reached its maxmemory and may not evict any key.
 	OutOfMemory

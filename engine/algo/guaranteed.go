@@ -205,7 +205,7 @@ func (g *guaranteed) room(l *Limit, _ Instant) int64 {
 	return max(0, room)
 }
 
-// spare returns the number of units that would pass if the class could have twice as many.
+// spare returns the number of units that would pass if the capacity of the class were twice as large.
 func (g *guaranteed) spare(l *Limit) int64 {
 	own, _ := l.own()
 	left, shared := g.lent.left(l)

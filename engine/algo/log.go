@@ -79,8 +79,8 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// rewound returns the log after the clock was set back far: no entry is farther in the future than the time for which
-// units can be prefetched.
+// rewound returns a copy of the log for use after the clock was set back far. Entries later than now + g.Ahead are
+// moved to that instant. No entry may be farther in the future than g.Ahead, the longest life of prefetched units.
 func (g *Log) rewound(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
 	c.clamp(t.Now + g.Ahead)

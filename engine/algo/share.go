@@ -14,7 +14,8 @@ type Share struct {
 }
 
 // Shares returns one process's share of the limit among n processes, for each of its windows. All processes' shares
-// together admit no more than a bucket with the limit's capacity and rate. A limit without a state is its own share.
+// together admit no more than a bucket with the limit's capacity and rate. For a penalty, and for a limit that
+// allows or denies every request, the share is the limit itself.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
 // SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that

@@ -127,7 +127,8 @@ func (l *Limit) overdrawn(w Window) Window {
 	return w
 }
 
-// windowShares returns a bucket for each window, with 1/n of the window's count and the window's length.
+// windowShares returns one bucket per window. The bucket's burst and rate are 1/n of the window's count and rate.
+// Share.Window is the full length of the window.
 func windowShares(l *Limit, n int64) (shares []Share) {
 	for _, w := range l.Windows() {
 		share := bucketShare(w.Limit, w.Span, w.Limit/n, n)

@@ -212,7 +212,8 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 	s.consult(ctx, ops, results)
 }
 
-// consult decides operations whose lanes are in use.
+// consult decides operations that need no lane that is away. It asks the store. After a loss of data, it also asks
+// the shares of the limits that have not recovered.
 func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.member.Lost() != 0 {
 		s.doubt(ctx, ops, results)

@@ -55,7 +55,8 @@ func (s *Shadow) compare(live *Response) {
 	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
 }
 
-// join merges the previous shadow's result into s if both are limits of the same shadow.
+// join merges the previous entry into s if both entries belong to the same request and to the same policy's shadow.
+// Only s then has Last set.
 func (s *Shadow) join(before *Shadow) {
 	if before.Request == s.Request && before.Of == s.Of {
 		s.Compared, s.InForce = s.Compared && before.Compared, s.InForce && before.InForce

@@ -69,7 +69,8 @@ func size(bytes int64) string {
 	}
 }
 
-// printable returns text from a log without terminal control characters.
+// printable returns text from a log with each unprintable character replaced by '?', so that the text cannot
+// control a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

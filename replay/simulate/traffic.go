@@ -98,7 +98,8 @@ type HeatCell struct {
 // NewHeat returns an empty Heat for a time zone.
 func NewHeat(zone *time.Location) Heat { return Heat{Zone: zone.String(), zone: zone, quarter: -1} }
 
-// at returns the cell for a time. Time zones have offsets in quarters of an hour.
+// at returns the cell for a time. It looks the cell up once per quarter of an hour, because the UTC offsets of time
+// zones are multiples of 15 minutes.
 func (h *Heat) at(now int64) *HeatCell {
 	quarter := now / (900 * micros)
 	if quarter != h.quarter {

@@ -68,7 +68,7 @@ func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost 
 	return answer
 }
 
-// explainOld explains any state under the second secret.
+// explainOld explains the state that the key has under the second secret. It returns nil if there is no such state.
 func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key *countedKey, cost *int64, class string) (all []adminapi.Explanation) {
 	for secret := 1; secret < len(key.counted); secret++ {
 		e, _ := a.explainKey(ctx, f, p, key, secret, cost, class)

@@ -134,9 +134,10 @@ func detailedName(to []byte, domain string, entries []*ratelimit.RateLimitDescri
 	return to
 }
 
-// valueName appends the name of the statistic for a rule with value_to_metric at one of its levels: the domain and the
-// keys of all levels, with some values. A level with value_to_metric adds the request's value, unless a pattern
-// replaces the values that share a threshold. Any other level adds its configured value or pattern, if it has one.
+// valueName appends the name of the statistic for a rule with value_to_metric at one of its levels. The name
+// contains the domain, and each level's key and value. The value of a level with value_to_metric is the request's
+// value, or the pattern if the level matched as a wildcard with share_threshold. The value of any other level is
+// its configured value or pattern, if it has one.
 func valueName(to []byte, domain string, entries []*ratelimit.RateLimitDescriptor_Entry, path []step, secrets *keyhash.Secrets) []byte {
 	to = append(to, domain...)
 	for i, e := range entries {

@@ -62,8 +62,8 @@ type Config struct {
 	// BodyRate is the number of body bytes that a client must send in each 10 s that the gateway waits for the body;
 	// 0 means no bound. It does not apply to gRPC calls.
 	BodyRate int64
-	// Peers limits the share of the requests in the gateway, and of the waiting requests, for one client address.
-	// Requests beyond the share get a 503. The zero value sets no limit.
+	// Peers limits the share of the requests in the gateway, and of the waiting requests, that a single client address
+	// can have. Requests beyond the share get a 503. The zero value sets no limit.
 	Peers peers.Rule
 	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
 	// 503.

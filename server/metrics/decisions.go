@@ -126,7 +126,7 @@ var (
 	verbsDesc   = desc("other_requests_total", "Requests that take no units, by verb.", "verb", "frontend")
 )
 
-// decisions collects the rows.
+// decisions is the collector for the counters in the current table.
 type decisions struct{ m *Metrics }
 
 // Describe implements [prometheus.Collector].

@@ -64,8 +64,8 @@ func appendCount(b []byte, name string, n int64) []byte {
 	return append(strconv.AppendInt(b, n, 10), "\r\n"...)
 }
 
-// infoPool provides buffers for answers. INFO is a command of 6 bytes, and processing a byte of a command must be cheap
-// (regression: bug 69).
+// infoPool reuses the buffers for answers. Without it, an INFO command of only 6 bytes would allocate a buffer for
+// the whole answer, so a client could cause expensive work with little input (regression: bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
 // info returns the named sections, or all of them.

@@ -221,8 +221,8 @@ func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Se
 	return nil
 }
 
-// bounded returns the context for a call to the store. It ends after the time left or, if ctx leaves less time, after
-// three quarters of the remaining time.
+// bounded returns the context for a call to the store. It ends after left or, if this is sooner, after three
+// quarters of the time until ctx's deadline. If left is 0 or less, bounded returns ctx.
 func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left <= 0 {
 		return ctx, func() {}

@@ -156,7 +156,8 @@ func printIndented(w io.Writer, data []byte) error {
 	return err
 }
 
-// keyText returns a key without characters that control a terminal.
+// keyText returns a key in a form that is safe to print on a terminal. A key that the API sent as base64 stays
+// base64. A key with unprintable characters is quoted.
 func keyText(k adminapi.KeyFields) string {
 	if k.KeyBase64 != "" {
 		return "base64:" + k.KeyBase64
