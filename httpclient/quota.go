@@ -13,7 +13,7 @@ type quota struct {
 	reset  time.Time
 	// span is the time from the last response to the reset stated in that response, but at least one second.
 	span time.Duration
-	// size is the quota announced by the server or, if it announced none, the highest remaining number so far.
+	// size is the larger of the quota announced in the last response (0 if it announced none) and most.
 	size int64
 	// most is the highest remaining number in any response since the last denial.
 	most int64

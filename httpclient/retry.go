@@ -29,7 +29,7 @@ func repeatable(r *http.Request) bool {
 	return idempotent && (r.Body == nil || r.Body == http.NoBody || r.GetBody != nil)
 }
 
-// again returns a copy of the request with a fresh body.
+// again returns the request to send for a retry: a copy with a fresh body, or r itself if it has no body.
 func again(r *http.Request) (*http.Request, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil

@@ -46,7 +46,7 @@ type Answer struct {
 
 // Charge is the charge of a request. The zero value means that nothing was charged.
 type Charge struct {
-	// Decision is the decision of the request.
+	// Decision is the decision on the request.
 	Decision headgate.Decision
 	// Units is the cost of the request, before the decision.
 	Units int64

@@ -202,8 +202,8 @@ type hot struct {
 	at      atomic.Int64 // instant when the copy was made
 }
 
-// hotEvery is the interval, in µs, between the instants when a denied caller copies its key's state here. A busy
-// key is soon denied at such an instant. Other keys pay nothing for this.
+// hotEvery limits how often states are copied to hot. A denied caller copies its key's state only if the time in µs
+// is a multiple of hotEvery. For a busy key, this soon happens. For other keys, copying costs almost nothing.
 const hotEvery = 64
 
 // deny decides like Words.Allow if the answer is a denial. If it is not, ok is false.

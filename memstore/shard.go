@@ -73,8 +73,9 @@ func (h *shard) expires(cs *scopes, i int, t algo.Instant) int64 {
 	return s.state.Expires(cs.get(s.number()).limit.Numbers(), t)
 }
 
-// put replaces the state at an index. A state of two words is stored with the rate of its scope. If the state's rate
-// differs from the given scope's, as after a give, the state stays in its old scope.
+// put replaces the state at an index. The two-word form of a state does not include the rate, so the state must be
+// in a scope with the same rate. If the state's rate differs from the given scope's, as after a give, the state
+// stays in its old scope.
 func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int64) {
 	s := &h.table.slots[i]
 	if s.number() != c.id && state.Under(c.limit.Numbers()) {

@@ -64,7 +64,7 @@ type scriptCall struct {
 	ops      []int // indices in pipeline.ops
 	work     int
 	merger   *merger // the operations of a call of merge.lua
-	// stale is true if ops has changed since they were merged, because some were answered.
+	// stale is true if the merger may still contain operations that were answered and are no longer in ops.
 	stale    bool
 	sendText bool // send the script's text, because the server does not know its hash
 	moving   bool // the slot is moving to another node, so pause before the next try
@@ -174,9 +174,10 @@ func scriptFor(op *engine.Op) (template, family) {
 	}
 }
 
-// callFor returns the call that an operation joins, and the work that the operation adds to it. The call is nil if the
-// operation needs a new one. If a call already contains the operation's key, callFor returns it, so that no key is in
-// two calls. Otherwise, it returns the last call of the operation's slot.
+// callFor returns the call that an operation joins, and the work that the operation adds to it. Usually this is the
+// last call of the operation's slot. For a merged operation, callFor prefers an earlier call that has the same key
+// and is not full. It does not look beyond a call of another template, because the operation must not overtake that
+// call. The call is nil if the operation needs a new one.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {

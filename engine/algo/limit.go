@@ -154,8 +154,8 @@ func (l *Limit) RepeatsDenials() bool {
 	return traits[l.Algorithm].repeatable && !l.CountDenied
 }
 
-// WindowLeft returns the time, in µs, that units charged at an instant are counted in the window or segment of
-// that instant. It returns Never if the passing of time alone does not end the window or segment. The argument reset
+// WindowLeft returns how long, in µs, units charged at the given instant stay in the same window or segment. It
+// returns Never if the limit's algorithm does not count units in fixed windows or in segments. The argument reset
 // is [Outcome].Reset of the charge.
 func (l *Limit) WindowLeft(at, reset int64) int64 {
 	if left := l.Algorithm.entry().windowLeft; left != nil {

@@ -115,8 +115,8 @@ func (g *Log) roomIn(t Instant, w Window) int64 {
 	return max(0, w.Limit-g.since(g.oldest(t, w.Span)))
 }
 
-// charge deletes expired entries. It enters the units at ahead µs after now, or at the newest entry if that is later.
-// It returns how long after now the units count.
+// charge deletes expired entries and adds an entry for the units. The entry's instant is now plus ahead µs, or the
+// instant of the newest entry if that is later. charge returns the time, in µs, from now to the entry's instant.
 func (g *Log) charge(l *Limit, t Instant, cost, ahead int64) (after int64) {
 	g.drop(g.oldest(t, g.Span))
 	g.Span = max(g.Span, l.Longest())

@@ -126,8 +126,8 @@ func earlier(all []returned, h *Held) (sum uint128) {
 	return sum
 }
 
-// waited returns an amount given back since the reservation was charged. It counts a return only if a caller was
-// waiting at that time and may still be waiting now.
+// waited returns the total amount given back since the reservation was charged. It counts a return only if a caller
+// that was waiting at the time of the return may still be waiting now.
 func waited(all []returned, now int64, h *Held) (sum uint128) {
 	for i := range all {
 		if r := &all[i]; h.Taken <= r.until && now < r.waits {

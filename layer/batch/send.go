@@ -104,8 +104,8 @@ func (s *Store) fill(l *lane, c *storeCall) context.Context {
 // on Redis each answer would pass through two more goroutines.
 const longestCall = time.Minute
 
-// deadline returns the context of a call. It ends a while after the latest deadline of the waiters, or when the store
-// is closed.
+// deadline returns the context of a call. Its deadline is the latest deadline of the waiters, plus late.
+// If a waiter has no deadline, the context ends after longestCall. It also ends when the store is closed.
 func (s *Store) deadline(c *storeCall) (context.Context, context.CancelFunc) {
 	var latest time.Time
 	for _, w := range c.waiters {

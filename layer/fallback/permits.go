@@ -107,9 +107,9 @@ func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
 	return op.Permits()
 }
 
-// outside returns, by index, the acquires of keys with permits that the store does not have. It must run before the
-// call to the store, because the store may get these permits during the call. It does not include permits that shares
-// grant during the call.
+// outside returns the set of acquires, by index, whose key has permits that were granted by shares and are missing
+// from the store. It must run before the call to the store, because the store may get those permits during the
+// call. It does not include permits that shares grant during the call.
 func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 	for i := range ops {
 		if (ops[i].Kind == engine.OpAcquire || hasPermits(&ops[i])) && s.outbox.holds(&ops[i]) {

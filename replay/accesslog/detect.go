@@ -129,7 +129,7 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", format.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
-// jsonAbout returns the name of the program that writes such lines.
+// jsonAbout describes the format of JSON lines, such as "JSON of Caddy". It recognizes the format by its fields.
 func jsonAbout(j *jsonLines) string {
 	switch {
 	case strings.Contains(j.String(), "EdgeStartTimestamp"):

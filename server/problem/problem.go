@@ -46,9 +46,10 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// OfRoute adds the rate-limit headers for the decision on a routed request to h. ok is true if the request may pass.
-// Otherwise p is the answer. Its status is denied if a limit denied the request, the route's status if a part of the
-// key is missing, and the error's status if the decision is not known.
+// OfRoute adds the rate-limit headers for the decision on a routed request to h, unless the decision is not known.
+// ok is true if the request may pass. Otherwise p is the answer. Its status is denied if a limit denied the
+// request, and the error's status if the decision is not known. If a part of the key is missing, noKey chooses the
+// status.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error from the service has a problem
@@ -68,8 +69,8 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 // would hide the mistake.
 const NoRoutes = "this server has no routes to decide by; accepted: --config with a policies file that has routes"
 
-// noKey returns the problem for a request that lacks a part of its route's key. Its status is the route's, unless
-// denied is a status other than 429, because nginx forwards only 401 and 403.
+// noKey returns the problem for a request that lacks a part of its route's key. Its status is the route's if denied
+// is 429, or if the route's status is 401 or 403. Otherwise it is denied, because nginx forwards only 401 and 403.
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {

@@ -14,7 +14,8 @@ type AIMD struct {
 	Timeout int64
 }
 
-// NewAIMD returns an AIMD with default settings, except for the latency bound, whose default is 5 s.
+// NewAIMD returns an AIMD with the library's default settings, but with the given latency bound in µs. The
+// library's default bound is 5 s.
 func NewAIMD(timeout int64) *AIMD {
 	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
 }

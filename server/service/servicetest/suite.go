@@ -228,7 +228,7 @@ type step struct {
 	want    Answer
 }
 
-// OfResponse converts the answer to a request of a kind.
+// OfResponse converts a response to an Answer. The kind of the request determines the fields that are set.
 func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 	switch kind {
 	case engine.OpReset, engine.OpSettle, engine.OpRelease:
