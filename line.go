@@ -63,7 +63,7 @@ type lines struct {
 
 // line is the state shared by the callers of one line.
 type line struct {
-	// last is the store's last answer, and at is the time when it was received. The first caller writes it.
+	// last is the store's last answer, and at is the time when it was received. Only the first caller writes them.
 	last Decision
 	at   time.Time
 	// next holds the earliest instant when the first caller can pass.

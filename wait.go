@@ -53,7 +53,8 @@ func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	return t
 }
 
-// reserves reports whether Wait reserves units ahead. All of the policy's limits must support it.
+// reserves reports whether Wait reserves units ahead. It does if one of the policy's limits paces requests, or if
+// all of them support delayed reservations and the policy charges all of them.
 func (p *Policy) reserves() bool {
 	all := true
 	for i := range p.limits {

@@ -96,8 +96,9 @@ func (c *Controller) close(now, span, calls int64) {
 	c.opened, c.done, c.failed, c.slow, c.highest, c.denied = now, 0, 0, 0, 0, false
 }
 
-// follow moves the limit towards the number of calls that complete within the latency. One step can at most double the
-// limit or lower it to three quarters, so that a single unusual window has little effect.
+// follow moves the limit towards the average number of calls that complete in a time span as long as the latency.
+// One step can at most double the limit, or lower it by a quarter (by 1 if the limit is below 4), so that a single
+// unusual window has little effect.
 func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
 	target, _ := bits.Div64(hi, lo, uint64(span)) // fits 64 bits, because done·latency/span is a number of calls

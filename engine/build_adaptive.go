@@ -30,7 +30,8 @@ func (d *draft) adaptiveRate(l *spec) error {
 	if err := d.numbers(l); err != nil {
 		return err
 	}
-	// Another version of the limit can use any rate down to one unit per window, so the burst must refill even then.
+	// Another version of the limit can use any rate down to one unit per window. The burst must refill within 36525
+	// days even at that rate.
 	if most := longest.Microseconds() / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d on adaptive-rate, which refill within 36525d at 1 unit per window", most))
 	}

@@ -33,7 +33,8 @@ func (d *draft) guaranteedRate(l *spec) error {
 	}
 	all.Down = d.of("lend").Word == "down"
 	l.scale = d.reduce(n, &all)
-	// Scripts are exact if the slowest of all guarantees, 1 unit per window, refills within 50 years.
+	// The Redis scripts are exact if the burst refills within 50 years at the slowest possible guarantee, 1 unit per
+	// window.
 	if most := longest.Microseconds() / 2 / n.Period; n.Burst > most {
 		return invalid("burst", n.Burst, fmt.Sprintf("1 to %d with these guarantees", most))
 	}

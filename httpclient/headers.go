@@ -143,8 +143,8 @@ func readDictionary(text string) []advice {
 	return []advice{{name: "default", remaining: remaining, reset: seconds(reset), quota: max(0, quota)}}
 }
 
-// readThree reads the three headers of older drafts and of many services. Reset is seconds
-// from now, or an instant in seconds or milliseconds since 1970.
+// readThree reads the headers Remaining, Reset and optionally Limit with the given prefix, as used by older drafts
+// and many services. Reset is the number of seconds from now, or a Unix time in seconds or milliseconds.
 func readThree(h http.Header, prefix string, now time.Time) (a advice, ok bool) {
 	remaining, ok := integer(h.Get(prefix + "Remaining"))
 	reset, hasReset := integer(h.Get(prefix + "Reset"))

@@ -82,7 +82,7 @@ func New(base http.RoundTripper, options ...Option) *Transport {
 
 func host(r *http.Request) string { return r.URL.Host }
 
-// ErrLimited matches every [LimitedError].
+// ErrLimited is the error that every [LimitedError] matches: see [errors.Is].
 var ErrLimited = errors.New("httpclient: rate limit")
 
 // LimitedError is the error for a request that was not sent, because the server's limit would make it wait longer

@@ -48,7 +48,7 @@ type Answer struct {
 type Charge struct {
 	// Decision is the decision on the request.
 	Decision headgate.Decision
-	// Units is the cost of the request, before the decision.
+	// Units is the cost of the request when it was decided. A later correction of the charge does not change it.
 	Units int64
 
 	settle  func(ctx context.Context, final int64) error // nil if the charge cannot be corrected

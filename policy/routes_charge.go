@@ -147,7 +147,7 @@ func (r *chargeReader) checkPolicy(i int) {
 	}
 }
 
-// limits returns the limits of the charge, except for unknown policies.
+// limits returns the limits of all policies of the charge. It skips unknown policies.
 func (r *chargeReader) limits() (charges []Charge) {
 	for i, name := range r.policies {
 		if p, ok := r.set.Get(name); ok && slices.Index(r.policies, name) == i {

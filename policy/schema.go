@@ -205,8 +205,8 @@ func complete(s schema, replacements ...string) schema {
 	return s
 }
 
-// perAlgorithm returns a rule for each algorithm. If a limit names the algorithm, the schema that the function then
-// returns applies to the limit.
+// perAlgorithm returns one rule per algorithm: a limit that names the algorithm must match the schema returned by
+// then(algorithm).
 func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	for _, a := range fileAlgorithms {
 		named := required(schema{"properties": schema{"algorithm": schema{"enum": a.Names()}}}, "algorithm")

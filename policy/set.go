@@ -100,8 +100,8 @@ func (b *builder) didYouMean(name string, names []string) string {
 // errBroken stops the build of a policy if its error, or the error of a policy under its "all", was already reported.
 var errBroken = errors.New("a policy inside all is broken")
 
-// build builds the limits of a policy, if they are not built yet, and checks the settings that depend on them. parents
-// are the policies whose "all" contains this policy.
+// build builds the limits of a policy, if they are not built yet, and checks the settings that depend on them.
+// parents are the policies whose "all" or "first" contains this policy.
 func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
 	if slices.Contains(parents, name) {

@@ -176,7 +176,8 @@ func (p *Policy) setHeaders(name *string) error {
 	}
 }
 
-// checkLease returns an error for mode: leased on limits whose units cannot be prefetched.
+// checkLease returns an error if the policy has mode: leased and combines several limits, has a limit whose units
+// cannot be prefetched, or has a cost other than 1.
 func (p *Policy) checkLease() error {
 	switch {
 	case !p.Leased:

@@ -70,7 +70,7 @@ var classNames = [classCount]string{
 	"not_replicated",
 }
 
-// String returns the class's name in [Stats] and in error texts: "out_of_memory".
+// String returns the class's name as used in [Stats] and in error texts, such as "out_of_memory".
 func (c Class) String() string {
 	if c < classCount {
 		return classNames[c]

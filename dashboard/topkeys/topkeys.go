@@ -72,9 +72,10 @@ func (s Subject) clone() Subject {
 // keys would need unbounded memory.
 func (s Subject) valid() bool { return len(s.Key) <= engine.MaxKeyBytes }
 
-// Add counts n events at an instant. It calls the function of with the index of each sampled event. The function
-// returns the event's subject, or false if the event does not count. The caller may reuse the memory of subjects. Keys
-// longer than [engine.MaxKeyBytes] are not counted.
+// Add counts n events at the time now. For each sampled event it calls of(i, counts): i is the index of the event,
+// and counts is the number of events that the sample represents. The call returns the event's subject, or false if
+// the event does not count. The caller may reuse the memory of subjects. Keys longer than [engine.MaxKeyBytes] are
+// not counted.
 func (t *Tracker) Add(events Events, n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	t.streams[events].add(n, now, of)
 }

@@ -78,9 +78,9 @@ func (f *fair) measure() {
 	f.parts.level = whole*grains + product(rest, grains).ceilOver(f.bucket.Period)
 }
 
-// bound limits how many of the D missing grains a key, or all keys of its group, can owe: a cost of m grains passes if
-// ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B, where S is the sum of all parts and B the burst, with a fair pacer's queue,
-// in grains.
+// bound limits how many of the D missing grains a key, or all keys of its group, can owe: a cost of m grains passes
+// if ⌊parts·D/S⌋ + slope·D + price·m ≤ slope·B. S is the sum of all parts. B is the burst, plus the queue for a
+// fair pacer, in grains.
 type bound struct {
 	parts, slope, price int64
 	// none is set if the key or the group has no parts. In that case the bound does not apply to a single unit.

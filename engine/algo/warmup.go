@@ -196,7 +196,7 @@ func (w *Warmth) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	return 0
 }
 
-// give returns the n units that were charged last. A full bucket takes none back.
+// give gives back the n units that were charged last. If the bucket is full, it gives nothing back.
 func (w *Warmth) give(l *Limit, t Instant, n, _ int64) {
 	if w.Missing.isZero() {
 		return

@@ -51,9 +51,9 @@ func (s *Store) laneApart(ops []engine.Op) *lane {
 	return nil
 }
 
-// separate gives each part of the store that the operations use a lane of its own, until the part answers. A call that
-// ended without an answer does not show which of its parts is away, and all later calls could contain operations on
-// that part.
+// separate creates a separate lane for each part of the store that the operations use. The lane exists until the
+// part answers. A call that ended without an answer does not show which of its parts is away, and all later calls
+// could contain operations on that part.
 func (s *Store) separate(ops []engine.Op) {
 	if s.config.Lane == nil || engine.WaitFor(ops).Count != 0 {
 		return

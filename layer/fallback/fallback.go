@@ -121,7 +121,8 @@ type Stats struct {
 	// Losses is the number of times that the store came back without its data.
 	Losses int64
 	// Lost is when the store last lost data, even if another process noticed it before this one started. It is zero if
-	// no loss is known, or if an operator has accepted it. Shares also decide until the limits have recovered.
+	// no loss is known, or if an operator has accepted it. Until the limits have recovered, the store and the shares
+	// must both allow a request, except with [engine.Hints].Lenient.
 	Lost time.Time
 	// DoubtedUntil is when the last limit recovers from the loss, of those that requests have used since then.
 	DoubtedUntil time.Time
@@ -245,7 +246,8 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	}
 }
 
-// fallBack answers, by shares, the operations that failed because the store is away.
+// fallBack uses shares to answer the operations that failed because the store is away, and the charges that too few
+// replicas have received.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && engine.Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {

@@ -326,8 +326,8 @@ func (s *Store) flushOutbox(life context.Context) {
 	}
 }
 
-// flush sends due operations until the store does not answer. It also waits for calls in flight that carry such
-// operations, so that a lane decides only after its own operations have arrived.
+// flush sends due operations until none is left or the store does not answer. It also waits for calls in flight
+// that carry such operations, so that a lane decides only after its own operations have arrived.
 func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 	for life.Err() == nil {
 		taken, flying := s.outbox.take(s.now(), wanted)

@@ -9,8 +9,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// processes is the number of processes that share the limits: the largest number that the member has received
-// recently. After a loss of the store's data, processes rejoin one by one, so the latest number may be too small.
+// processes is the number of processes that share the limits: expect, or the largest number that the member has
+// received recently if that is larger. After a loss of the store's data, processes rejoin one by one, so the latest
+// number may be too small.
 type processes struct {
 	expect int
 	clock  func() time.Time
@@ -38,7 +39,8 @@ func (p *processes) age() {
 	p.recent[1], p.recent[0], p.minute = p.recent[0], 0, minute
 }
 
-// count returns the number of processes that share the limits. It returns 0 if the number is unknown.
+// count returns the number of processes that share the limits, at least expect. It returns 0 if expect is 0 and no
+// number has been received yet.
 func (p *processes) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

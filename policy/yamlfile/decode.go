@@ -76,7 +76,8 @@ func (d *Decoder) report(at Place, path []string, message string) {
 	d.Report(at, message)
 }
 
-// lastName returns the name of the field at the end of the path, or "item" for an item of a list.
+// lastName returns the name of the field at the end of the path, "item" for an item of a list, or "the file" if the
+// path is empty.
 func lastName(path []string) string {
 	if len(path) == 0 {
 		return "the file"

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// part is the part of a request that a variable in a format string contains.
+// part identifies the part of a request that a format string's variable logs.
 type part uint8
 
 const (

@@ -72,7 +72,7 @@ func Notes(s *Log) (notes []string) {
 	return notes
 }
 
-// are returns "is" for 1 and "are" for any other number.
+// are returns " is" for 1 and " are" for any other number, with the leading space.
 func are(n int64) string {
 	if n == 1 {
 		return " is"

@@ -61,7 +61,7 @@ type Config struct {
 	Server func() *adminapi.Server
 	// Page serves the operators' page. It can be nil.
 	Page http.Handler
-	// Version is the server's version.
+	// Shadows returns counts that compare the policies' answers with the answers of their shadows.
 	Version string
 	// Shadows returns the changes that the policies' shadows would make.
 	Shadows func() []adminapi.Shadow

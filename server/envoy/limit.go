@@ -59,8 +59,8 @@ type settings struct {
 	unit                       unit
 	// more holds further fields of the limit, by their names in policies.
 	more map[string]string
-	// counter is the name of the counter for a limit that divides its units among keys. Such a counter is not named
-	// by the key.
+	// counter is the name of the limit's counter if the limit divides its units among keys. All keys share this
+	// counter, so the key cannot be part of its name.
 	counter string
 }
 

@@ -18,12 +18,12 @@ import (
 )
 
 // Paths adds envoyproxy/ratelimit's HTTP paths to a handler: /json answers a ShouldRateLimit request in JSON, and
-// /healthcheck answers OK while ready returns nil. Status codes and bodies match envoyproxy/ratelimit, but requests of web
-// pages get a 403.
+// /healthcheck answers OK if the service is ready and the function ready returns nil. Status codes and bodies match
+// envoyproxy/ratelimit, but requests from web pages to /json get a 403.
 //
-// If writes is false, requests that give hits back get a 403, because a client could otherwise reset its own counter.
-// gRPC allows them, because only Envoy uses it. If noInline is set, requests with inline limits get a 403 too. On a
-// listener with users, the user's rights decide.
+// If writes is false, requests that give hits back get a 403, because a client could otherwise reset its own
+// counter. gRPC allows them, because only Envoy uses it. If noInline is set, requests with inline limits get a 403
+// too. On a listener with users, the user's rights decide.
 func Paths(service *envoy.Service, ready func(context.Context) error, noInline, writes bool, others http.Handler) http.Handler {
 	json := requestid.Handler(problem.WithoutPages(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, noInline, writes, w, r) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

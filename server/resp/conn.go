@@ -117,8 +117,8 @@ func (c *conn) flush() error {
 
 // setReadDeadline sets IdleTimeout for an idle client. A command that has begun may take ReadTimeout in total,
 // regardless of the number of reads. A new client has the same time for its TLS handshake and its secret, so that
-// clients that send neither do not keep others out. If no secret is required, a pool may open connections that it does
-// not use for a long time.
+// clients that send neither do not keep others out. If no secret is required, IdleTimeout applies as soon as the
+// handshake is done, because a pool may open connections long before it uses them.
 func (c *conn) setReadDeadline() {
 	var by time.Time
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// anyBucket is the limit for commands that contain only CL.THROTTLE's key. Its rate and burst do not matter, because
-// they are not part of the counter's name.
+// anyBucket is the limit for commands whose arguments name CL.THROTTLE keys but no limit. Its rate and burst do not
+// matter, because they are not part of the counter's name.
 var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 
 // eachKey returns a parser that makes a request for each of the command's keys.

@@ -145,8 +145,8 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// printErrors prints each error with the lines around its position. It returns the last error, whose message is
-// printed by run.
+// printErrors prints the lines around the position of each error, and all messages except the last one. It returns
+// the last error, because run prints its message.
 func printErrors(w io.Writer, err error) error {
 	var invalid policy.Errors
 	if !errors.As(err, &invalid) {
