@@ -170,14 +170,14 @@ func TestSlowBodiesAreNotOverload(t *testing.T) {
 	url := upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	g := start(t, `
 policies: {user: {algorithm: token-bucket, rate: 100000/s}}
-upstreams: {one: {url: "`+url+`", in_flight: {min: 1, max: 20, latency: 100ms}}}
+upstreams: {one: {url: "`+url+`", in_flight: {min: 1, max: 20, latency: 500ms}}}
 routes: [{key: [{const: all}], policies: [user], upstream: one}]
 `, nil)
-	for range 8 {
+	for range 6 {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				answer, err := g.client.Post("http://"+g.address+"/", "text/plain", &slowReader{150 * time.Millisecond})
+				answer, err := g.client.Post("http://"+g.address+"/", "text/plain", &slowReader{600 * time.Millisecond})
 				if err != nil {
 					t.Error(err)
 					return

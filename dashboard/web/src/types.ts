@@ -17,7 +17,7 @@ export interface KeyAndCost extends KeyAndPolicy {
   class?: string;
 }
 
-/** Units contains the number of units, and the key, for a give or a reset by an operator. */
+/** Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. */
 export interface Units extends KeyAndPolicy {
   units?: number;
   class?: string;
@@ -137,7 +137,7 @@ export interface Changes {
 /** ChangeName identifies the change that an operator ends. */
 export interface ChangeName {
   policy: string;
-  /** Key is nil for the change of the policy itself. */
+  /** Key is nil for a change to the policy itself. */
   key?: string;
   author?: string;
   reason?: string;
