@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// recovers is how long after a fault a process may still decide without the store.
+	// recovers is how long after a fault, and after the start, a process may still decide without the store.
 	recovers = 5 * time.Second
 	// alone and aloneFor are how many answers in a row, and for how long, a process may give without the store
 	// although the store is up. On a busy machine, requests do not reach the store in time, and processes need a while
@@ -23,7 +23,7 @@ const (
 func (f *found) needless(h *happened, answers []answer) {
 	byProcess := map[int][]*answer{}
 	for i := range answers {
-		if a := &answers[i]; !a.listed && a.beyond == 0 && h.reachable(a) {
+		if a := &answers[i]; !a.listed && a.beyond == 0 && a.sent >= recovers && h.reachable(a) {
 			byProcess[a.process] = append(byProcess[a.process], a)
 		}
 	}
