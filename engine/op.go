@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -196,34 +194,6 @@ func (o *Op) Subject(i int) (space, key string) {
 func (o *Op) Counted(i int) (space, key string) {
 	space, key = o.Subject(i)
 	return space, o.Charges[i].Limit.Counts(space, key)
-}
-
-// Whose returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
-// processes compute the same hash. Finding another key with the hash of a given key takes about 2^64 tries. For a
-// nested limit, the upper half of the hash identifies the group, and finding a collision with a group, or with a key of
-// a group, takes 2^32 tries.
-func (o *Op) Whose(i int) uint64 {
-	_, key := o.Subject(i)
-	sum := sha256.Sum256([]byte(key))
-	if o.Charges[i].Limit.Numbers().Nested {
-		group := sha256.Sum256([]byte(GroupOf(key)))
-		copy(sum[:4], group[:])
-	}
-	return binary.BigEndian.Uint64(sum[:])
-}
-
-// GroupOf returns the group of a key under a nested limit: its first part, up to the first colon that is not escaped
-// with a backslash, or the whole key.
-func GroupOf(key string) string {
-	for i := 0; i < len(key); i++ {
-		switch key[i] {
-		case '\\':
-			i++
-		case ':':
-			return key[:i]
-		}
-	}
-	return key
 }
 
 // Single returns an operation of the given kind on one limit of a key.

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
 
 // Pool is the common state of all keys of a limit that divides its units among them. It is derived from answers to
 // peeks. For permits, only Burst and Outstanding are known.
@@ -60,3 +64,31 @@ func (l Limit) Newcomer() (limit Limit, ok bool) {
 
 // kept returns the number of permits that a lone key cannot get.
 func (l Limit) kept() int64 { return l.Numbers().Count - l.Capacity() }
+
+// Whose returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
+// processes compute the same hash. Finding another key with the hash of a given key takes about 2^64 tries. For a
+// nested limit, the upper half of the hash identifies the group, and finding a collision with a group, or with a key of
+// a group, takes 2^32 tries.
+func (o *Op) Whose(i int) uint64 {
+	_, key := o.Subject(i)
+	sum := sha256.Sum256([]byte(key))
+	if o.Charges[i].Limit.Numbers().Nested {
+		group := sha256.Sum256([]byte(GroupOf(key)))
+		copy(sum[:4], group[:])
+	}
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// GroupOf returns the group of a key under a nested limit: its first part, up to the first colon that is not escaped
+// with a backslash, or the whole key.
+func GroupOf(key string) string {
+	for i := 0; i < len(key); i++ {
+		switch key[i] {
+		case '\\':
+			i++
+		case ':':
+			return key[:i]
+		}
+	}
+	return key
+}
