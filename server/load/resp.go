@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -55,15 +54,12 @@ type respClient struct {
 
 func (a *respClient) take(ctx context.Context, key string) (bool, time.Time, error) {
 	a.words[a.key] = key
-	values, err := a.conn.Do(ctx, a.words...).ToArray()
+	reply, err := a.conn.Do(ctx, a.words...)
 	if err != nil {
 		return false, time.Time{}, err
 	}
-	if len(values) < 5 {
-		return false, time.Time{}, fmt.Errorf("the answer is no decision: it has %d values", len(values))
-	}
-	denied, err := values[0].AsInt64()
-	return denied == 0, time.Time{}, err
+	values, _, err := respclient.Integers(reply, 5)
+	return err == nil && values[0] == 0, time.Time{}, err
 }
 
 func (a *respClient) close() { a.conn.Close() }

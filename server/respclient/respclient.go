@@ -4,6 +4,7 @@ package respclient
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"time"
 
@@ -39,8 +40,26 @@ func Open(address string, o Options) (*Client, error) {
 }
 
 // Do sends a command and returns the reply. The error for an error reply is a *[rueidis.RedisError].
-func (c *Client) Do(ctx context.Context, words ...string) rueidis.RedisResult {
-	return c.conn.Do(ctx, c.conn.B().Arbitrary(words...).Build())
+func (c *Client) Do(ctx context.Context, words ...string) (rueidis.RedisMessage, error) {
+	return c.conn.Do(ctx, c.conn.B().Arbitrary(words...).Build()).ToMessage()
+}
+
+// Integers returns the first size items of a reply, which are integers, and the other items.
+func Integers(reply rueidis.RedisMessage, size int) (first []int64, rest []rueidis.RedisMessage, err error) {
+	items, err := reply.ToArray()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(items) < size {
+		return nil, nil, fmt.Errorf("the server answered %d values instead of %d", len(items), size)
+	}
+	first = make([]int64, size)
+	for i := range first {
+		if first[i], err = items[i].AsInt64(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return first, items[size:], nil
 }
 
 // Close closes the connection.

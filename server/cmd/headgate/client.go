@@ -182,7 +182,7 @@ func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
 	if err == nil {
 		defer client.Close()
 		var reply rueidis.RedisMessage
-		if reply, err = client.Do(ctx, words...).ToMessage(); err == nil {
+		if reply, err = client.Do(ctx, words...); err == nil {
 			return reply, nil
 		}
 	}
@@ -190,9 +190,8 @@ func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
 	case ok && strings.HasPrefix(refused.Error(), "NOAUTH "):
 		err = errors.New("NOAUTH: the server has users; set " + userVariable + " and " + secretVariable)
 	case !ok:
-		_, secure := strings.CutPrefix(f.server, "rediss://")
 		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w%s",
-			strconv.Quote(f.server), err, tlsHint(err, secure, "rediss://"))
+			strconv.Quote(f.server), err, tlsHint(err, strings.HasPrefix(f.server, "rediss://"), "rediss://"))
 	}
 	return rueidis.RedisMessage{}, err
 }

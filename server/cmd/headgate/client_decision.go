@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/redis/rueidis"
+
+	"github.com/headgate/headgate/server/respclient"
 )
 
 // decision is the JSON form of the answer to allow and peek. Limit and Remaining are omitted if no limit applies.
@@ -23,7 +25,7 @@ type decision struct {
 
 // readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the charged limit.
 func readDecision(v rueidis.RedisMessage) (clientAnswer, error) {
-	n, rest, err := integers(v, 6)
+	n, rest, err := respclient.Integers(v, 6)
 	if err != nil {
 		return clientAnswer{}, err
 	}
@@ -50,24 +52,6 @@ func readDecision(v rueidis.RedisMessage) (clientAnswer, error) {
 	}
 	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n[1]), orUnlimited(n[2]), retry, d.ResetAfter, delay, paid)
 	return clientAnswer{d, text, !d.Allowed}, nil
-}
-
-// integers returns the first size items of a reply, which are integers, and the other items.
-func integers(reply rueidis.RedisMessage, size int) (first []int64, rest []rueidis.RedisMessage, err error) {
-	items, err := reply.ToArray()
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(items) < size {
-		return nil, nil, fmt.Errorf("the server answered %d values instead of %d", len(items), size)
-	}
-	first = make([]int64, size)
-	for i := range first {
-		if first[i], err = items[i].AsInt64(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return first, items[size:], nil
 }
 
 // orUnlimited formats a number. A negative number means that no limit applies.

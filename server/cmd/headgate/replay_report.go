@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,11 +46,11 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 	default:
 		report.ComparisonText(&text, p.Comparison)
 	}
-	width := math.MaxInt - 1
+	shown := text.String()
 	if terminalOf(out) != nil {
-		width = terminalWidth(out)
+		shown = fold(shown, terminalWidth(out), report.TextColumn)
 	}
-	_, err := io.WriteString(out, fold(text.String(), width, report.TextColumn))
+	_, err := io.WriteString(out, shown)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/server/respapi"
+	"github.com/headgate/headgate/server/respclient"
 )
 
 // Exit statuses of run itself, as in timeout(1) and env(1). Any other status is the command's.
@@ -133,7 +134,7 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 		if err != nil {
 			return err
 		}
-		n, rest, err := integers(v, 6)
+		n, rest, err := respclient.Integers(v, 6)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/headgate/headgate/server/respclient"
 )
 
 // heldPermit is the permit that is held while the command runs.
@@ -36,7 +38,7 @@ func (h *heldPermit) acquire(signals <-chan os.Signal) (admitted bool, err error
 		if err != nil {
 			return false, err
 		}
-		n, rest, err := integers(v, 6)
+		n, rest, err := respclient.Integers(v, 6)
 		if err != nil {
 			return false, err
 		}
