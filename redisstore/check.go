@@ -25,23 +25,34 @@ var (
 // write key by key.
 const writeMany = "msetex"
 
-// canWriteMany reads the reply of probe.lua.
-func canWriteMany(reply *Reply) bool {
-	failed := func(r Reply) bool { return strings.HasPrefix(r.Text, writeMany+":") }
-	return reply.Err == nil && !slices.ContainsFunc(reply.List, failed)
+// askWriteMany returns the command that asks whether the server can write many keys with one command. Its key is in the
+// marker's slot, so that the question needs no other node than the marker.
+func (s *Store) askWriteMany() Command {
+	key := s.prefix + "/probe/{" + s.markerKey() + "}"
+	return Command{Key: key, Args: []string{"EVAL", fragment(embedded, "write_many"), "1", key}}
+}
+
+// readWriteMany reads the reply to askWriteMany. An error that does not come from the command itself is no answer.
+func (s *Store) readWriteMany(reply *Reply) {
+	refused, ok := errors.AsType[*ServerError](reply.Err)
+	if ok && slices.Contains([]Class{NoPermission, Other}, classOf(refused.Text)) || reply.Err == nil {
+		s.writesMany.Store(reply.Err == nil)
+		s.askedMany.Store(true)
+	}
 }
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
 // states before they expire, a version that is not known to decide correctly, and missing permissions, with the ACL
 // rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
 // fields of hashes, Check also returns an error for a server that evicts keys, unless [Config.AllowEviction] is set,
-// because such a server would lose thousands of states at once. Check also determines whether the server can write many
-// keys with one command. If so, merged calls use that command.
+// because such a server would lose thousands of states at once. Check also asks again whether the server can write many
+// keys with one command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.end()
+	s.askedMany.Store(false)
 	if err := s.EnsureFormat(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +64,6 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	}
 	replies := make([]Reply, len(commands))
 	s.conn.Do(ctx, commands, replies)
-	s.writesMany.Store(canWriteMany(&replies[0]))
 	warnings, err = s.permissionWarnings(ctx, &replies[0])
 	if err != nil {
 		return nil, err
@@ -113,7 +123,7 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 	for i := range reply.List {
 		text := reply.List[i].Text
 		name, answer, _ := strings.Cut(text, ": ")
-		if name == writeMany || s.hashes == 0 && slices.Contains(hashCommands, name) {
+		if s.hashes == 0 && slices.Contains(hashCommands, name) {
 			continue
 		}
 		switch classOf(answer) {

@@ -55,6 +55,7 @@ func (s *Store) ownMarker() string {
 // nil, because the store reads the marker again while it is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
+		_, _ = s.readMarker(ctx)
 		return nil // tests: no other process uses the data
 	}
 	err := s.ensureFormat(ctx)
@@ -166,7 +167,20 @@ func (s *Store) shardsError(shards int) error {
 	}
 }
 
+// readMarker reads the marker. Until the server has answered, it also asks whether the server can write many keys with
+// one command.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
-	r, err := s.sendCommand(ctx, s.markerKey(), "GET", s.markerKey())
-	return strings.TrimSpace(r.Text), err
+	commands := []Command{{Key: s.markerKey(), Args: []string{"GET", s.markerKey()}}}
+	if s.hashes == 0 && !s.askedMany.Load() {
+		commands = append(commands, s.askWriteMany())
+	}
+	replies := make([]Reply, len(commands))
+	s.conn.Do(ctx, commands, replies)
+	if len(replies) > 1 {
+		s.readWriteMany(&replies[1])
+	}
+	if err := replies[0].Err; err != nil {
+		return "", s.wrap(ctx, err)
+	}
+	return strings.TrimSpace(replies[0].Text), nil
 }

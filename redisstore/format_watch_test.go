@@ -75,3 +75,58 @@ func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 		})
 	}
 }
+
+// askedServer answers the read of the marker, and the question whether it can write many keys.
+type askedServer struct {
+	Conn
+
+	answer error
+	asked  int
+}
+
+func (c *askedServer) Do(_ context.Context, commands []Command, replies []Reply) {
+	for i := range commands {
+		switch commands[i].Args[0] {
+		case "GET":
+			replies[i].Text = "format=2 shards=0"
+		case "EVAL":
+			c.asked++
+			replies[i].Err = c.answer
+		default:
+			replies[i].Err = errOther
+		}
+	}
+}
+
+func (*askedServer) Cluster() bool { return false }
+
+// A store asks with the read of the marker whether the server can write many keys, until the server has answered. Only
+// an error of the command itself is an answer.
+func TestStoreAsksWhetherManyKeysCanBeWritten(t *testing.T) {
+	unknown := &ServerError{Text: "ERR Unknown Redis command called from script"}
+	for _, c := range []struct {
+		hashes  int
+		answers []error // the last one repeats
+		asked   int
+		writes  bool
+	}{
+		{answers: []error{nil}, asked: 1, writes: true},
+		{answers: []error{unknown}, asked: 1},
+		{answers: []error{&ServerError{Text: "NOPERM no"}}, asked: 1},
+		{answers: []error{errOther, &ServerError{Text: "LOADING data"}, nil}, asked: 3, writes: true},
+		{hashes: 1, answers: []error{nil}},
+	} {
+		conn := &askedServer{}
+		s, err := New(conn, Config{Hashes: c.hashes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 5 {
+			conn.answer = c.answers[min(i, len(c.answers)-1)]
+			_, _ = s.readMarker(t.Context())
+		}
+		if conn.asked != c.asked || s.writesMany.Load() != c.writes {
+			t.Errorf("answers %v, %d hashes: asked %d times, writes many: %t", c.answers, c.hashes, conn.asked, s.writesMany.Load())
+		}
+	}
+}
