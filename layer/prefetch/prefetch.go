@@ -72,6 +72,7 @@ type Store struct {
 	table  table
 	member *membership.Member
 	leave  func()
+	opened time.Time // the clock counts from here
 
 	life    context.Context
 	end     context.CancelFunc
@@ -92,7 +93,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil)}
+	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil), opened: time.Now()}
 	s.life, s.end = context.WithCancel(context.Background())
 	limits := newLeased(c.Limits, c.Spaces)
 	s.leased.Store(&limits)
@@ -101,6 +102,10 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	}
 	return s, nil
 }
+
+// now returns the time. It reads only the monotonic clock, while time.Now also reads the wall clock, which takes as long
+// again.
+func (s *Store) now() time.Time { return s.opened.Add(time.Since(s.opened)) }
 
 // start starts the goroutine that returns units, once. It is not needed until there is a limit to prefetch.
 func (s *Store) start() { s.started.Do(func() { s.works.Go(s.giveBack) }) }
@@ -156,7 +161,7 @@ type Stats struct {
 
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
-	n, _ := s.members(time.Now())
+	n, _ := s.members(s.now())
 	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
 }
 
@@ -218,7 +223,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	}
 	// If the process is suspended after this point, its units are dead when it continues, so the number of processes by
 	// then does not matter.
-	sent := time.Now()
+	sent := s.now()
 	n, known := s.members(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
 		found.ours.finish(hold{})

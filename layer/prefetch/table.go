@@ -51,7 +51,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
 	h := s.table.Of(key)
-	now := time.Now()
+	now := s.now()
 	h.Lock()
 	defer h.Unlock()
 	// This lookup needs the lock, because SetSpaces examines the records after it has changed the limits.
