@@ -5,6 +5,7 @@
 //	measure.go  one round with its callers, keys and duration
 //	memory.go   in-memory limiters
 //	redis.go    exact limiters on one Redis (leased.go: a key with prefetch)
+//	parts.go    where a store's time goes in a merged call
 //	lists.go    language model calls with four limits
 //	ceiling.go  the maximum throughput of this Redis
 //	cluster.go  three nodes

@@ -55,7 +55,7 @@ func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, l
 		if err != nil {
 			return nil, err
 		}
-		contenders = append(contenders, asked(context.WithoutCancel(ctx), layout, store, limit))
+		contenders = append(contenders, watched(asked(context.WithoutCancel(ctx), layout, store, limit), servers[i].address))
 		contenders[i].ours = i == 0
 	}
 	for _, c := range contenders { // every key has been used
@@ -68,7 +68,7 @@ func layoutRow(ctx context.Context, s settings, servers []*server, hashes int, l
 		return nil, err
 	}
 	beside := []string{"keys"}
-	tables := []table{{unit: "decisions/s", reach: 1.6, beside: beside, lines: compare(contenders, samples, perSecondOf)}}
+	tables := []table{{unit: "decisions/s", reach: 1.6, beside: beside, lines: compare(contenders, samples, perSecondOf), costs: true}}
 	if !slow {
 		return tables, nil
 	}

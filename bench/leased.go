@@ -43,7 +43,7 @@ func leasedRow(ctx context.Context, s settings) (table, error) {
 	}
 	asked := float64(leased.Stats().Asked-before) / time.Since(start).Seconds()
 	return table{
-		title: "One hot key, leased", unit: "ns a decision", lower: true, reach: 1.5, lines: compare(contenders, samples, nanoseconds),
+		title: "One hot key, leased", unit: "ns a decision", lower: true, reach: 1.5, lines: compare(contenders, samples, nanoseconds), costs: true,
 		note: fmt.Sprintf("The store was asked %.0f times a second, for 50 million a second at most.", asked),
 	}, nil
 }

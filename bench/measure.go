@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // contender is a limiter under one kind of load.
@@ -21,8 +27,22 @@ type contender struct {
 	// rate, if set, replaces ask. It generates load by other means for the given time, and returns the number of keys
 	// decided per second.
 	rate func(lasts time.Duration) (float64, error)
+	// store, if set, is a client of the contender's own server. The time of the server's scripts is measured with it.
+	store *redis.Client
 	// done closes the contender.
 	done func()
+}
+
+// watched returns the contender with a client of its own server, so that the time of the server's scripts is measured.
+func watched(c contender, address string) contender {
+	client, done := redis.NewClient(&redis.Options{Addr: address}), c.done
+	c.store, c.done = client, func() {
+		if done != nil {
+			done()
+		}
+		_ = client.Close()
+	}
+	return c
 }
 
 func finish(contenders []contender) {
@@ -54,6 +74,8 @@ type sample struct {
 	longest   time.Duration
 	mallocs   float64 // per decision
 	writes    float64 // write calls by this process, per decision
+	cpu       float64 // CPU time of this process, in ns per decision
+	store     float64 // time of the server's scripts, in µs per decision, if the contender has a store
 	asked     int64
 	failed    int64
 }
@@ -67,7 +89,7 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	picks := l.picks()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	writes := systemWrites()
+	writes, cpu := systemWrites(), cpuTime()
 	start := time.Now()
 	for n := range l.callers {
 		wg.Go(func() {
@@ -88,11 +110,11 @@ func measured(c contender, l load, lasts time.Duration) sample {
 	}
 	wg.Wait()
 	seconds := time.Since(start).Seconds()
-	writes = systemWrites() - writes
+	writes, cpu = systemWrites()-writes, cpuTime()-cpu
 	runtime.ReadMemStats(&after)
 	s := sample{perSecond: float64(asked.Load()) / seconds, asked: asked.Load(), failed: failed.Load()}
 	s.mallocs = float64(after.Mallocs-before.Mallocs) / float64(asked.Load())
-	s.writes = float64(writes) / float64(asked.Load())
+	s.writes, s.cpu = float64(writes)/float64(asked.Load()), float64(cpu)/float64(asked.Load())
 	if all := slices.Concat(took...); len(all) > 0 {
 		slices.Sort(all)
 		s.p50, s.p99, s.p9999 = all[len(all)/2], all[len(all)*99/100], all[len(all)*9999/10000]
@@ -128,17 +150,47 @@ func turn(c contender, l load, s settings) (one sample, err error) {
 		one.perSecond, err = c.rate(s.lasts)
 		return one, err
 	}
-	watched := s.profiles
-	if !c.ours {
-		watched = nil
+	before, err := scriptTime(c.store)
+	if err != nil {
+		return one, err
 	}
-	if err := watched.during(l.row, c.name, func() { one = measured(c, l, s.lasts) }); err != nil {
+	profiled := s.profiles
+	if !c.ours {
+		profiled = nil
+	}
+	if err := profiled.during(l.row, c.name, func() { one = measured(c, l, s.lasts) }); err != nil {
 		return one, err
 	}
 	if one.failed*1000 > one.asked {
 		return one, fmt.Errorf("%d of %d failed", one.failed, one.asked)
 	}
-	return one, nil
+	after, err := scriptTime(c.store)
+	one.store = (after - before) / float64(one.asked)
+	return one, err
+}
+
+// cpuTime returns the CPU time that this process has used.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// scriptTime returns the time in µs that a server has spent in EVALSHA, or 0 without a client.
+func scriptTime(client *redis.Client) (float64, error) {
+	if client == nil {
+		return 0, nil
+	}
+	text, err := client.Info(context.Background(), "commandstats").Result()
+	_, after, _ := strings.Cut(text, "cmdstat_evalsha:calls=")
+	_, after, _ = strings.Cut(after, "usec=")
+	micros, _, found := strings.Cut(after, ",")
+	if err != nil || !found {
+		return 0, err
+	}
+	return strconv.ParseFloat(micros, 64)
 }
 
 // median calls the function number for each round's sample, and returns the median of the results.
@@ -155,9 +207,12 @@ func each(samples []sample, number func(sample) float64) []float64 {
 	return values
 }
 
-func middle(values []float64) float64 {
+func middle(values []float64) float64 { return quantile(values, 0.5) }
+
+// quantile returns the value below which the given part of the values is.
+func quantile(values []float64, part float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return sorted[min(len(sorted)-1, int(float64(len(sorted))*part))]
 }
 
 // compare returns a table's lines, one for each contender. It calls the function number for each of a contender's
@@ -168,10 +223,15 @@ func compare(contenders []contender, samples [][]sample, number func(sample) flo
 			break // the error explains why
 		}
 		rounds := each(samples[i], number)
-		lines = append(lines, line{name: c.name, ours: c.ours, value: middle(rounds), rounds: rounds})
+		lines = append(lines, line{
+			name: c.name, ours: c.ours, value: middle(rounds), rounds: rounds,
+			cpu: median(samples[i], cpuOf), store: median(samples[i], storeOf),
+		})
 	}
 	return lines
 }
 
 func nanoseconds(s sample) float64 { return 1e9 / s.perSecond }
 func perSecondOf(s sample) float64 { return s.perSecond }
+func cpuOf(s sample) float64       { return s.cpu }
+func storeOf(s sample) float64     { return s.store }

@@ -43,7 +43,7 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
 		reach float64
-	}{{1, 0.5}, {10_000, 0.75}, {1 << 20, 0.55}} {
+	}{{1, 0.45}, {10_000, 0.7}, {1 << 20, 0.5}} {
 		keys := names(row.keys)
 		contenders, weights, err := inMemory(keys)
 		if err != nil {
@@ -76,7 +76,7 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 			break
 		}
 		t := table{
-			title: fmt.Sprintf("In memory, %d keys", len(keys)), unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders),
+			title: fmt.Sprintf("In memory, %d keys", len(keys)), unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders), costs: true,
 			note: "A bare table decides nothing: hash, clock, lock, one slot read and written. A limiter without keys has no table.",
 		}
 		if zipf {

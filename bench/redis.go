@@ -67,6 +67,9 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 		return nil, err
 	}
 	defer finish(contenders)
+	for i := range contenders {
+		contenders[i] = watched(contenders[i], servers[i].address)
+	}
 	many, hot := names(100_000), names(1)
 	rates := func(l load) ([][]sample, []line, error) {
 		samples, err := interleave(contenders, l, s)
@@ -80,7 +83,7 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	if err != nil {
 		return nil, err
 	}
-	inHashes := asked(context.WithoutCancel(ctx), "headgate, layout=hash:4", hashed, crowded)
+	inHashes := watched(asked(context.WithoutCancel(ctx), "headgate, layout=hash:4", hashed, crowded), servers[8].address)
 	defer inHashes.done()
 	before := group.Stats()
 	crowd, err := interleave(append(slices.Clone(contenders), ceiling, inHashes), load{row: "redis many", callers: 512, keys: many}, s)
@@ -110,8 +113,8 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	perCall := float64(after.Ops-before.Ops) / float64(after.Calls-before.Calls)
 	writes := median(crowd[0], func(s sample) float64 { return s.writes * 1000 })
 	return []table{
-		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3, beside: redisRate, lines: slices.Insert(slices.Clone(crowdLines), 1, others[1])},
-		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines},
+		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3.5, beside: redisRate, lines: slices.Insert(slices.Clone(crowdLines), 1, others[1]), costs: true},
+		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines, costs: true},
 		{
 			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),
 			note: "Headgate decides each exactly; where denials may be repeated for a stated time (`near`), most are not asked about.",

@@ -23,6 +23,8 @@ type table struct {
 	beside []string
 	lines  []line
 	note   string
+	// costs adds columns with the CPU time of this process and the time of the store's scripts for each decision.
+	costs bool
 }
 
 type line struct {
@@ -30,11 +32,14 @@ type line struct {
 	ours   bool
 	value  float64   // the median
 	rounds []float64 // one value per round, or nil for a single value
+	// cpu is the CPU time of this process in ns, and store is the time of the store's scripts in µs, both per decision.
+	// 0 means not measured.
+	cpu, store float64
 }
 
-// spread is the minimum, median and maximum of the ratios of two lines. Each ratio compares values from the same
-// round, so that other load on the machine affects both.
-type spread struct{ least, median, greatest float64 }
+// spread is the median of the ratios of two lines, and the bounds of their middle half. Each ratio compares values from
+// the same round, so that other load on the machine affects both.
+type spread struct{ from, median, to float64 }
 
 // over returns the spread of the ratios of one line to another.
 func (l *line) over(other *line) (s spread, ok bool) {
@@ -52,15 +57,15 @@ func (l *line) over(other *line) (s spread, ok bool) {
 		}
 		ratios = append(ratios, value/beside)
 	}
-	return spread{slices.Min(ratios), middle(ratios), slices.Max(ratios)}, true
+	return spread{quantile(ratios, 0.25), middle(ratios), quantile(ratios, 0.75)}, true
 }
 
-// String formats the median. If the minimum and maximum differ, it includes them.
+// String formats the median. If the bounds differ, it includes them.
 func (s spread) String() string {
-	if s.least == s.greatest {
+	if s.from == s.to {
 		return fmt.Sprintf("%.2f", s.median)
 	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.least, s.greatest)
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.from, s.to)
 }
 
 // best returns the best of the lines that Headgate is compared to.
@@ -79,7 +84,12 @@ func (t *table) best() (best line) {
 // write prints the table in Markdown. Each line includes its ratio to the best of the others.
 func (t *table) write(w io.Writer) {
 	best := t.best()
-	fmt.Fprintf(w, "### %s\n\n| | %s | ratio |\n|---|---:|---:|\n", t.title, t.unit)
+	costs := t.costColumns()
+	head, rule := "", ""
+	for _, c := range costs {
+		head, rule = head+" "+c.title+" |", rule+"---:|"
+	}
+	fmt.Fprintf(w, "### %s\n\n| | %s | ratio |%s\n|---|---:|---:|%s\n", t.title, t.unit, head, rule)
 	for _, l := range t.lines {
 		name := l.name
 		if l.ours {
@@ -89,7 +99,15 @@ func (t *table) write(w io.Writer) {
 		if spread, ok := l.over(&best); ok {
 			ratio = spread.String()
 		}
-		fmt.Fprintf(w, "| %s | %s | %s |\n", name, number(l.value), ratio)
+		fmt.Fprintf(w, "| %s | %s | %s |", name, number(l.value), ratio)
+		for _, c := range costs {
+			text := ""
+			if v := c.of(l); v > 0 {
+				text = number(v)
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
 	if t.reach > 0 {
@@ -98,6 +116,28 @@ func (t *table) write(w io.Writer) {
 	if t.note != "" {
 		fmt.Fprintf(w, "%s\n\n", t.note)
 	}
+}
+
+// cost is a column that follows the ratio.
+type cost struct {
+	title string
+	of    func(line) float64
+}
+
+// costColumns returns the columns for which any line has a value.
+func (t *table) costColumns() (columns []cost) {
+	if !t.costs {
+		return nil
+	}
+	for _, c := range []cost{
+		{"CPU of this process, ns", func(l line) float64 { return l.cpu }},
+		{"scripts of the store, µs", func(l line) float64 { return l.store }},
+	} {
+		if slices.ContainsFunc(t.lines, func(l line) bool { return c.of(l) > 0 }) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // verdict returns a sentence that says whether Headgate's first line reaches the target ratio.
@@ -136,7 +176,7 @@ func report(path, drawn string, s settings, loaded string, tables []table) error
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",
 		s.name, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.Version(), loaded, loadAverages())
-	fmt.Fprintf(&b, "Every comparison ran in one process, in turns; numbers are medians of %d rounds of %v. A ratio is to the best of\nthe others in its table: the median of the rounds' ratios, with the least and the greatest. Such a machine is\nnoisy: read the ratios with their spread, and measure your own.\n\n", s.rounds, s.lasts)
+	fmt.Fprintf(&b, "Every comparison ran in one process, in turns; numbers are medians of %d rounds of %v. A ratio is to the best of\nthe others in its table: the median of the rounds' ratios, with the middle half of them. Such a machine is\nnoisy: read the ratios with their spread, and measure your own.\n\n", s.rounds, s.lasts)
 	fmt.Fprintf(&b, "![The tables below as bars](%s)\n\n", drawn)
 	for i := range tables {
 		tables[i].write(&b)
