@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/errcode"
 )
 
 // routes registers the handlers for the page and its calls, except for calls that change a server.
@@ -47,12 +49,14 @@ func respond(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		own := &adminapi.Error{Status: http.StatusServiceUnavailable, Detail: err.Error()}
 		errors.As(err, &own)
+		sent := *own
+		sent.Code = cmp.Or(own.Code, errcode.OfStatus(own.Status))
 		status, kind = own.Status, "application/problem+json"
 		v = struct {
 			Type  string `json:"type"`
 			Title string `json:"title"`
 			*adminapi.Error
-		}{"about:blank", http.StatusText(status), own}
+		}{"about:blank", http.StatusText(status), &sent}
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -48,7 +48,7 @@ func problemOf(err error) Problem {
 	case errors.As(err, &mistake):
 		return NewProblem(http.StatusInternalServerError, "", mistake.cause.Error())
 	case errors.Is(err, ErrNoKey):
-		return NewProblem(http.StatusBadRequest, "", noKey)
+		return lacksKey(http.StatusBadRequest, noKey)
 	case errors.As(err, &input):
 		return NewProblem(http.StatusBadRequest, input.Field, "the request cannot be counted: "+input.Field+"; accepted: "+input.Accepted)
 	default:

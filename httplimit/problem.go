@@ -3,6 +3,8 @@ package httplimit
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/headgate/headgate/internal/errcode"
 )
 
 // Problem is an RFC 9457 problem, the body of an error response.
@@ -13,6 +15,9 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Field is the invalid field of the request. It is omitted if the error does not concern a field.
 	Field string `json:"field,omitempty"`
+	// Code is the anchor of the error's section in docs/reference/errors.md, such as "not_found". It is omitted for a
+	// denial and for statuses that are not on that page.
+	Code string `json:"code,omitempty"`
 	// RequestID is the id of the request. [Problem.Write] takes it from the X-Request-Id header of the response.
 	RequestID string `json:"request_id,omitempty"`
 	// Violated lists the policies that denied the request.
@@ -22,10 +27,12 @@ type Problem struct {
 // requestID is the header with the request's id, in net/http's canonical form.
 const requestID = "X-Request-Id"
 
-// NewProblem returns a problem. The argument field is the name of the invalid field. It is "" if the error does not
-// concern a field.
+// NewProblem returns a problem, with the code for its status. The argument field is the name of the invalid field. It is
+// "" if the error does not concern a field.
 func NewProblem(status int, field, detail string) Problem {
-	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
+	return Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: errcode.OfStatus(status), Field: field,
+	}
 }
 
 // QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA. The
@@ -46,7 +53,13 @@ func QuotaExceeded(status int, policy, countedBy string) Problem {
 }
 
 // Problem returns the problem for a request that lacks a part of its key.
-func (e *NoKeyError) Problem() Problem { return NewProblem(e.Status, "", e.Detail()) }
+func (e *NoKeyError) Problem() Problem { return lacksKey(e.Status, e.Detail()) }
+
+func lacksKey(status int, detail string) Problem {
+	p := NewProblem(status, "", detail)
+	p.Code = errcode.NoKey
+	return p
+}
 
 // Write responds to a request with the problem, including the request's id if there is one. Temporary responses are
 // marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s.

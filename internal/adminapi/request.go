@@ -27,6 +27,8 @@ type Error struct {
 	Detail string `json:"detail"`
 	// Field is the invalid field, or "".
 	Field string `json:"field,omitempty"`
+	// Code is the anchor in docs/reference/errors.md. A server that sets no code sends the one for the status.
+	Code string `json:"code,omitempty"`
 }
 
 func (e *Error) Error() string { return e.Detail }

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/policies"
 )
@@ -257,7 +258,7 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 
 func (a *api) reload(r *http.Request, _ *adminapi.None) (answer adminapi.Reloaded, err error) {
 	if err := a.Policies.Reload(r.Context()); err != nil {
-		return answer, &adminapi.Error{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
+		return answer, &adminapi.Error{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Code: errcode.InvalidFile}
 	}
 	a.history.add(adminapi.Action{Action: "reload"})
 	return adminapi.Reloaded{Generation: a.Service.Generation()}, nil

@@ -32,5 +32,9 @@ func problemOf(err error) httplimit.Problem {
 	case errors.Is(err, policies.ErrTooMany):
 		status = http.StatusUnprocessableEntity
 	}
-	return httplimit.NewProblem(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
+	p := httplimit.NewProblem(status, field, strings.TrimPrefix(err.Error(), "headgate: "))
+	if own != nil && own.Code != "" {
+		p.Code = own.Code
+	}
+	return p
 }

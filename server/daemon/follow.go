@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/server/watch"
 )
 
@@ -26,7 +27,7 @@ func (d *Daemon) logged(what string, reload func() (changed bool, err error)) fu
 		changed, err := reload()
 		switch {
 		case err != nil:
-			d.config.Logger.Error("file has errors: the last version read stays in use", "what", what, "error", err)
+			d.config.Logger.Error("file has errors: the last version read stays in use", "what", what, "error", err, "see", errcode.Link(errcode.InvalidFile))
 		case changed:
 			d.config.Logger.Info("file reloaded", "what", what)
 		}

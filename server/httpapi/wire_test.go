@@ -58,8 +58,8 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 	const want = `{"decisions":[` +
 		`{"allowed":true,"policy":"old","limit":1,"remaining":0,"reset_after_ms":90000,"delay_ms":0,"mode":"exact","overshoot_max":0},` +
 		`{"allowed":false,"policy":"old","limit":1,"remaining":0,"retry_after_ms":90000,"reset_after_ms":90000,"delay_ms":0,"mode":"exact","overshoot_max":0},` +
-		`{"error":{"type":"about:blank","title":"Not Found","status":404,"detail":"no policy \"x\"","field":"policy"}},` +
-		`{"error":{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"nope\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes","field":"nope"}},` +
+		`{"error":{"type":"about:blank","title":"Not Found","status":404,"detail":"no policy \"x\"","field":"policy","code":"not_found"}},` +
+		`{"error":{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"nope\"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes","field":"nope","code":"invalid"}},` +
 		`{"allowed":true,"limit":3,"remaining":2,"reset_after_ms":60000,"delay_ms":0,"mode":"exact","overshoot_max":0,` +
 		`"limits":[{"name":"1","limit":5,"remaining":4,"reset_after_ms":200},{"name":"2","limit":3,"remaining":2,"reset_after_ms":60000}]}]}` + "\n"
 	if w.Code != http.StatusOK || w.Body.String() != want {
@@ -131,7 +131,7 @@ func TestPathsAndMethods(t *testing.T) {
 func wantNotReady(t *testing.T, w *httptest.ResponseRecorder, detail string) {
 	t.Helper()
 	id := w.Header().Get(requestid.Header)
-	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `","request_id":"` + id + `"}` + "\n"
+	want := `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"` + detail + `","code":"unavailable","request_id":"` + id + `"}` + "\n"
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != want || w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("readyz: %d %s %s, want 503 %s", w.Code, w.Header().Get("Content-Type"), w.Body, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -21,7 +22,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 		err = m.config.Check(next)
 	}
 	if err != nil {
-		m.config.Logger.Error("policies file has errors: the last good version stays in force", "file", m.config.File, "error", err)
+		m.config.Logger.Error("policies file has errors: the last good version stays in force", "file", m.config.File, "error", err, "see", errcode.Link(errcode.InvalidFile))
 		m.refuse(err)
 		return err
 	}

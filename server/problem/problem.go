@@ -74,7 +74,7 @@ const NoRoutes = "this server has no routes to decide by; accepted: --config wit
 func noKey(denied int, lack *httplimit.NoKeyError) httplimit.Problem {
 	p := lack.Problem()
 	if denied != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized && p.Status != http.StatusForbidden {
-		return httplimit.NewProblem(denied, "", p.Detail)
+		p.Status, p.Title = denied, http.StatusText(denied)
 	}
 	return p
 }

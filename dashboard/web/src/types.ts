@@ -189,6 +189,8 @@ export interface Error {
   detail: string;
   /** Field is the invalid field, or "". */
   field?: string;
+  /** Code is the anchor in docs/reference/errors.md. A server that sets no code sends the one for the status. */
+  code?: string;
 }
 
 /** Rates contains the numbers of decisions per second, for requests that take units. */

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/internal/files"
 )
 
@@ -99,7 +100,7 @@ func (a *adminClient) explain(err error) error {
 	if problem, ok := errors.AsType[*adminapi.Error](err); ok {
 		switch {
 		case problem.Status == http.StatusUnauthorized:
-			return fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable)
+			return &coded{fmt.Errorf("there is no valid token; accepted: one of the server's --admin-token-file, in the file of --token-file or in %s", tokenVariable), errcode.NoUser}
 		case problem.Detail == "" && problem.Status == http.StatusBadRequest && !strings.HasPrefix(a.admin, "https://"):
 			return fmt.Errorf("--admin %s: %d %s; a listener with TLS is https://HOST:PORT", strconv.Quote(a.admin), problem.Status, http.StatusText(problem.Status))
 		case problem.Detail == "":
@@ -114,8 +115,8 @@ func (a *adminClient) explain(err error) error {
 	case sent.Op == "parse":
 		return fmt.Errorf("--admin %s: %w", strconv.Quote(a.admin), err)
 	default:
-		return fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w%s",
-			strconv.Quote(a.admin), sent.Err, tlsHint(sent.Err, true, ""))
+		return &coded{fmt.Errorf("--admin %s: no answer from the admin listener, which headgate serve --admin opens: %w%s",
+			strconv.Quote(a.admin), sent.Err, tlsHint(sent.Err, true, "")), errcode.NoAnswer}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/server/respclient"
 )
 
@@ -188,10 +189,10 @@ func (f *clientFlags) call(words []string) (rueidis.RedisMessage, error) {
 	}
 	switch refused, ok := errors.AsType[*rueidis.RedisError](err); {
 	case ok && strings.HasPrefix(refused.Error(), "NOAUTH "):
-		err = errors.New("NOAUTH: the server has users; set " + userVariable + " and " + secretVariable)
+		err = &coded{errors.New("NOAUTH: the server has users; set " + userVariable + " and " + secretVariable), errcode.NoUser}
 	case !ok:
-		err = fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w%s",
-			strconv.Quote(f.server), err, tlsHint(err, strings.HasPrefix(f.server, "rediss://"), "rediss://"))
+		err = &coded{fmt.Errorf("--server %s: no answer from RESP, which headgate serve opens at 127.0.0.1:6380 by default: %w%s",
+			strconv.Quote(f.server), err, tlsHint(err, strings.HasPrefix(f.server, "rediss://"), "rediss://")), errcode.NoAnswer}
 	}
 	return rueidis.RedisMessage{}, err
 }
