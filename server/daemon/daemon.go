@@ -45,13 +45,16 @@ type Daemon struct {
 	traces   *tracing.Tracer  // nil if there is no tracing
 	pressure *pressure.Gate   // nil unless Config.Pressure is set
 
-	resp         *resp.Server
-	http         *http.Server
-	grpc         *grpcFrontEnd    // nil if not configured
-	gateway      *gateway.Gateway // nil if HTTP is the API
-	admin        *adminFrontEnd   // nil if off
-	conns        int              // maximum number of connections per front end
-	names        oldNames
+	resp    *resp.Server
+	http    *http.Server
+	grpc    *grpcFrontEnd    // nil if not configured
+	gateway *gateway.Gateway // nil if HTTP is the API
+	admin   *adminFrontEnd   // nil if off
+	conns   int              // maximum number of connections per front end
+	names   oldNames
+
+	usersPolicies usersPolicies
+
 	respListener net.Listener
 	httpListener net.Listener
 	// floor holds heapFloor bytes that are never touched.
@@ -68,7 +71,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), losses: losses{logger: c.Logger}, secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), losses: losses{logger: c.Logger}, secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}, usersPolicies: usersPolicies{logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}

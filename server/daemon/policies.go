@@ -73,6 +73,7 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	}
 	generation = d.service.SetPolicies(set, c.Routes)
 	d.keepUpstreams(c.Routes)
+	d.usersPolicies.activated(set.Names())
 	return generation, err
 }
 

@@ -26,8 +26,12 @@ func (d *Daemon) openUsers() error {
 			f, err = users.Open(name)
 			files[name] = f // even after an error, so that the error is reported only once
 			d.names.ofRights(f)
+			d.usersPolicies.add(name, f)
 			d.follow(d.logged("users-file", func() (changed bool, err error) {
-				defer d.names.ofRights(f)
+				defer func() {
+					d.names.ofRights(f)
+					d.usersPolicies.reloaded()
+				}()
 				return f.Reload()
 			}), name)
 		}

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -26,6 +28,9 @@ const (
 	maxNameBytes = 64
 	maxFileBytes = 1 << 20
 )
+
+// envoyDomain begins the names of the domains of Envoy's rate limit service.
+const envoyDomain = "envoy:"
 
 // File holds the users from a file. It is safe for concurrent use.
 type File struct {
@@ -70,6 +75,32 @@ func (f *File) Named(name, secret string) *User { return f.current.Load().named(
 // Current returns the current entry for a user. It returns nil if the user or its secret was removed. If u is nil, it
 // returns the user for clients without a secret.
 func (f *File) Current(u *User) *User { return f.current.Load().currentOf(u) }
+
+// UnknownPolicies yields each user with each of its patterns that matches none of the policies. It skips the domains of
+// Envoy's rate limit service, and patterns for all policies.
+func (f *File) UnknownPolicies(policies []string) iter.Seq2[string, string] {
+	return func(yield func(user, pattern string) bool) {
+		users := f.current.Load()
+		if users == nil { // the file could not be read
+			return
+		}
+		known := map[string]bool{"*": true}
+		for _, policy := range policies {
+			known[policy] = true
+		}
+		for _, name := range slices.Sorted(maps.Keys(users.byName)) {
+			for _, pattern := range users.byName[name][0].policies {
+				if _, compared := known[pattern]; !compared { // many users have the same patterns
+					known[pattern] = strings.HasPrefix(pattern, envoyDomain) || strings.ContainsAny(pattern, `*?[\`) &&
+						slices.ContainsFunc(policies, func(policy string) bool { return matches(pattern, policy) })
+				}
+				if !known[pattern] && !yield(name, pattern) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // fields holds a user's fields as written. Errors about lists do not contain their values, which can be secrets.
 type fields struct {

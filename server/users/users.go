@@ -81,11 +81,13 @@ func (u *User) MayBringLimits() bool { return u != nil && u.inline }
 
 // MayUse reports whether the user's requests may name a policy.
 func (u *User) MayUse(policy string) bool {
-	policy = strings.ReplaceAll(policy, "/", slash)
-	return u != nil && slices.ContainsFunc(u.policies, func(pattern string) bool {
-		ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), policy)
-		return err == nil && ok
-	})
+	return u != nil && slices.ContainsFunc(u.policies, func(pattern string) bool { return matches(pattern, policy) })
+}
+
+// matches reports whether a pattern matches the name of a policy.
+func matches(pattern, policy string) bool {
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(policy, "/", slash))
+	return err == nil && ok
 }
 
 // all holds a file's users by the digests of their secrets.
