@@ -14,7 +14,7 @@ import (
 )
 
 // If batch calls flood a limit at twenty times its rate, interactive calls at nine tenths of the rate are hardly
-// ever denied, and batch calls use the rest. docs/classes.md lists the figures. A bucket that is only as large as
+// ever denied, and batch calls use the rest. docs/reference/limits.md lists the figures. A bucket that is only as large as
 // the part that batch calls must leave denies interactive calls as often, even without a flood. Without classes,
 // nearly all interactive calls are denied.
 func floodedByAClass(w *world) {
