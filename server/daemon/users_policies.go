@@ -38,7 +38,7 @@ func (p *usersPolicies) activated(names []string) {
 	p.check()
 }
 
-// reloaded compares the files, one of which was read again, with the active policies.
+// reloaded compares the files with the active policies after a file was read again.
 func (p *usersPolicies) reloaded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
