@@ -90,6 +90,7 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	close(l.done)
+	l.outcomes.close()
 	l.watching.Wait()
 	if !l.made {
 		return nil

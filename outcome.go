@@ -1,7 +1,6 @@
 package headgate
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,11 +15,13 @@ import (
 // Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
-// within a minute. It keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No report is
-// sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an outcome.
+// within a minute. A retryAfter is sent in the background without waiting for this request, so that other processes on
+// the store pause too. The process keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No
+// report is sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an
+// outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
-		p.limiter.outcomes.add(subject{p.space, key}, failed, retryAfter)
+		p.limiter.ended(subject{p.space, key}, p.charges(nil, 0), failed, retryAfter)
 	}
 }
 
@@ -35,6 +36,10 @@ type outcomes struct {
 	of    map[subject]*tally
 	count atomic.Int64 // the number of keys, so that a request needs no lock if there are no outcomes
 	now   func() time.Time
+
+	urgent  map[subject][]engine.Charge // keys with a pause to send now, and the charges that carry the report
+	sending bool
+	closed  bool
 }
 
 type tally struct {
@@ -75,23 +80,34 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration) {
 // outcomesOf returns a function that reports the outcome of an allowed operation. It returns nil if no limit of the
 // operation adapts.
 func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
-	var of []subject
+	var of map[subject][]engine.Charge
 	for i := range op.Charges {
-		if !op.Charges[i].Limit.Algorithm().Adapts() {
+		limit := op.Charges[i].Limit
+		if !limit.Algorithm().Adapts() {
 			continue
 		}
-		space, key := op.Subject(i)
-		if s := (subject{space, strings.Clone(key)}); !slices.Contains(of, s) {
-			of = append(of, s)
+		if of == nil {
+			of = map[subject][]engine.Charge{}
 		}
+		space, key := op.Subject(i)
+		s := subject{space, strings.Clone(key)}
+		of[s] = append(of[s], engine.Charge{Limit: limit})
 	}
 	if of == nil {
 		return nil
 	}
 	return func(failed bool, retryAfter time.Duration) {
-		for _, s := range of {
-			l.outcomes.add(s, failed, retryAfter)
+		for s, charges := range of {
+			l.ended(s, charges, failed, retryAfter)
 		}
+	}
+}
+
+// ended records the outcome of a request of a key. The charges include the adaptive limits that admitted the request.
+func (l *Limiter) ended(of subject, charges []engine.Charge, failed bool, retryAfter time.Duration) {
+	l.outcomes.add(of, failed, retryAfter)
+	if retryAfter > 0 && !l.inMemory { // in memory, no other process needs to know
+		l.sendSoon(of, charges)
 	}
 }
 

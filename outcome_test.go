@@ -115,6 +115,42 @@ func TestRetryAfterPauses(t *testing.T) {
 	})
 }
 
+// shared hides that a store is in memory, like a store that several processes share.
+type shared struct{ engine.Store }
+
+// A Retry-After reaches the other processes on the store without a further request of this process. Outcomes without a
+// Retry-After wait for the next request.
+func TestRetryAfterReachesOtherProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		limit := headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200}
+		var alone, among [2]*headgate.Policy
+		for i := range alone {
+			l := headgate.New(headgate.WithStore(shared{store}))
+			defer l.Close()
+			alone[i], among[i] = l.Policy("alone", limit), l.Policy("among", headgate.FixedWindow{Rate: headgate.PerDay(1000)}, limit)
+		}
+		for _, p := range [][2]*headgate.Policy{alone, among} {
+			p[0].Outcome("service", true, 0)
+			synctest.Wait()
+			if d, err := p[1].Peek(t.Context(), "service", 1); err != nil || !d.Allowed {
+				t.Errorf("before the Retry-After: %+v, %v", d, err)
+			}
+			for range 3 {
+				p[0].Outcome("service", true, 3*time.Second)
+			}
+			synctest.Wait()
+			if d, err := p[1].Peek(t.Context(), "service", 1); err != nil || d.Allowed || d.RetryAfter != 3*time.Second {
+				t.Errorf("after the Retry-After: %+v, %v", d, err)
+			}
+		}
+	})
+}
+
 // A shorter Retry-After does not shorten an active pause. Outcomes go to the live limit, not to its shadow.
 func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
