@@ -94,6 +94,9 @@ func printRoute(w io.Writer, r *policy.RouteSummary) {
 	for i := range r.Charges {
 		charges[i] = r.Charges[i].String()
 	}
+	if r.Class != "" {
+		more += " (class " + r.Class + ")"
+	}
 	if r.EmptyKey == "skip" {
 		more += " (empty key: skip)"
 	}

@@ -95,6 +95,9 @@ func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 		line("route", "none: the request is not limited")
 	} else {
 		line("route", "%d (%s:%d): %s", e.Route.Index, path, e.Route.Line, e.Route.Match)
+		if e.Route.Class != "" {
+			line("class", "%s", e.Route.Class)
+		}
 		printCharges(line, e)
 		if e.Route.Upstream != "" {
 			line("upstream", "%s", e.Route.Upstream)
@@ -122,6 +125,9 @@ func printCharges(line func(name, format string, values ...any), e *policy.Expla
 		line("key", "%s (%s)", e.Charges[i].Key, parts[i])
 		for _, limit := range e.Charges[i].Limits {
 			more := ""
+			if limit.Class != "" {
+				more += ", class " + limit.Class
+			}
 			if limit.Override {
 				more += ", override"
 			}
