@@ -60,6 +60,38 @@ func TestLimitFollowsCompletedCalls(t *testing.T) {
 	}
 }
 
+// TestSuggestionHasRoomForPeaks checks that the suggested limit admits the highest peak that was over without a denial.
+// Other peaks do not count, and without a full window there is no suggestion.
+func TestSuggestionHasRoomForPeaks(t *testing.T) {
+	l := control(t, 20)
+	peak := func(most int64) (denied bool) {
+		for n := range most {
+			denied = !l.Allow(second, n) || denied
+		}
+		l.Allow(second, 0)
+		return denied
+	}
+	for _, c := range []struct {
+		most     int64
+		denied   bool
+		suggests int64
+	}{{60, false, 60}, {81, true, 60}, {40, false, 60}, {70, false, 70}} {
+		if denied := peak(c.most); denied != c.denied {
+			t.Errorf("a peak of %d calls: denied %t", c.most, denied)
+		}
+		if got := l.Suggest(); got != 0 {
+			t.Errorf("a window has not ended, but %d is suggested", got)
+		}
+		full := *l
+		for range 20 {
+			full.Done(3*second, 400*ms, false)
+		}
+		if got := full.Suggest(); got != c.suggests {
+			t.Errorf("after a peak of %d calls: suggested %d, want %d", c.most, got, c.suggests)
+		}
+	}
+}
+
 // TestBurst checks that after a quiet period up to four times the limit may be in flight, for six times the latency.
 // After that the limit applies again, until at most half the limit is in flight.
 func TestBurst(t *testing.T) {

@@ -36,6 +36,8 @@ type Controller struct {
 	calm         int64 // the last instant with few calls in flight
 
 	bound, sum int64 // number of windows that reached the limit, and the sum of their limits
+	peak       int64 // maximum of calls in flight since the last calm instant, or -1 if a call was denied since then
+	served     int64 // highest peak that was over without a denial
 	why        string
 }
 
@@ -57,6 +59,7 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	}
 	if inFlight <= c.limit/2 {
 		c.calm = now
+		c.served, c.peak = max(c.served, c.peak), 0
 	}
 	most := c.limit
 	if now-c.calm <= burstFor*c.latency {
@@ -64,8 +67,11 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	}
 	c.highest = max(c.highest, inFlight+1)
 	if inFlight >= most {
-		c.denied = true
+		c.denied, c.peak = true, -1
 		return false
+	}
+	if c.peak >= 0 {
+		c.peak = max(c.peak, inFlight+1)
 	}
 	return true
 }
@@ -116,13 +122,15 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have performed about as well: the mean limit of the windows that reached
-// their limit. It returns 0 if no window did.
+// Suggest returns the fixed limit that would have performed about as well. This is the mean limit of the windows that
+// reached their limit or, if it is more, the highest number of calls in flight in a peak that was over without a
+// denial: a lower fixed limit would have denied calls that the server could handle. Suggest returns 0 if no window
+// reached its limit.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0
 	}
-	return (c.sum + c.bound/2) / c.bound
+	return max((c.sum+c.bound/2)/c.bound, c.served)
 }
 
 // Why returns the reason for the last change of the limit.
