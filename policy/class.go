@@ -151,6 +151,9 @@ func (p *Policy) lower(limit engine.Limit) error {
 		if err == nil && i > 0 && limit.LeftBy(class.Leaves) < limit.LeftBy(p.classes.list[i-1].Leaves) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")
 		}
+		if err == nil && i == 0 && limit.LeftBy(class.Leaves) > 0 {
+			err = invalid("leaves", class.Leaves.String(), "0 on the first class: there is no class before it that could use these units")
+		}
 		if err != nil {
 			return atField(atOwnField(err), "classes", strconv.Itoa(i))
 		}

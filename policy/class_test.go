@@ -149,10 +149,10 @@ func TestChangeOfAClass(t *testing.T) {
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
-		{"45%", "8", `x.yaml:2:96: policies.api.classes.1.leaves: leaves is 8 after 45%; accepted: as much as the class before it leaves, or more`},
-		{"8", "11", `x.yaml:2:94: policies.api.classes.1.leaves: leaves is 11 of fair-share 20/s; accepted: less than 11 units, so that the class has 10`},
+		{"45%", "8", `x.yaml:2:107: policies.api.classes.2.leaves: leaves is 8 after 45%; accepted: as much as the class before it leaves, or more`},
+		{"8", "11", `x.yaml:2:105: policies.api.classes.2.leaves: leaves is 11 of fair-share 20/s; accepted: less than 11 units, so that the class has 10`},
 	} {
-		file := fmt.Sprintf("policies:\n  api: {algorithm: fair-share, rate: 20/s, classes: [{name: a, leaves: %s}, {name: b, leaves: %s}]}\n", c.first, c.second)
+		file := fmt.Sprintf("policies:\n  api: {algorithm: fair-share, rate: 20/s, classes: [{name: z}, {name: a, leaves: %s}, {name: b, leaves: %s}]}\n", c.first, c.second)
 		_, err := policy.Parse("x.yaml", []byte(file))
 		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
 			t.Errorf("%s, %s: %v; want %q", c.first, c.second, err, c.want)

@@ -49,7 +49,7 @@ func TestInvalidClasses(t *testing.T) {
 		{"unit: day, requests_per_unit: 5, classes: live", `3:69: error loading config file: classes is "live"; accepted: a list such as [{name: …}]`},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: live}]", `3:69: invalid classes: name is "live" twice; accepted: each name once`},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: b, leaves: 5}]", "3:69: invalid classes: leaves is 5 of fixed-window 5/1d align clock; accepted: less than 5 units, so that the class has one"},
-		{"unit: day, requests_per_unit: 5, classes: [{name: live, leaves: 2}, {name: b, leaves: 1}]", "3:69: invalid classes: leaves is 1 after 2; accepted: as much as the class before it leaves, or more"},
+		{"unit: day, requests_per_unit: 5, classes: [{name: live}, {name: a, leaves: 2}, {name: b, leaves: 1}]", "3:69: invalid classes: leaves is 1 after 2; accepted: as much as the class before it leaves, or more"},
 		{"unit: day, requests_per_unit: 5, classes: [{name: live, leaves: much}]", `3:70: invalid class: leaves is "much"; accepted: 0% to 99%`},
 		{"unit: day, requests_per_unit: 5, classes: [{nam: live}]", "3:71: config error, unknown key 'nam'; did you mean \"name\"?"},
 		{"unit: day, requests_per_unit: 0, classes: [{name: live}]", "3:26: classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"},
