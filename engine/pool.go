@@ -14,15 +14,16 @@ type Pool struct {
 	Burst, Outstanding int64
 	// Own estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
 	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
-	// more than they get. For a nested limit, Own is not known, and Heavy counts groups.
+	// more than they get. For a nested limit, Own counts the units of the key's group, and can be too large by up to
+	// 9/8 of the weight plus 9/8. Heavy then counts groups.
 	Own, Heavy int64
-	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. It is not
-	// known for a nested limit.
+	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. For a nested
+	// limit it is the part of the key's group.
 	Part int64
 }
 
 // Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. The argument free
-// is the number of remaining units in the answer to a peek under [Limit.Newcomer], if Newcomer requires this peek. ok
+// is the number of remaining units in the answer to the peek of [Limit.Newcomer], if Newcomer requires this peek. ok
 // is false if the limit does not divide its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1, Pool reports
@@ -39,27 +40,33 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 		}
 		return Pool{Burst: n.Count, Outstanding: max(0, n.Count-free)}, true
 	}
+	room := (n.Weight + 1) * remaining
+	if n.Nested {
+		room = (n.Weight + 1) * free * 9 / 8 // because a key can get 8/9 of its group's room
+	}
 	p.Burst = n.Burst + n.Queue
 	p.Outstanding = min(p.Burst, n.Refilled(reset.Microseconds()))
 	free = p.Burst - p.Outstanding
-	if !n.Nested {
-		p.Part = n.Weight * free
-		p.Own = min(p.Outstanding, max(0, n.Weight*free-(n.Weight+1)*remaining))
-	}
+	p.Part = n.Weight * free
+	p.Own = min(p.Outstanding, max(0, p.Part-room))
 	if p.Heavy = p.Burst - 1; free > 0 {
 		p.Heavy = min(p.Heavy, p.Burst/free-1)
 	}
 	return p, true
 }
 
-// Newcomer returns a limit for a peek by a key without units. The answer's Remaining includes nearly all free units,
-// and [Limit.Pool] needs this number. ok is false if Pool does not need it, because the number of free units follows
-// from the reset.
-func (l Limit) Newcomer() (limit Limit, ok bool) {
-	if a := l.Algorithm(); !a.Divides() || !a.Holds() {
-		return l, false
+// Newcomer returns the limit and the key for a peek by a key without units, whose name ends with name. [Limit.Pool]
+// needs the Remaining of its answer, which includes nearly all free permits or, for a nested limit, what is left for
+// the group of key. ok is false if Pool does not need it.
+func (l Limit) Newcomer(key, name string) (limit Limit, newcomer string, ok bool) {
+	switch n := l.Numbers(); {
+	case n.Algorithm.Divides() && n.Algorithm.Holds():
+		return l.Weighing(MaxWeight), name, true
+	case n.Nested:
+		return l, GroupOf(key) + ":" + name, true
+	default:
+		return l, key, false
 	}
-	return l.Weighing(MaxWeight), true
 }
 
 // kept returns the number of permits that a lone key cannot get.

@@ -34,6 +34,44 @@ func TestPool(t *testing.T) {
 	if _, ok := bucket.Pool(0, 0, 0); ok {
 		t.Error("a token bucket has a pool of all keys")
 	}
+	if _, _, ok := limit.Newcomer("ann", "nobody"); ok {
+		t.Error("the free units of a fair share follow from its reset")
+	}
+}
+
+// TestPoolOfGroups charges keys of several groups, and compares the estimates with the outstanding units of each
+// group. The estimate is a lower bound for a group that has its part.
+func TestPoolOfGroups(t *testing.T) {
+	limit, err := engine.ParseLimit("fair-share 1/d burst 200 nested")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := headgate.New()
+	defer l.Close()
+	p, spent := operate.Policy(l, "p", limit), map[string]int64{}
+	for i, c := range []struct {
+		key   string
+		units int64
+	}{{"a:x", 60}, {"b:x", 5}, {"a:y", 3}, {"b:y", 20}, {"c:x", 1}, {"b:z", 1}, {"a:x", 1}} {
+		if d, err := p.AllowN(t.Context(), c.key, c.units); err != nil || !d.Allowed {
+			t.Fatalf("step %d: %+v, %v", i, d, err)
+		}
+		spent[engine.GroupOf(c.key)] += c.units
+		for group, units := range spent {
+			_, newcomer, ok := limit.Newcomer(group+":x", "nobody")
+			if !ok || newcomer != group+":nobody" {
+				t.Fatalf("a key without units in the group %s: %q, %t", group, newcomer, ok)
+			}
+			free, err := p.Peek(t.Context(), newcomer, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, _ := limit.Pool(0, free.ResetAfter, free.Remaining)
+			if want := min(units, pool.Part); pool.Own < want || pool.Own > want+3 || pool.Part != 200-pool.Outstanding {
+				t.Errorf("step %d, group %s: %+v, want %d of its own", i, group, pool, want)
+			}
+		}
+	}
 }
 
 // TestPoolOfPermits holds permits of several keys, and compares the estimates with the number of held permits.
@@ -42,9 +80,9 @@ func TestPoolOfPermits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newcomer, ok := limit.Newcomer()
-	if !ok {
-		t.Fatal("permits need the answer for a key without units")
+	newcomer, key, ok := limit.Newcomer("ann", "nobody")
+	if !ok || key != "nobody" {
+		t.Fatalf("permits need the answer for a key without units, not for %q", key)
 	}
 	l := headgate.New()
 	defer l.Close()

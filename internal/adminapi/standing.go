@@ -92,12 +92,14 @@ type Pool struct {
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
-	// that request more than they get or, for a nested limit, the number of such groups. Both are omitted for
-	// permits. Own is also omitted for a nested limit. Part is the number of outstanding units with which this key is
-	// denied now: its fair part. The limit is fair among at most Burst − 1 heavy keys.
+	// that request more than they get. Part is the number of outstanding units with which this key is denied now: its
+	// fair part. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys.
 	Own       *int64 `json:"own,omitempty"`
 	Part      *int64 `json:"part,omitempty"`
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
+	// Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a
+	// number of groups.
+	Groups bool `json:"groups,omitempty"`
 }
 
 // InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was created.

@@ -120,8 +120,8 @@ func (a *api) explainKey(
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
-		if newcomer, ok := whole[i].Newcomer(); ok {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: rand.Text(), Charges: []engine.Charge{{Space: c.Space, Limit: newcomer, Cost: 1}}})
+		if limit, newcomer, ok := pooled(c.Limit, whole[i]).Newcomer(key, rand.Text()); ok {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: limit, Cost: 1}}})
 		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
@@ -224,22 +224,29 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 // remaining results. The argument whole is the whole limit, including the units that a class leaves.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
-	if _, ok := whole.Newcomer(); ok {
-		limit, free, rest = whole, rest[0].Decision.Remaining, rest[1:]
+	limit = pooled(limit, whole)
+	if _, _, ok := limit.Newcomer("", ""); ok {
+		free, rest = rest[0].Decision.Remaining, rest[1:]
 	}
 	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter, free); ok && peek.Err == nil {
-		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding}
+		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Groups: limit.Numbers().Nested}
 		if !limit.Algorithm().Holds() {
-			l.Pool.HeavyKeys = &p.Heavy
-			if !limit.Numbers().Nested {
-				l.Pool.Own, l.Pool.Part = &p.Own, &p.Part
-			}
+			l.Pool.Own, l.Pool.Part, l.Pool.HeavyKeys = &p.Own, &p.Part, &p.Heavy
 		}
 	}
 	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
 		l.InForce = &adminapi.InForce{Rate: b.Rate.String(), Changes: b.Version}
 	}
 	return rest
+}
+
+// pooled returns the limit whose state of all keys is explained. For permits this is the whole limit, because a class
+// can leave permits that others hold.
+func pooled(limit, whole engine.Limit) engine.Limit {
+	if limit.Algorithm().Holds() {
+		return whole
+	}
+	return limit
 }
 
 // inClass returns a class's standing from the result of a peek.

@@ -400,10 +400,12 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get or, for a nested limit, the number of such groups. Both are omitted for permits. Own is also omitted for a nested limit. Part is the number of outstanding units with which this key is denied now: its fair part. The limit is fair among at most Burst − 1 heavy keys. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys. */
   own?: number;
   part?: number;
   heavy_keys?: number;
+  /** Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a number of groups. */
+  groups?: boolean;
 }
 
 /** InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was created. */

@@ -108,7 +108,7 @@ export const zh: Record<keyof typeof en, string> = {
   strikes: "违规次数：{n}",
   rateInForce: "当前速率 {rate}，变化次数：{n}",
   poolIs: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键，其公平份额为 {part}；约 {keys} 个键（最多 {most} 个）的请求超过其份额",
-  poolGroups: "所有键：{n}/{all} 个单位尚未恢复；约 {groups} 个组的请求超过其份额",
+  poolGroups: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键的组，其公平份额为 {part}；约 {keys} 个组（最多 {most} 个）的请求超过其份额",
   poolHeld: "所有键：约 {n}/{all} 个单位正在使用",
   unitIs: "单位 {unit}",
   pages: "列表分页",

@@ -146,8 +146,9 @@ func poolText(p *adminapi.Pool) string {
 	switch {
 	case p.HeavyKeys == nil:
 		return fmt.Sprintf("about %d of %d units held", p.Outstanding, p.Burst)
-	case p.Own == nil:
-		return fmt.Sprintf("%d of %d units outstanding; about %d groups ask for more than they get", p.Outstanding, p.Burst, *p.HeavyKeys)
+	case p.Groups:
+		return fmt.Sprintf("%d of %d units outstanding, about %d of them of this key's group, whose fair part is %d; about %d groups, of at most %d, ask for more than they get",
+			p.Outstanding, p.Burst, *p.Own, *p.Part, *p.HeavyKeys, p.Burst-1)
 	}
 	return fmt.Sprintf("%d of %d units outstanding, about %d of them this key's, whose fair part is %d; about %d keys, of at most %d, ask for more than they get",
 		p.Outstanding, p.Burst, *p.Own, *p.Part, *p.HeavyKeys, p.Burst-1)
