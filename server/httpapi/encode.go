@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -29,9 +30,10 @@ type decision struct {
 	Delay      int64  `json:"delay_ms"`
 	Mode       string `json:"mode"`
 	// OvershootMax is null if the overshoot is unbounded.
-	OvershootMax any             `json:"overshoot_max"`
-	Stale        int64           `json:"stale_ms,omitempty"` // maximum age of a repeated answer
-	Limits       []limitDecision `json:"limits,omitempty"`
+	OvershootMax any               `json:"overshoot_max"`
+	Stale        int64             `json:"stale_ms,omitempty"` // maximum age of a repeated answer
+	InForce      *adminapi.InForce `json:"in_force,omitempty"` // for a binding limit with an adaptive rate
+	Limits       []limitDecision   `json:"limits,omitempty"`
 }
 
 // limitDecision is the answer for one of several limits.
@@ -63,12 +65,24 @@ func decisionOf(r *decide.Response) decision {
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining
 	}
+	if adapts(r) {
+		a.InForce = &adminapi.InForce{Rate: d.Binding.Rate.String(), Changes: d.Binding.Version}
+	}
 	if len(r.Limits) > 1 {
 		for i := range r.Limits {
 			a.Limits = append(a.Limits, limitDecisionOf(&r.Limits[i]))
 		}
 	}
 	return a
+}
+
+// adapts reports whether the binding limit has an adaptive rate. A share does not know the rate in force.
+func adapts(r *decide.Response) bool {
+	limit := r.Limit
+	if len(r.Limits) > 0 {
+		limit = r.Limits[r.Decision.Binding.Index].Limit
+	}
+	return limit.Algorithm().Adapts() && r.Decision.Promise.Mode != engine.Fallback
 }
 
 func limitDecisionOf(l *decide.LimitAnswer) limitDecision {

@@ -33,9 +33,9 @@ func TestOutcomes(t *testing.T) {
 		status int
 		want   string
 	}{
-		{0, `{"policy":"vendor","key":"k","cost":10,"outcomes":{"good":20,"bad":10}}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":0,"reset_after_ms":125,`},
+		{0, `{"policy":"vendor","key":"k","cost":10,"outcomes":{"good":20,"bad":10}}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":0,"reset_after_ms":125,"delay_ms":0,"mode":"exact","overshoot_max":0,"in_force":{"rate":"80/s","changes":0}}`},
 		// The rate is 70 per second from here on.
-		{time.Second, `{"policy":"vendor","key":"k","cost":7}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":3,"reset_after_ms":100,`},
+		{time.Second, `{"policy":"vendor","key":"k","cost":7}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":3,"reset_after_ms":100,"delay_ms":0,"mode":"exact","overshoot_max":0,"in_force":{"rate":"70/s","changes":1}}`},
 		{time.Second, `{"policy":"vendor","key":"k","outcomes":{"bad":1,"retry_after_ms":5000}}`, 429, `{"allowed":false,"policy":"vendor","limit":10,"remaining":0,"retry_after_ms":5000,`},
 		{5 * time.Second, `{"policy":"vendor","key":"k"}`, 200, `{"allowed":true,"policy":"vendor","limit":10,"remaining":9,`},
 		{0, `{"policy":"plain","key":"k","outcomes":{"bad":1,"retry_after_ms":5000}}`, 200, `{"allowed":true,"policy":"plain","limit":80,`},
