@@ -38,13 +38,13 @@ func TestLimitFollowsCompletedCalls(t *testing.T) {
 		want, suggests int64
 		why            string
 	}{
-		{"reached, and quick", 20, 20, 25, 100 * ms, false, 40, 20, "limit 20 ↑ 40: 25 of 25 calls in 250ms were within 500ms"},
+		{"reached, and quick", 20, 20, 25, 100 * ms, false, 40, 40, "limit 20 ↑ 40: 25 of 25 calls in 250ms were within 500ms"},
 		{"reached, at what completes", 50, 50, 25, 400 * ms, false, 50, 50, "start"},
 		{"reached, and quick all the same", 80, 80, 25, 100 * ms, false, 80, 80, "start"},
 		{"not reached", 20, 5, 25, 100 * ms, false, 20, 0, "start"},
-		{"late", 100, 100, 25, 900 * ms, false, 75, 100, "limit 100 ↓ 75: 25 of 25 calls in 250ms took longer than 500ms or failed"},
-		{"late, and not reached", 100, 50, 25, 900 * ms, false, 75, 100, "↓ 75"},
-		{"all failed", 100, 100, 25, 10 * ms, true, 75, 100, "↓ 75"},
+		{"late", 100, 100, 25, 900 * ms, false, 75, 75, "limit 100 ↓ 75: 25 of 25 calls in 250ms took longer than 500ms or failed"},
+		{"late, and not reached", 100, 50, 25, 900 * ms, false, 75, 75, "↓ 75"},
+		{"all failed", 100, 100, 25, 10 * ms, true, 75, 75, "↓ 75"},
 		{"all failed at the minimum", 5, 5, 25, 10 * ms, true, 5, 5, "start"},
 		{"quick at the maximum", 200, 200, 1000, 10 * ms, false, 200, 200, "start"},
 	} {
@@ -89,6 +89,29 @@ func TestSuggestionHasRoomForPeaks(t *testing.T) {
 		if got := full.Suggest(); got != c.suggests {
 			t.Errorf("after a peak of %d calls: suggested %d, want %d", c.most, got, c.suggests)
 		}
+	}
+}
+
+// TestSuggestionIgnoresAClimb checks that calls in flight that only become more do not count as a peak that the server
+// handled, even if the limit is so high that it denies none of them.
+func TestSuggestionIgnoresAClimb(t *testing.T) {
+	l := control(t, 200)
+	for n := range int64(150) {
+		if !l.Allow(second, n) {
+			t.Fatalf("denied with %d calls in flight", n)
+		}
+	}
+	for range 20 {
+		l.Done(3*second, 900*ms, false)
+	}
+	if got := l.Suggest(); got != l.Limit() || got != 150 {
+		t.Errorf("suggested %d with a limit of %d", got, l.Limit())
+	}
+	for range 20 {
+		l.Done(6*second, 900*ms, false)
+	}
+	if got := l.Suggest(); got != 132 {
+		t.Errorf("suggested %d, want the mean of 150 and 113", got)
 	}
 }
 

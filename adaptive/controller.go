@@ -35,8 +35,9 @@ type Controller struct {
 	denied       bool
 	calm         int64 // the last instant with few calls in flight
 
-	bound, sum int64 // number of windows that reached the limit, and the sum of their limits
-	peak       int64 // maximum of calls in flight since the last calm instant, or -1 if a call was denied since then
+	bound, sum int64 // number of windows that reached the limit, and the sum of the limits after them
+	peak       int64 // maximum of calls in flight since the last peak was over
+	crowded    bool  // a call was denied in this time
 	served     int64 // highest peak that was over without a denial
 	why        string
 }
@@ -59,7 +60,12 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	}
 	if inFlight <= c.limit/2 {
 		c.calm = now
-		c.served, c.peak = max(c.served, c.peak), 0
+	}
+	if inFlight <= c.peak/2 {
+		if !c.crowded {
+			c.served = max(c.served, c.peak)
+		}
+		c.peak, c.crowded = 0, false
 	}
 	most := c.limit
 	if now-c.calm <= burstFor*c.latency {
@@ -67,12 +73,10 @@ func (c *Controller) Allow(now, inFlight int64) bool {
 	}
 	c.highest = max(c.highest, inFlight+1)
 	if inFlight >= most {
-		c.denied, c.peak = true, -1
+		c.denied, c.crowded = true, true
 		return false
 	}
-	if c.peak >= 0 {
-		c.peak = max(c.peak, inFlight+1)
-	}
+	c.peak = max(c.peak, inFlight+1)
 	return true
 }
 
@@ -96,8 +100,8 @@ func (c *Controller) Done(now, took int64, failed bool) {
 func (c *Controller) close(now, span, calls int64) {
 	full := c.denied || c.highest >= c.limit
 	if late := 2*c.slow > calls; full || late {
-		c.bound, c.sum = c.bound+1, c.sum+c.limit
 		c.follow(span, calls, late)
+		c.bound, c.sum = c.bound+1, c.sum+c.limit
 	}
 	c.opened, c.done, c.failed, c.slow, c.highest, c.denied = now, 0, 0, 0, 0, false
 }
@@ -122,10 +126,10 @@ func (c *Controller) follow(span, calls int64, late bool) {
 	c.limit = next
 }
 
-// Suggest returns the fixed limit that would have performed about as well. This is the mean limit of the windows that
-// reached their limit or, if it is more, the highest number of calls in flight in a peak that was over without a
-// denial: a lower fixed limit would have denied calls that the server could handle. Suggest returns 0 if no window
-// reached its limit.
+// Suggest returns the fixed limit that would have performed about as well. This is the mean limit after the windows
+// that reached their limit or, if it is more, the highest number of calls in flight in a peak without a denial: a lower
+// fixed limit would have denied calls that the server could handle. A peak ends when the calls in flight are halved.
+// Suggest returns 0 if no window reached its limit.
 func (c *Controller) Suggest() int64 {
 	if c.bound == 0 {
 		return 0
