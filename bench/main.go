@@ -29,7 +29,7 @@ type settings struct {
 
 var lengths = map[string]settings{
 	"quick": {name: "bench-quick", rounds: 3, lasts: 100 * time.Millisecond},
-	"usual": {name: "bench", rounds: 20, lasts: 400 * time.Millisecond},
+	"usual": {name: "bench", rounds: 20, lasts: 300 * time.Millisecond},
 	"full":  {name: "bench-full", rounds: 10, lasts: 4 * time.Second, full: true},
 }
 

@@ -138,7 +138,7 @@ func partsOn(ctx context.Context, program string, s settings) (t table, err erro
 	}, nil
 }
 
-// stateKey returns the name of a key, as long as those of a policy.
+// stateKey returns the name of a key. It has about as many bytes as the name of a key of a policy.
 func stateKey(n int) string {
 	return fmt.Sprintf("headgate/bench:policy/token-bucket/default/{%07d}", n)
 }
