@@ -1,6 +1,7 @@
 package denycache
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -21,6 +22,8 @@ type Config struct {
 	// Except reports operations whose denials must not be repeated, such as operations of package prefetch, whose
 	// units often come back. It can be nil.
 	Except func(*engine.Op) bool
+	// Coordinator sends the keys that this process resets to the other processes, and receives theirs. It can be nil.
+	Coordinator engine.Coordinator
 	// Clock replaces the system clock in tests: see package headgatetest.
 	Clock func() time.Time
 }
@@ -40,7 +43,9 @@ func New(store engine.Store, c Config) (*Store, error) {
 		c.Clock = time.Now
 	}
 	table := keymap.New[id, *denial](c.MaxKeys)
-	return &Store{store: store, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}, nil
+	s := &Store{store: store, coordinator: c.Coordinator, maxStale: c.MaxStale, except: c.Except, clock: c.Clock, table: table}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // Unwrap returns the wrapped store.
@@ -56,5 +61,10 @@ type Stats struct {
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats { return Stats{Repeated: s.repeated.Load(), Asked: s.asked.Load()} }
 
-// Close closes the wrapped store.
-func (s *Store) Close() error { return s.store.Close() }
+// Close closes the wrapped store. It is idempotent if the wrapped store's Close is.
+func (s *Store) Close() error {
+	s.end()
+	s.started.Do(func() {})
+	s.listening.Wait()
+	return s.store.Close()
+}

@@ -5,13 +5,15 @@
 // forwards one request per refilled token to the store, and denies the others locally.
 //
 // No limit is exceeded. However, units can become available sooner: if a caller gives some back, resets the key or
-// changes the limit, or if the store loses its data. A change through this store takes effect at once. A change by
-// another process takes effect when the denial reaches the age of [Config.MaxStale]. The decision has the mode
-// [engine.Cached] and the age of the denial.
+// changes the limit, or if the store loses its data. A change through this store takes effect at once. A reset by
+// another process takes effect as soon as its message arrives ([Config.Coordinator]). Any other change by another
+// process, and a reset whose message is lost, takes effect when the denial reaches the age of [Config.MaxStale]. The
+// decision has the mode [engine.Cached] and the age of the denial.
 //
 //	denycache.go  a call → cached answers, and operations for the store
 //	denial.go     one denial, as time passes
 //	block.go      the blocks of penalties, which deny requests of several limits
+//	resets.go     resets by other processes
 //	config.go     the settings and the counters
 package denycache
 
@@ -31,11 +33,17 @@ import (
 
 // Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
-	store    engine.Store
-	maxStale time.Duration
-	except   func(*engine.Op) bool
-	clock    func() time.Time
-	table    *keymap.Map[id, *denial]
+	store       engine.Store
+	coordinator engine.Coordinator // nil if no process is told about resets
+	maxStale    time.Duration
+	except      func(*engine.Op) bool
+	clock       func() time.Time
+	table       *keymap.Map[id, *denial]
+
+	life      context.Context // ends when the store is closed
+	end       context.CancelFunc
+	started   sync.Once
+	listening sync.WaitGroup
 
 	repeated, asked atomic.Int64
 }
@@ -64,6 +72,7 @@ func (a *callBuffers) free() {
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+	s.started.Do(s.start)
 	if len(ops) == 1 {
 		s.one(ctx, ops, results)
 		return
@@ -94,6 +103,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.forget(&ops[i])
 		s.remember(&ops[i], &results[i], now, received, a.snapshots[n])
 	}
+	s.publish(ctx, ops, results)
 }
 
 // one is like Do, for a call with one operation.
@@ -112,6 +122,7 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 	s.forget(&ops[0])
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
+	s.publish(ctx, ops, results)
 }
 
 // repeats returns the index of the limit whose denials may be repeated. This is the first penalty. If there is no

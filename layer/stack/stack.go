@@ -33,9 +33,9 @@ type Config struct {
 	Membership membership.Config
 }
 
-// New wraps store with the layers. Close also closes store. If New returns an error, store is still open. Prefetch
-// and fallback use the coordinator, which is usually the store itself. If neither layer is configured, coordinator
-// may be nil. The error is an [*engine.InputError] from the layer with the invalid settings.
+// New wraps store with the layers. Close also closes store. If New returns an error, store is still open. The deny
+// cache, prefetch and fallback use the coordinator, which is usually the store itself. If only the deny cache is
+// configured, or no layer, coordinator may be nil: the deny cache then learns of no resets by other processes. The error is an [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	member, err := membership.New(coordinator, c.Membership)
 	if err != nil {
@@ -51,7 +51,7 @@ func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.S
 		store = together
 	}
 	if c.MaxStale != 0 {
-		n := denycache.Config{MaxStale: c.MaxStale}
+		n := denycache.Config{MaxStale: c.MaxStale, Coordinator: coordinator}
 		if leases {
 			n.Except = func(op *engine.Op) bool { return front.Prefetches(op) }
 		}
