@@ -21,7 +21,11 @@ import (
 // outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
 	if p.adapts {
-		p.limiter.ended(subject{p.space, key}, p.charges(nil, 0), failed, retryAfter)
+		of := subject{p.space, key}
+		p.limiter.outcomes.add(of, failed, retryAfter)
+		if retryAfter > 0 {
+			p.limiter.sendSoon(of, p.charges(nil, 0))
+		}
 	}
 }
 
@@ -98,16 +102,11 @@ func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter
 	}
 	return func(failed bool, retryAfter time.Duration) {
 		for s, charges := range of {
-			l.ended(s, charges, failed, retryAfter)
+			l.outcomes.add(s, failed, retryAfter)
+			if retryAfter > 0 {
+				l.sendSoon(s, charges)
+			}
 		}
-	}
-}
-
-// ended records the outcome of a request of a key. The charges include the adaptive limits that admitted the request.
-func (l *Limiter) ended(of subject, charges []engine.Charge, failed bool, retryAfter time.Duration) {
-	l.outcomes.add(of, failed, retryAfter)
-	if retryAfter > 0 && !l.inMemory { // in memory, no other process needs to know
-		l.sendSoon(of, charges)
 	}
 }
 

@@ -9,8 +9,11 @@ import (
 
 // sendSoon sends the pending outcomes of a key to the store in the background, with a take of 0 units. A single
 // goroutine sends the outcomes of all keys, because an overloaded service can answer many requests at once with a
-// Retry-After.
+// Retry-After. The charges include the adaptive limits of the key. In memory, no other process needs to know.
 func (l *Limiter) sendSoon(of subject, charges []engine.Charge) {
+	if l.inMemory {
+		return
+	}
 	o := &l.outcomes
 	o.mu.Lock()
 	defer o.mu.Unlock()
