@@ -43,7 +43,7 @@ func (g group) listed() unique.Handle[limitList] {
 	return unique.Make(list)
 }
 
-// line names the line of callers that wait for a key's units under the policy.
+// line returns the name of the line of callers that wait for a key's units under the policy.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
 
 // owned returns the name with its own copy of the key, because the caller may reuse the key's bytes after its call.

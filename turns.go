@@ -10,11 +10,12 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for their
-// key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
+// turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for
+// their key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
 //
-// A call continues after its caller has left. If the call charges units, they are given back. Callers that leave before
-// their slots take turns too: while a call is in flight, nobody knows which slot is the last.
+// A call continues after one of its callers has left. If it charges units for that caller, these units are given
+// back. Callers that leave before their slots take turns too: while a call is in flight, nobody knows which slot is
+// the last.
 type turns struct {
 	queue.Turns[lineName, *caller]
 }
@@ -52,7 +53,7 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 	return a.wait(func() bool { return t.Leave(name, w) })
 }
 
-// leave gives back the slot of a caller that leaves before it.
+// leave gives back the slot of a caller that leaves before its slot comes.
 func (t *turns) leave(ctx context.Context, p *Policy, r reserved) {
 	a := &caller{ctx: ctx, policy: p, leaves: true, answer: r, done: make(chan struct{})}
 	t.Join(r.name.lineName, a, math.MaxInt, maxTurn, answer)

@@ -118,7 +118,7 @@ type Op struct {
 	// store does not keep the reservation: it can be settled until Reservation.Ends, and stays charged if it is not
 	// settled.
 	Term *Term
-	// Stage is for OpSettle of a reservation with a term: the kind of settlement.
+	// Stage is the kind of settlement. It applies to an OpSettle of a reservation with a term.
 	Stage Stage
 	// Listed is for OpReserve: the number of items in the caller's list, if it differs from the number of Charges.
 	Listed int

@@ -39,8 +39,8 @@ func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, ch
 	})
 }
 
-// sleep waits until the slot of a decider's pacer. If the client disconnects, sleep gives the charge back, except for
-// units that later slots depend on.
+// sleep waits until the request's slot in a decider's pacer. If the client disconnects, sleep gives the charge back,
+// except for units that later slots depend on.
 func (c *Charge) sleep(r *http.Request) error {
 	timer := time.NewTimer(c.Decision.Delay)
 	defer timer.Stop()

@@ -33,9 +33,9 @@ const (
 	full    = 0x80 // plus seven bits of the hash
 )
 
-// A table is rebuilt when nine tenths of it are in use, with room for about 15 % more keys. A slot and its mark take 33
-// bytes, so a key takes 37 to 43 bytes. A table with fewer than smallKeys keys doubles instead, because a new key would
-// otherwise cost several rebuilds (BenchmarkNewKeys: 1110 ns without doubling, 920 ns with it).
+// A table that is nine tenths full is rebuilt with room for about 15 % more keys. A slot and its mark take 33 bytes,
+// so a key takes 37 to 43 bytes. A table with fewer than smallKeys keys doubles instead, because otherwise each new
+// key would cost several rebuilds (BenchmarkNewKeys: 1110 ns without doubling, 920 ns with it).
 const (
 	fullTenths  = 9
 	freshTenths = 7.8

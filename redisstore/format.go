@@ -167,8 +167,8 @@ func (s *Store) shardsError(shards int) error {
 	}
 }
 
-// readMarker reads the marker. Until the server has answered, it also asks whether the server can write many keys with
-// one command.
+// readMarker reads the marker. If the server has not yet reported whether it can write many keys with one command,
+// readMarker also asks that.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
 	commands := []Command{{Key: s.markerKey(), Args: []string{"GET", s.markerKey()}}}
 	if s.hashes == 0 && !s.askedMany.Load() {

@@ -28,10 +28,10 @@ const (
 	maxPasses = 10
 )
 
-// Relayout moves all states to this store's layout: [Config.Hashes]. No other process may use the data while it runs.
-// It marks the data first, and stores of this build refuse to decide until it has ended. If a call is interrupted at
-// any point, it can be repeated, for the same layout or another one. Each state is in exactly one place at any time.
-// Relayout calls progress, if it is not nil, after each page.
+// Relayout moves all states to this store's layout: [Config.Hashes]. No other process may use the data while Relayout
+// runs. Relayout marks the data first, and stores of this build refuse to decide until it has ended. A call that is
+// interrupted at any point can be repeated, for the same layout or another one. Each state is in exactly one place at
+// any time. Relayout calls progress, if it is not nil, after each page.
 //
 // Relayout moves only the states of token buckets, pacers and fixed windows. The error is an [*engine.InputError] if
 // the data uses another number of shards, or if another call of Relayout is moving it to a different layout.

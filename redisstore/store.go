@@ -19,7 +19,8 @@ type Store struct {
 	hashes  hashes
 	// allowEviction is Config.AllowEviction.
 	allowEviction bool
-	// writesMany is set if merged scripts can write with MSETEX. askedMany is set once the server has said so, or not.
+	// writesMany is set if merged scripts can write with MSETEX. askedMany is set once a reply has shown whether they
+	// can.
 	writesMany, askedMany atomic.Bool
 	// inFlight holds one element for each call in flight. Its capacity is Config.MaxInFlight.
 	inFlight chan struct{}

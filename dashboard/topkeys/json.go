@@ -27,7 +27,7 @@ func (r *Report) JSON(by Events) adminapi.TopKeys {
 	return answer
 }
 
-// ReadBy returns the kind of events that a request selects with the parameter by, which must be one of the accepted
+// ReadBy returns the kind of events that the query parameter "by" selects. Its value must be one of the accepted
 // words. If the request uses a kind's former name, ReadBy calls oldName, which can be nil.
 func ReadBy(r *http.Request, oldName func(former, now string), accepted ...string) (Events, error) {
 	former := r.URL.Query().Get("by")

@@ -64,7 +64,7 @@ func ReportOf(numbers [3]int64) *Report {
 // adapted is the state of an adaptive rate except for its bucket. A decision copies it before changing anything, so
 // copies of a state can share it.
 type adapted struct {
-	// Since Opened, Good and Bad count the reported outcomes, and Used counts the charged units.
+	// Good and Bad are the numbers of outcomes reported since Opened. Used is the number of units charged since then.
 	Opened, Good, Bad, Used int64
 	// Version is the number of changes of the rate, and Raised the instant of its last increase.
 	Version, Raised int64

@@ -18,7 +18,7 @@ var tokenBucket = algorithm{
 	on:     onBucket,
 	shares: bucketShares,
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
-	// charge under this limit would end the faster rate and lengthen the delays already promised at it.
+	// charge under this limit would replace that rate, and lengthen the delays already promised under it.
 	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
@@ -86,8 +86,8 @@ func (b *Bucket) slower(l *Limit) bool {
 // under reports whether the state was written with the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
-// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if this is longer than the
-// time to refill both the capacity and the missing amount at the effective rate.
+// behind returns how far the clock is behind the bucket's instant (rule 8). far is set if us exceeds the time to
+// refill the capacity, and also the time to refill the missing amount, at the effective rate.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {

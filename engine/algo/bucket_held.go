@@ -67,8 +67,9 @@ func least(a uint128, others ...uint128) uint128 {
 // refills per µs and the rate has not changed.
 func (b *Bucket) ordered(l *Limit) bool { return b.under(l) && b.Count <= b.Period }
 
-// chargedAfter returns the missing amount that was charged after a reservation whose charge refills within left µs,
-// minus the amount before. It rounds up to whole µs.
+// chargedAfter returns the part of the missing amount that was charged after a reservation. It rounds up to whole µs.
+// The reservation's charge would refill within left µs if the amount before had not been given back for earlier
+// charges.
 func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	if !b.under(l) {
 		return b.Missing // the rate has changed, so all of it may have been charged later
@@ -80,10 +81,11 @@ func (b *Bucket) chargedAfter(l *Limit, left int64, before uint128) uint128 {
 	return later.plus(uint128{lo: uint64(b.Count - 1)})
 }
 
-// free returns the amount that can be given back while callers still wait. The amount waiting was charged for these
-// callers. A caller continues as soon as at most a full bucket, including the caller's own units, is missing. These
-// units must still be missing at that time. With debt, the caller continues up to 1 µs after the bucket is out of
-// debt. With next_pays, the caller continues before its own units count, and no request may overtake it.
+// free returns the amount that can be given back while callers still wait. The argument waiting is the amount that
+// was charged for these callers. A caller continues once the missing amount, including the caller's own units, is at
+// most a full bucket. Its units must still be missing at that time. With debt, the caller continues up to 1 µs after
+// the bucket is out of debt. With next_pays, the caller continues before its own units count, and no request may
+// overtake it.
 func (b *Bucket) free(l *Limit, waiting uint128) uint128 {
 	full := b.full(l)
 	switch {

@@ -178,8 +178,8 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount at which the bound still admits the cost. It is 0 for a cost that only a full
-// bucket admits.
+// depth returns the largest missing amount at which the bound still admits the cost. It is 0 if the bound admits the
+// cost only when the bucket is full.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.pool()*grains-b.price*cost*grains
 	if b.parts > 0 {

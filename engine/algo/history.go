@@ -31,7 +31,7 @@ func (h *history) clone() history {
 
 func (h *history) live() []item { return h.items[h.head:] }
 
-// from returns the index of the first live item at or after the place.
+// from returns the index of the first live item whose at is not less than the given one.
 func (h *history) from(at int64) int {
 	live := h.live()
 	return sort.Search(len(live), func(i int) bool { return live[i].at >= at })

@@ -25,7 +25,7 @@ type Strikes struct {
 	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began. A strike
 	// of a soft penalty is a block without a length.
 	Count, Struck int64
-	// Told is the instant when the wait stated by the last denial ends. It is at most one period after that denial.
+	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
 	// Told is the instant when the wait that the last denial stated is over, at most one period after that denial.
 	Told int64
@@ -111,7 +111,7 @@ func (s *Strikes) far(l *Limit, t Instant) bool {
 	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
 
-// over returns the end of the state with the limit's parameters.
+// over returns the instant from which the state has no effect, according to the limit's parameters.
 func (s *Strikes) over(l *Limit) int64 {
 	over := s.Told
 	if s.Count > 0 {

@@ -43,7 +43,7 @@ type Step struct {
 	// behind is how far the clock is behind the state's instant. The decision is made as of that instant, and waits and
 	// resets include behind.
 	behind int64
-	// moved is the state to store, even for a denial, after the clock was set back far.
+	// moved is the state to store, even for a denial, if the clock was set back a long way.
 	moved *State
 }
 
@@ -76,7 +76,7 @@ func (s *Step) weaken(before *Step, t Instant) {
 	}
 }
 
-// softStrikes returns the strikes of a soft penalty that count.
+// softStrikes returns how many of a soft penalty's strikes count.
 func (s *Step) softStrikes(t Instant) int64 {
 	v := s.State.struck.value()
 	return min(softStrikes, v.left(s.Limit, s.instant(t)))

@@ -60,8 +60,8 @@ const coldFactor = 3
 // mostUnits bounds Warmth.Units. It is more than the number of units that can be missing.
 const mostUnits = 1 << 52
 
-// Ramp returns the number of units that make a cold limit warm: half of the units that pass in the warm-up time at
-// the full rate, because on average they take twice the time.
+// Ramp returns the number of units that make a cold limit warm. It is half of the units that pass in the warm-up time
+// at the full rate, because a unit takes twice as long, on average, while the limit warms up.
 func (l *Limit) Ramp() int64 {
 	units, _ := product(l.WarmUp, l.Count).over(2 * l.Period)
 	return units

@@ -2,7 +2,7 @@ package algo
 
 import "math/bits"
 
-// slidingWindow counts the last period in segments.
+// slidingWindow counts the units of the last period, in segments.
 var slidingWindow = algorithm{
 	name:   "sliding-window",
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},

@@ -28,7 +28,7 @@ type Code struct {
 	Replies []string
 }
 
-// Codes has the codes in the order of the page.
+// Codes lists the codes in the order of docs/reference/errors.md.
 var Codes = []Code{
 	{Name: "invalid", Statuses: []int{400, 408, 413, 415}},
 	{Name: NoKey},

@@ -22,7 +22,7 @@ type Error struct {
 	Field string
 	// Detail is the error message. If there is a field, it begins with the field's name.
 	Detail string
-	// Unknown is true if there is no such field.
+	// Unknown is true if Field is not a known field.
 	Unknown bool
 }
 

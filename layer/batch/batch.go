@@ -192,7 +192,8 @@ func (s *Store) observe(ops int, since time.Time) {
 	s.config.Observe(ops, waited)
 }
 
-// leave ends a caller's own call. The next call sends the operations waiting in its lane.
+// leave ends a call that a caller made itself. If operations are waiting in the lane, a new call takes over its slot
+// and sends them.
 func (s *Store) leave(l *lane, ops []engine.Op, results []engine.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

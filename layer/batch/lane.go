@@ -71,8 +71,8 @@ func (s *Store) separate(ops []engine.Op) {
 	}
 }
 
-// returned separates the operations of a call that the store did not answer. If it answered all of them, their part no
-// longer needs its own lane.
+// returned creates separate lanes for the parts of the store that did not answer operations of a call. If the store
+// answered all of them, returned removes l, if l is such a lane.
 func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Result) {
 	if s.config.Lane == nil {
 		return

@@ -132,8 +132,8 @@ func settleable(ops []engine.Op) bool {
 // takes reports whether the operation takes units that only a settlement gives back.
 func takes(op *engine.Op) bool { return op.Kind.Takes() && op.Kind != engine.OpAcquire }
 
-// deliver gives each waiter its results. It returns the operations that give back the units of callers that have left.
-// alone is set if all callers have left, so that another call has the slot.
+// deliver gives each waiter its results. It returns the operations that give back the units of callers that have
+// left. alone is set if all callers have left and another call has taken over the slot.
 func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
 	from := 0
 	for _, w := range c.waiters {

@@ -98,8 +98,8 @@ func (s *Store) queueRelease(op *engine.Op) {
 // unknown reports whether an error means that the store may have decided the operation.
 func unknown(err error) bool { return errors.Is(err, engine.ErrOutcomeUnknown) }
 
-// permitsOf returns the acquire of an operation's permits: the operation itself, or the acquire inside a reservation.
-// ok is false if it has none.
+// permitsOf returns the acquire in an operation: the operation itself, or the acquire inside a reservation. ok is
+// false if the operation contains none.
 func permitsOf(op *engine.Op) (acquire engine.Op, ok bool) {
 	if op.Kind == engine.OpAcquire {
 		return *op, true

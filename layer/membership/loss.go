@@ -55,7 +55,7 @@ func (m *Member) look(ctx context.Context, counted func()) error {
 	return nil
 }
 
-// value returns the name of a marker: the group's own is the first.
+// value returns the name of marker i. Marker 0 has the group's name.
 func (m *Member) value(i int) string {
 	if i == 0 {
 		return m.config.Group

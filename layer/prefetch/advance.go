@@ -42,8 +42,8 @@ func share(limit engine.Limit, c *Config, members int) int64 {
 	return units
 }
 
-// ahead returns the time from the charge until a log's units count, in whole milliseconds. A log enters units at the
-// end of their life.
+// ahead returns the time from the charge until the units count in a sliding log, in whole milliseconds. A log records
+// prefetched units at the end of their life.
 func ahead(limit engine.Limit, life time.Duration) time.Duration {
 	if !limit.Algorithm().KeepsTimes() {
 		return 0

@@ -29,7 +29,7 @@ func (h *hashKeys) of(r *Request) (counted, named string) {
 	return counted, named
 }
 
-// text is like of, for a key whose hash may already be known.
+// text is like [hashKeys.of], for a key whose hash may already be known.
 func (h *hashKeys) text(key, known string) (counted, named string) {
 	if h.secrets == nil {
 		return key, key

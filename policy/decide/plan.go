@@ -207,8 +207,8 @@ func (b *Batch) inline(at *plan, key string) {
 	b.Ops = append(b.Ops, op)
 }
 
-// Mark sets the hints for the layers that a failure mode permits. Local lets the process answer from its share while
-// the store is away. Allow lets it accept the store's answer even after the store has lost data.
+// Mark sets the hints that tell the layers how the failure mode lets them answer. Local permits an answer from the
+// process's share while the store is away. Allow permits the store's answer even after the store has lost data.
 func Mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }

@@ -72,7 +72,8 @@ func spread(all []Request) {
 		for to < len(all) && all[to].Time/second == at/second {
 			to++
 		}
-		// Late requests start where earlier ones ended.
+		// Late requests have the time of the last request that was returned. They are spread over the rest of that
+		// second.
 		left := second - at%second
 		for i := from; i < to; i++ {
 			all[i].Time = at + int64(i-from)*left/int64(to-from)

@@ -75,7 +75,7 @@ type maker struct {
 	lines  []Line
 }
 
-// Make returns the lines of a log in order of time.
+// Make returns the lines of a log in chronological order.
 func Make(o Options) []Line {
 	m := &maker{Options: o, random: rand.New(rand.NewPCG(o.Seed, 16))} //nolint:gosec // a log, no secret
 	for i := range o.Readers {

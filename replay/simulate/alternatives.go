@@ -97,7 +97,7 @@ func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	}
 }
 
-// alternativesOf counts, by policy, the requests from some of the keys that each algorithm denies.
+// alternativesOf counts, by policy, how many requests of keys[from:to] each algorithm denies.
 func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, to int) map[string]*[]Alternative {
 	known := map[engine.Limit]counter{}
 	results := map[string]*[]Alternative{}

@@ -20,7 +20,7 @@ type Change struct {
 	Key    string `json:"key"`
 	// OldKey is the key that the old file counts the request under. It is omitted if both files use the same key.
 	OldKey string `json:"old_key,omitempty"`
-	// Old and New are the files' answers: passed, or denied by the named policy.
+	// Old and New are the answers under the old file and the new file: passed, or denied by the named policy.
 	Old string `json:"old"`
 	New string `json:"new"`
 }

@@ -26,8 +26,8 @@ const (
 	wideShare    = 0.05
 	wideGap      = 10
 	// tailShare and tailLeast define the tail of the regular keys, which send at least atLeast requests in a day. A
-	// key beyond the tail is an outlier even without a gap. In a series of keys, each key can send twice as much as
-	// the one before. The tail bounds how much traffic such a series can hide.
+	// key beyond the tail is an outlier even without a gap. For example, a series of keys has no gap if each key sends
+	// twice as much as the one before. The tail bounds how much traffic such a series can hide.
 	tailShare = 0.1
 	tailLeast = 3
 )

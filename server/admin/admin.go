@@ -51,7 +51,7 @@ type Config struct {
 	Hosts []string
 	// Metrics serves /metrics.
 	Metrics http.Handler
-	// Policies holds the active policies, Service decides by them, and Top counts the keys.
+	// Policies holds the active policies, Service makes decisions with them, and Top counts the keys.
 	Policies *policies.Manager
 	Service  *service.Service
 	Top      *topkeys.Tracker

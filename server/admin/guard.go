@@ -34,8 +34,8 @@ func CheckAddress(address string, guarded bool) error {
 	return errors.New("address " + address + " is not on loopback, and there is no token file; accepted: 127.0.0.1, ::1 or localhost, or a token file")
 }
 
-// operatorKey is the context key for a call's user. The service ignores it, because operators are not restricted to
-// policies.
+// operatorKey is the context key for a call's user. The service does not read it, because operators are not
+// restricted to policies.
 type operatorKey struct{}
 
 // mayOperate reports whether the caller of an accepted request may change something.

@@ -14,7 +14,7 @@ type oldNames struct {
 	logged sync.Map // former names
 }
 
-// used reports that a client or file used a former name.
+// used logs that a client or file used a former name, the first time for each name.
 func (n *oldNames) used(former, now string) {
 	if _, before := n.logged.LoadOrStore(former, true); !before {
 		n.logger.Warn("former name in use: it is still accepted", "former", former, "now", now)

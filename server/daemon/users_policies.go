@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// usersPolicies warns of users files that name policies that do not exist. A misspelled name refuses the user's
-// requests, and gives the user access if a policy of that name is added later.
+// usersPolicies warns of users files that name policies that do not exist. If a name is misspelled, the user's
+// requests are refused. If a policy with the misspelled name is added later, the user gets access to it.
 type usersPolicies struct {
 	logger *slog.Logger
 

@@ -170,8 +170,8 @@ func (f *fields) count(field string, lowest, absent uint32) uint32 {
 	return uint32(value)
 }
 
-// list returns the mappings in a list. It returns nil if the field is not set. The argument first names the first field
-// of such a mapping, for the error.
+// list returns the mappings in a list. It returns nil if the field is not set. For the error message, first is the
+// name of the first field in such a mapping.
 func (f *fields) list(field, first string) []*yamlfile.Node {
 	n := f.get(field)
 	if n == nil || n.Kind == yamlfile.Null {

@@ -72,8 +72,8 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	return o, ok
 }
 
-// besides returns the answer of an item's shadow. If the item was charged under a smaller limit than its own, it
-// returns the answer of its own limit. Otherwise it returns nil.
+// besides returns the answer of an item's shadow. For an item that was charged under a smaller limit than its own,
+// this is the answer of its own limit. besides returns nil if there is neither.
 func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	for i := range r.Shadows {
 		if s := &r.Shadows[i]; s.Item == item {

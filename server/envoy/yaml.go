@@ -74,7 +74,7 @@ var truth = func() map[string]bool {
 	return words
 }()
 
-// shown formats a value for error messages like Go prints it, with at most 128 bytes.
+// shown formats a value for error messages as Go prints it, in at most 128 bytes.
 func (n *node) shown() string {
 	switch n.kind() {
 	case yamlfile.Null:

@@ -47,7 +47,8 @@ type decodedBody struct {
 	batch    bool
 }
 
-// decode parses a body. The argument limits is the error for a body with inline limits. If it is nil, they are allowed.
+// decode parses a body. If limits is not nil, it is the error for a body with inline limits. Otherwise inline limits
+// are allowed.
 func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (decodedBody, error) {
 	data, scanned, err := readBody(w, r, limits)
 	if err != nil {
@@ -107,8 +108,8 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	return f, nil
 }
 
-// refuse returns the error for an unreadable body, request or charge with the given names. For an unknown field, it
-// lists the verb's fields and more. Unknown fields at deeper levels belong to limits.
+// refuse returns the error for an unreadable body, request or charge, whose known fields are names. For an unknown
+// field, the error lists the verb's fields and more. Unknown fields at deeper levels belong to limits.
 func (v *verb) refuse(err error, data []byte, names []string, more ...string) error {
 	bad, ok := errors.AsType[*jsontext.Error](err)
 	if !ok {

@@ -78,8 +78,8 @@ func (c *Change) onFile() policy.Change {
 // describe describes the current state of a change's target.
 func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Policy, c.Key) }
 
-// audit logs a change with its author, and its target before and after. The argument before is the change that c
-// replaced, or nil. It is logged too.
+// audit logs a change with its author, and with the state of its target before and after the change. If c replaced
+// another change, that change is passed in before, and is logged too. Otherwise before is nil.
 func (m *Manager) audit(action string, c, before *Change, by, reason string) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {

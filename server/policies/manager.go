@@ -34,7 +34,7 @@ type Config struct {
 	// Away reports whether an error from Changes means that the store did not answer. In that case New starts without
 	// the changes, which are read later. If Away is nil, New returns all errors.
 	Away func(err error) bool
-	// Made is true if policies from another source than the file follow by SetMade before the server serves. Until then
+	// Made is true if SetMade will add policies from a source other than the file before the server serves. Until then
 	// a change that does not fit the file is not logged, because it can be a change to one of these policies.
 	Made bool
 	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.

@@ -209,7 +209,7 @@ func (cmd *command) takes(words int) bool {
 	return words == cmd.Arity || cmd.Arity < 0 && words >= -cmd.Arity
 }
 
-// lookup returns the command with the given name, in any case. It returns nil if none exists.
+// lookup returns the command with the given name, ignoring case. It returns nil if none exists.
 func (t table) lookup(name []byte) *command {
 	var lower [maxName]byte
 	return t[string(lowerName(&lower, name))]

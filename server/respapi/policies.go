@@ -108,7 +108,8 @@ func appendSix(dst []byte, r *decide.Response) []byte {
 	return wire.AppendBulk(appendSixOf(dst, 7, r), r.Paid)
 }
 
-// appendSixOf starts an array of length elements with CL.THROTTLE's five integers and the delay in ms.
+// appendSixOf starts an array with the given length. It appends the first six elements: CL.THROTTLE's five integers
+// and the delay in ms.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
 	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
 	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))

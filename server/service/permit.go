@@ -69,7 +69,7 @@ func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits er
 	return s.permitVerb(u, guarded, kind), s.permitLimits(u, guarded)
 }
 
-// permitVerb returns the reason why requests of a kind are refused.
+// permitVerb returns an error if the client may not make requests of this kind.
 func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) error {
 	writes := kind == engine.OpGive || kind == engine.OpReset
 	switch {

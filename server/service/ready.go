@@ -16,7 +16,7 @@ const (
 	// checkReuse is how long the result of a check is reused. It limits checks of the store to a hundred per second,
 	// regardless of the number of probes.
 	checkReuse = 10 * time.Millisecond
-	// checkTimeout bounds a check if the deadline for decisions is longer.
+	// checkTimeout bounds a check. A shorter deadline for decisions applies instead.
 	checkTimeout = time.Second
 )
 

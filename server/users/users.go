@@ -29,8 +29,8 @@ import (
 // Default is the name of the user for clients without a secret.
 const Default = "default"
 
-// slash replaces the slashes in patterns and names before they are matched, because in package path a wildcard does
-// not match a slash, and an Envoy domain can contain one.
+// slash replaces the slashes in patterns and names before they are matched. An Envoy domain can contain a slash, and
+// the wildcards of package path do not match slashes.
 const slash = "\x00"
 
 // User is a user from the file. A nil *User has no rights.

@@ -20,7 +20,7 @@ func (None) Done(int64, model.Sample) {}
 // Limit returns 0, because there is no limit.
 func (None) Limit() float64 { return 0 }
 
-// lease is the lease time in seconds. It is longer than any attempt is in flight, so that permits never expire.
+// lease is the lease time in seconds. It exceeds the duration of every attempt, so that permits never expire.
 const lease = 24 * 3600
 
 // Fixed is Headgate's concurrency limit.

@@ -30,7 +30,8 @@ func NewVegas(seed uint64) *Vegas {
 	return v
 }
 
-// draw sets when to measure the minimum again: after a random time between half the interval and the whole interval.
+// draw draws the number of samples until the minimum is measured again: between half the interval and the whole
+// interval.
 func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 
 // Limit returns the limit.

@@ -234,8 +234,8 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	return c
 }
 
-// neverCounted reports whether the store has no state for the key of a change. The key may then be misspelt. For a
-// pattern the answer is false, and also if it is not known.
+// neverCounted reports whether the store has no state for the key of a change. The key may then be misspelt. It
+// returns false for a pattern, and if the state of the key is not known.
 func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) bool {
 	if strings.Contains(*c.Key, "*") {
 		return false

@@ -64,8 +64,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs the command that the arguments name. Cobra shows the help of a group of commands for an unknown command
-// with --help, and reports no error.
+// execute runs the command that the arguments name. If a subcommand is unknown and --help is given, Cobra shows the
+// group's help and reports no error. In that case execute returns an error.
 func execute(root *cobra.Command) error {
 	var unknown error
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {

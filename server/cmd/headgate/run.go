@@ -91,7 +91,7 @@ func (r *runner) say(text string) {
 	fmt.Fprintln(r.stderr, "headgate: run: "+strings.TrimPrefix(text, "headgate: "))
 }
 
-// admit waits until the command may run. If the policy's units are held, it returns the permit.
+// admit waits until the command may run. If the policy's units are held rather than spent, it returns the permit.
 func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	held := &heldPermit{runner: r, id: rand.Text()}
 	admitted, err := held.acquire(signals)

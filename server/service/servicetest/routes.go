@@ -95,7 +95,7 @@ func (a Answer) inHeaders() Answer {
 	return b
 }
 
-// ofHeaders reads such a part from an answer with the headers of the draft.
+// ofHeaders reads the part of an answer that inHeaders returns from a status and the draft's headers.
 func ofHeaders(status int, h http.Header) Answer {
 	a := Answer{Allowed: status == http.StatusOK, Unlimited: h.Get("Ratelimit") == ""}
 	if status == http.StatusServiceUnavailable {
