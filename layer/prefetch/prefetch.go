@@ -60,7 +60,7 @@ type Config struct {
 	// million. The default is 8.
 	HotAfter int
 	// MaxKeys is the largest number of keys that are watched: 64 to 2^24. Units of other keys are not prefetched. The
-	// default is 65536, about 24 MiB.
+	// default is 65536, about 28 MiB.
 	MaxKeys int
 }
 
@@ -82,7 +82,7 @@ type Store struct {
 
 	changing sync.Mutex // held by SetSpaces and Close
 
-	spent, asked, taken, returned, lost atomic.Int64
+	asked, taken, returned, lost atomic.Int64
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -162,7 +162,13 @@ type Stats struct {
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	n, _ := s.members(s.now())
-	return Stats{Spent: s.spent.Load(), Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
+	spent := int64(0)
+	for h := range s.table.All() {
+		h.Lock()
+		spent += h.Count
+		h.Unlock()
+	}
+	return Stats{Spent: spent, Asked: s.asked.Load(), Taken: s.taken.Load(), Returned: s.returned.Load(), Lost: s.lost.Load(), Members: n}
 }
 
 // Do decides the operations. See [engine.Store].
@@ -215,7 +221,6 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)
 	if found.spent {
-		s.spent.Add(op.Charges[0].Cost)
 		return true, advance{}, nil
 	}
 	if found.ours == nil {

@@ -24,6 +24,8 @@ type shard = keymap.Shard[id, *record]
 // record describes one key: how hot it is, and its held units. The shard's lock guards the record.
 type record struct {
 	shard    *shard
+	name     id
+	in       *leased      // the prefetched limits with which the record was found
 	limit    engine.Limit // the version of the limit for the counted requests and the held units
 	asked    int
 	since    time.Time // start of the time for which asked counts requests
@@ -54,22 +56,19 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	now := s.now()
 	h.Lock()
 	defer h.Unlock()
-	// This lookup needs the lock, because SetSpaces examines the records after it has changed the limits.
-	counter, leased := s.leased.Load().counter(limit, space)
-	if !leased {
-		return found{}
-	}
-	name := id{space: space, key: key, counter: counter}
-	r := h.Known[name]
-	if r == nil {
-		if r = add(h, name, limit, now, life); r == nil {
+	// This read needs the lock, because SetSpaces examines the records after it has changed the limits.
+	limits := s.leased.Load()
+	r := h.Recent
+	if r == nil || r.in != limits || r.limit != limit || r.name.key != key || r.name.space != space {
+		if r = find(h, limits, space, key, limit, now, life); r == nil {
 			return found{}
 		}
 	}
 	if r.limit != limit {
-		return r.change(name, limit, now)
+		return r.change(r.name, limit, now)
 	}
 	if f.spent = r.hold.spend(op.Charges[0].Cost, now, o); f.spent {
+		h.Count += op.Charges[0].Cost
 		return f
 	}
 	if op.Charges[0].Cost > 1 {
@@ -89,6 +88,24 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 		return found{ours: r}
 	}
 	return found{}
+}
+
+// find finds the record of a key under a limit, or adds it. It returns nil if the limit is not prefetched, or if there
+// is no room.
+func find(h *shard, limits *leased, space, key string, limit engine.Limit, now time.Time, life time.Duration) *record {
+	counter, leased := limits.counter(limit, space)
+	if !leased {
+		return nil
+	}
+	name := id{space: space, key: key, counter: counter}
+	r := h.Known[name]
+	if r == nil {
+		if r = add(h, name, limit, now, life); r == nil {
+			return nil
+		}
+	}
+	r.in, h.Recent = limits, r
+	return r
 }
 
 // change switches to another version of the limit and marks the key as cold. Units held for the previous version must
@@ -142,7 +159,7 @@ func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duratio
 		return nil
 	}
 	name.space, name.key = strings.Clone(name.space), strings.Clone(name.key)
-	r := &record{shard: h, limit: limit, since: now}
+	r := &record{shard: h, name: name, limit: limit, since: now}
 	h.Known[name] = r
 	return r
 }

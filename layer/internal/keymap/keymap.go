@@ -20,6 +20,11 @@ type Map[K comparable, V any] struct {
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
+	// Recent is a value in Known that was found lately, or the zero value.
+	Recent V
+	// Count is a counter for the layer's statistics. A counter that all shards share would move between the cores at
+	// each decision.
+	Count int64
 	// Version counts changes that affect the whole shard. Code that makes such a change increments it.
 	Version uint64
 	room    int
@@ -64,6 +69,7 @@ func (h *Shard[K, V]) HasRoom(over func(V) bool) bool {
 	for name, known := range h.Known {
 		if over(known) {
 			delete(h.Known, name)
+			h.Recent = *new(V)
 		}
 		if left--; left == 0 {
 			break
