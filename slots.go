@@ -51,9 +51,9 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack cancels the reservations of callers that have left, including callers that left because of Close. If the call
-// fails, the units stay spent. The last slots are given back first, because the store gives back no slot before a used
-// one.
+// giveBack cancels the reservations of callers that have left, including callers that left because of Close. If the
+// call fails, the units stay spent. The slots are given back from last to first, because the store does not give back
+// a slot that precedes a used one.
 func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
 	var left []*Reservation
 	for _, a := range callers {

@@ -86,8 +86,8 @@ type LimitOutcome struct {
 	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request. In these
 	// cases Limit and Remaining have no meaning.
 	Unlimited bool
-	// AtMicros is the store's time of the decision about this limit, in µs since 1970, if it differs from the
-	// outcome's because the limits are on several nodes of a Cluster. Otherwise it is 0.
+	// AtMicros is the store's time of the decision about this limit, in µs since 1970. It is set only if it differs
+	// from the outcome's time because the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
 	// Aside is set for a limit of a choice that was not charged. Such a limit takes no part in the answer.
 	Aside bool

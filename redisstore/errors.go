@@ -159,7 +159,7 @@ var prefixes = []struct {
 	{"NEWER", Newer},
 }
 
-// classOf returns the class for an error text of a server or a script. Depending on their version, servers put "ERR
+// classOf returns the class for an error text from a server or a script. Depending on their version, servers put "ERR
 // Error running script" or "-" before an error within a script.
 func classOf(text string) Class {
 	text = strings.TrimPrefix(text, "-")

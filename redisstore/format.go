@@ -167,8 +167,8 @@ func (s *Store) shardsError(shards int) error {
 	}
 }
 
-// readMarker reads the marker. If the server has not yet reported whether it can write many keys with one command,
-// readMarker also asks that.
+// readMarker reads the marker. It also asks the server whether it can write many keys with one command, unless the
+// server has already reported this.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
 	commands := []Command{{Key: s.markerKey(), Args: []string{"GET", s.markerKey()}}}
 	if s.hashes == 0 && !s.askedMany.Load() {

@@ -148,7 +148,7 @@ func appendEscaped(b []byte, s, special string) []byte {
 //	fixed-window:month:UTC:2026-01-31    with an anchor
 //	sliding-window:1200ms                the length of a segment
 //	pacer:1:100ms                        units and period in lowest terms
-//	warm-up:10:1s:30s                    the same, and the time to be warm
+//	warm-up:10:1s:30s                    the same, and the warm-up time
 //	guaranteed-rate:10:1s:7-4,0-0:6      the same, then each class's rate and burst, and the shared burst
 func appendGrid(b []byte, g *algo.Grid) []byte {
 	switch {

@@ -267,8 +267,8 @@ func (x *splitOp) again(ctx context.Context, n int, kind engine.Kind, denied int
 	}
 }
 
-// strikes returns, for each charge of a slot's operation, how often soft penalties halve the charge's part. Only
-// penalties that precede the charge in the request and have answered count.
+// strikes returns, for each charge of a slot's operation, the number of times that soft penalties halve the charge's
+// part. A penalty counts only if it precedes the charge in the request and has answered.
 func (x *splitOp) strikes(part *slotOp) []int64 {
 	all := make([]int64, len(part.indices))
 	for i, at := range part.indices {

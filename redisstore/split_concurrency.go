@@ -15,8 +15,8 @@ import (
 // denies, the holder must keep its earlier permits. Therefore the acquire first reads these permits on all slots, and
 // restores their units and expiry after a denial.
 //
-// Units freed on a slot can be taken by another holder before a later slot denies, so that they cannot be restored.
-// Slots with units to free therefore come last: a slot that only frees units never denies.
+// If units are freed on a slot, another holder can take them before a later slot denies. Then they cannot be
+// restored. Slots with units to free therefore come last: a slot that only frees units never denies.
 
 // storedPermit is a holder's permit for one limit, as the server stores it: its expiry, and its units with its lease
 // time. Both are empty if there is no permit.

@@ -44,7 +44,7 @@ type parts struct {
 	of    []part // the most recently charged key first
 
 	// level, whose and strikes are used during one decision: the number of missing grains, the number of the request's
-	// key, and how often its part is halved.
+	// key, and the number of times that the key's part is halved.
 	level   int64
 	whose   uint64
 	strikes int64

@@ -52,8 +52,8 @@ func (l *Limit) MostStrikes() int64 {
 	return strikes
 }
 
-// doubled returns the length of the block after a number of strikes, and the smallest number of strikes that leads to
-// the same length.
+// doubled returns the smallest number of strikes that leads to the same length of block as the given number, and that
+// length.
 func (l *Limit) doubled(most int64) (strikes, length int64) {
 	strikes, length = 1, l.Block
 	for strikes < most && length < l.MaxBlock {

@@ -32,8 +32,8 @@ const (
 	noPlace = -1 << 53
 )
 
-// returned describes units given back for one charge, or the sum of several returns. It affects charges after the first
-// charge, up to the last return.
+// returned describes units given back for one charge, or the sum of several returns. It affects the charges made
+// after the first charge whose units were given back, up to the last return.
 type returned struct {
 	// from is the instant of the first charge. place is that charge's Held.Ends, which orders the charges of one
 	// instant.

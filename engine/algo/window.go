@@ -63,8 +63,9 @@ type Segments struct {
 }
 
 // maxWindowUnits is the largest number of units in the segments. Beyond it, the oldest units are dropped first. No
-// window is affected, because a window's limit is less than a sixteenth of this number. Only versions with short
-// windows can charge so much within the longest window. Up to this bound, the Redis store's scripts count exactly.
+// window is affected, because a window's limit is less than a sixteenth of this number. Only versions of the limit
+// that have short windows can charge so much within the longest window. Up to this bound, the Redis store's scripts
+// count exactly.
 const maxWindowUnits = 1 << 52
 
 func (l *Limit) segmentLeft(at, _ int64) int64 { return l.Segment - at%l.Segment }

@@ -22,7 +22,7 @@ import (
 //
 //	/hello           responds with hello
 //	/users/{id}      responds with the id
-//	/status/{code}   responds with the status, from 400 up as an error of the framework
+//	/status/{code}   responds with the status. A status of 400 or above is sent as a framework error
 //	/late/{code}     fails, and an outer handler of the framework responds with the status
 //	/panic           panics, and the framework recovers
 type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)

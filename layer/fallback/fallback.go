@@ -261,7 +261,7 @@ func (s *Store) answers(op *engine.Op) bool {
 	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Hints.Local || s.config.All)
 }
 
-// decides is like answers, but only for operations whose answers contain the remaining units.
+// decides reports whether shares answer operations like this one and these answers contain the remaining units.
 func (s *Store) decides(op *engine.Op) bool {
 	return (op.Hints.Local || s.config.All) && shows(op.Kind)
 }

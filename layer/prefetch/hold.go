@@ -34,8 +34,8 @@ func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Dur
 	return h
 }
 
-// overshoot returns the largest possible excess over a limit, in units. It is 0 for a window. For a token
-// bucket, any span can exceed the limit by its refill in a life or by the units that all processes hold, whichever is
+// overshoot returns the largest possible excess over a limit, in units. It is 0 for a window. For a token bucket, the
+// excess in any span is at most the units that refill within life or the units that all processes hold, whichever is
 // less.
 func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	if !l.Algorithm.Refills() {

@@ -121,7 +121,7 @@ func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
 	return f
 }
 
-// giveBack removes the held units, so that they can be returned by handle.
+// giveBack removes the held units, and returns the give that will return them to the store by their handle.
 func (r *record) giveBack(name id) pendingGive {
 	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
 	op.Space, op.Taken = name.space, r.hold.taken

@@ -34,9 +34,9 @@ type Request struct {
 	Own *Own
 	// CountDenied makes an OpCount count hits on Limit if the policy denies everything.
 	CountDenied bool
-	// Items are several charges with their own keys and costs, all or nothing, from a client or a route. If Items is
-	// set, the request's own policy, limit, key and cost are ignored. Items are valid for OpAllow, OpPeek and
-	// OpReserve. For OpReserve, a concurrency limit grants a permit until the reservation is settled.
+	// Items are several charges with their own keys and costs, from a client or a route. Either all of them are charged
+	// or none. If Items is set, the request's own policy, limit, key and cost are ignored. Items are valid for OpAllow,
+	// OpPeek and OpReserve. For OpReserve, a concurrency limit grants a permit until the reservation is settled.
 	Items []Item
 	// Shadowed requests [Response.Shadows].
 	Shadowed bool

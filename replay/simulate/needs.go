@@ -10,7 +10,8 @@ import (
 	"github.com/headgate/headgate/replay/accesslog"
 )
 
-// Needs returns the fields that a log must contain for a policies file's routes. Errors name the file as name.
+// Needs returns the fields that a log must contain for a policies file's routes. The argument name is the file's name
+// in errors.
 func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 	routes := c.Routes.Routes()
 	for i := range routes {

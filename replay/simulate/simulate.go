@@ -78,7 +78,7 @@ type Rates struct {
 	Highest int64 `json:"highest"`
 }
 
-// rates maps each policy whose rate has changed to the rate's range.
+// rates holds the range of the rate of each policy whose rate has changed.
 type rates map[string]*Rates
 
 func (all rates) add(r *decide.Response) {

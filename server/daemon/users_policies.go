@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// usersPolicies warns of users files that name policies that do not exist. If a name is misspelled, the user's
-// requests are refused. If a policy with the misspelled name is added later, the user gets access to it.
+// usersPolicies logs a warning if a users file names a policy that does not exist. If the name is misspelled, the
+// user's requests are refused. If a policy with the misspelled name is added later, the user gets access to it.
 type usersPolicies struct {
 	logger *slog.Logger
 

@@ -35,7 +35,7 @@ func (c *classes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// classify reads a rule's classes after its quota has been built. The argument of is the rule's rate_limit.
+// classify reads a rule's classes after its quota has been built. The node named of is the rule's rate_limit.
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {

@@ -92,8 +92,8 @@ var shape = jsontext.Bounds{Depth: 8, Elements: []int{engine.MaxOps}, Names: 32,
 // ofDescriptor is the depth of a descriptor's fields.
 const ofDescriptor = 3
 
-// newScanner returns a scanner for a body. An inline limit in a descriptor ends the scan with the error limits,
-// unless limits is nil.
+// newScanner returns a scanner for a body. If limits is not nil, an inline limit in a descriptor ends the scan, and
+// limits is the error.
 func newScanner(limits error) *jsontext.Scanner {
 	if limits == nil {
 		return jsontext.NewScanner(&shape)

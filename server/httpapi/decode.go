@@ -108,8 +108,9 @@ func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
 	return f, nil
 }
 
-// refuse returns the error for an unreadable body, request or charge, whose known fields are names. For an unknown
-// field, the error lists the verb's fields and more. Unknown fields at deeper levels belong to limits.
+// refuse returns the error for an unreadable body, request or charge. The argument names lists its known fields. For
+// an unknown field, the error lists the verb's fields and those in the argument more. Unknown fields at deeper levels
+// belong to limits.
 func (v *verb) refuse(err error, data []byte, names []string, more ...string) error {
 	bad, ok := errors.AsType[*jsontext.Error](err)
 	if !ok {

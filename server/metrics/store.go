@@ -62,8 +62,8 @@ type Server struct {
 	Outage func() Outage
 	// Doubted reports whether the store has lost data, and limits have not recovered yet.
 	Doubted func() bool
-	// Generation returns how often policies have been activated. Policies returns the number of policies, and Changes
-	// the number of changes on top of the file.
+	// Generation returns the number of times that policies have been activated. Policies returns the number of
+	// policies, and Changes the number of changes on top of the file.
 	Generation        func() uint64
 	Policies, Changes func() int
 }

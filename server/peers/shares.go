@@ -44,7 +44,8 @@ const (
 	OverShare         // the peer already has its share
 )
 
-// Shares counts the places of a bound and the peers that hold them. It is safe for concurrent use.
+// Shares counts the places taken under a bound, in total and for each peer with a share. It is safe for concurrent
+// use.
 type Shares struct {
 	most, each int
 	exempt     func(netip.Addr) bool

@@ -17,8 +17,8 @@ import (
 // pollShared is the interval between checks for other servers' changes. A check reads one short value.
 const pollShared = 300 * time.Millisecond
 
-// reconcileEvery is the interval for reading all changes again, because a server that dies while it makes a change
-// may have stored it without announcing it.
+// reconcileEvery is the interval at which all changes are read again. This finds changes that a server stored but did
+// not announce because it died.
 const reconcileEvery = time.Minute
 
 // shared keeps changes in the store shared by all servers, as values of its coordinator:

@@ -52,8 +52,8 @@ func (m *Manager) with(c *Change) (*policy.Config, error) {
 	return config, m.config.Check(config)
 }
 
-// noPolicy returns an error if the policy of a key's change does not exist. The policy may come from another source than
-// the file, so the error does not speak of a file.
+// noPolicy returns an error if a change for a key names a policy that does not exist. The policy may come from a
+// source other than the file, so the error does not mention a file.
 func noPolicy(config *policy.Config, c *Change) error {
 	name, _, _ := strings.Cut(c.Policy, "/")
 	if _, ok := config.Policies.Get(name); c.Key == "" || ok {

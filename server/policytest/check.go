@@ -157,7 +157,7 @@ func (c *stepChecker) words() {
 	}
 }
 
-// oneOf reports a word that is not in a list, and suggests the nearest one.
+// oneOf reports a value that is not accepted, and suggests the nearest accepted value.
 func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	if value != nil && !slices.Contains(accepted, *value) {
 		c.field(name, format.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))

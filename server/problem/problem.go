@@ -46,10 +46,10 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// OfRoute adds the rate-limit headers for the decision on a routed request to h, unless the decision is not known.
-// ok is true if the request may pass. Otherwise p is the answer. Its status is denied if a limit denied the
-// request, and the error's status if the decision is not known. If a part of the key is missing, noKey chooses the
-// status.
+// OfRoute adds to h the rate-limit headers for the decision on a routed request, unless the decision is not known. ok
+// is true if the request may pass. Otherwise p is the answer. If a limit denied the request, the status of p is the
+// argument denied. If the decision is not known, it is the error's status. If a part of the key is missing, noKey
+// chooses the status.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error from the service has a problem
