@@ -90,8 +90,8 @@ func (a *caller) wait(withdraw func() bool) reserved {
 	return reserved{err: a.ctx.Err()}
 }
 
-// answer makes the calls for several callers of one line. It gives back the slots of those that leave, sends the
-// requests of the others, and hands out the results.
+// answer makes the calls for several callers in the same line. It gives back the slots of callers that leave, sends
+// the requests of the other callers, and delivers the results to them.
 func answer(callers []*caller) {
 	var leaving, asking []*caller
 	for _, a := range callers {

@@ -192,8 +192,8 @@ func (d *draft) anchor(n *algo.Limit) error {
 	return nil
 }
 
-// zones maps names of time zones to one pointer each, so that limits stay comparable. It contains only existing zones,
-// which are about 600.
+// zones maps names of time zones to one pointer each, so that limits stay comparable. It contains only zones that
+// exist; there are about 600.
 var zones sync.Map
 
 func loadZone(name string) (*time.Location, error) {

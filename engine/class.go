@@ -13,8 +13,8 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is 0 to [FullPressure]. The class also leaves Pressure quarters of the capacity that remains after Units
-	// or Percent. At [FullPressure] the class keeps one unit of each capacity, and 10 units of a fair-share limit.
+	// Pressure is 0 to [FullPressure]. The class also leaves Pressure/4 of the capacity that remains after Units or
+	// Percent. At [FullPressure] the class keeps one unit of each capacity, and 10 units of a fair-share limit.
 	Pressure int64
 }
 

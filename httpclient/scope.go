@@ -119,8 +119,8 @@ func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time
 	return t
 }
 
-// untilFit returns the time until the next request fits, as far as it is known. It is 0 or less if the request fits
-// now.
+// untilFit returns the time until the next request fits, as far as the scope knows. The time is 0 or less if the
+// request fits now.
 func (s *scope) untilFit(now time.Time) time.Duration {
 	wait := s.hold.Sub(now)
 	for i := range s.limits {

@@ -5,15 +5,15 @@
 //	http.Handle("/", httplimit.New(perIP, httplimit.ByIP())(handler))
 //
 // The middleware is a func(http.Handler) http.Handler, which chi and other routers accept as well. A denied request
-// gets a 429 with Retry-After and an RFC 9457 problem. Every response contains rate-limit headers. The handler receives
-// the server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
+// gets a 429 with Retry-After and an RFC 9457 problem. Every response contains rate-limit headers. The handler
+// receives the server's own ResponseWriter or, with [WithFinalCost], a wrapper with the same capabilities.
 //
 // Adapters for gin, echo, fiber, connect and gRPC are separate modules in adapter/.
 //
 //	httplimit.go  the middleware
 //	options.go    its options
-//	response.go    the final cost of a request: only failures, bytes written
-//	recorder.go   the ResponseWriter that counts them
+//	response.go   rules for the final cost of a request, by the response's status or size
+//	recorder.go   the ResponseWriter that records the status and counts the bytes
 //	key.go        the key of a request
 //	client.go     the address of a client behind proxies
 //	headers.go    rate-limit headers

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is the location of the state for an operation that take can decide. For any other operation, its scope is
-// nil.
+// located is the location of the state for an operation that the method take can decide. For any other operation, its
+// scope is nil.
 type located struct {
 	hash  hash
 	scope *scope
@@ -32,8 +32,8 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	return true
 }
 
-// simple decides an operation whose state locate has found. The argument now is a clock reading. If only package algo
-// can decide the operation, simple changes nothing and returns false.
+// simple decides an operation, using the state that locate has found. The argument now is a clock reading. If only
+// package algo can decide the operation, simple changes nothing and returns false.
 func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
 	if f.scope == nil {
 		return false

@@ -186,7 +186,7 @@ func (c *clock) read(wall bool) algo.Instant {
 	return algo.Instant{Now: c.origin + t.Sub(c.started).Microseconds(), Wall: c.forward(t.UnixMicro())}
 }
 
-// micros returns Now on the system clock.
+// micros returns [algo.Instant].Now as read from the system clock.
 func (c *clock) micros() int64 { return c.origin + time.Since(c.started).Microseconds() }
 
 // forward returns the latest wall time read so far.

@@ -159,7 +159,8 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return result, nil
 }
 
-// checkScheme returns an error if the URL is not for a store on Redis. The error also lists the store in memory.
+// checkScheme returns an error if the URL is not for a store on Redis. The forms that the error lists as accepted
+// include the memory store.
 func checkScheme(address string) error {
 	if redisurl.Known(address) {
 		return nil

@@ -117,7 +117,7 @@ func isTarget(text string, ofKey bool) bool {
 	return engine.CheckPolicyName(name) == nil && (!ofLimit || ofKey && engine.CheckPolicyName(inner) == nil)
 }
 
-// read reads the fields of a change to a key: an object, or a limit, deny or unlimited as text.
+// read reads the fields of a change to a key. They are an object or, as text, a limit, deny or unlimited.
 func (o *overrideFields) read(fields string) error {
 	if strings.HasPrefix(strings.TrimSpace(fields), "{") {
 		return readFields(fields, o)

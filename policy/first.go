@@ -27,7 +27,7 @@ func (p *policyFields) several() *several {
 	return &several{field: "first", limits: p.First, first: true, beside: rest.firstSet()}
 }
 
-// choose marks the members and groups from the given indexes on as choice i.
+// choose assigns choice i to the members from index members on, and to the groups from index groups on.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
 		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}

@@ -25,8 +25,8 @@ var (
 // write key by key.
 const writeMany = "msetex"
 
-// askWriteMany returns the command that asks whether the server can write many keys with one command. Its key is in the
-// marker's slot, so that the question needs no other node than the marker.
+// askWriteMany returns the command that asks whether the server can write many keys with one command. Its key is in
+// the marker's slot, so that the command needs no node other than the marker's.
 func (s *Store) askWriteMany() Command {
 	key := s.prefix + "/probe/{" + s.markerKey() + "}"
 	return Command{Key: key, Args: []string{"EVAL", fragment(embedded, "write_many"), "1", key}}

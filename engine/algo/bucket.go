@@ -69,8 +69,9 @@ func (b *Bucket) deepest(l *Limit) uint128 {
 // fresh returns a full bucket at the limit's own rate.
 func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
-// Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue, as whole tokens
-// and parts of 1/Period token. Stores that do not decide with this package use it.
+// Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue. The amount is
+// a number of whole tokens and a remainder in units of 1/Period token. Stores that do not decide with this package
+// use Depth.
 func (l *Limit) Depth() (whole, part int64) {
 	b := fresh(l, 0)
 	return b.deepest(l).over(l.Period)

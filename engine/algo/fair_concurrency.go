@@ -13,7 +13,7 @@ var fairConcurrency = algorithm{
 	hold:        holdPermit,
 	release:     concurrency.release,
 	sharesBound: concurrency.sharesBound,
-	// The bound is all permits; a lone key cannot hold more.
+	// The covering limit has all the permits; a lone key cannot hold more.
 	cover: func(l *Limit) (Limit, bool) {
 		return Limit{Algorithm: Concurrency, Count: l.Count, Period: l.Period}, true
 	},

@@ -52,7 +52,7 @@ func (h *history) since(at int64) int64 {
 	return h.total() - h.before(h.from(at))
 }
 
-// at returns the number of units at exactly this place.
+// at returns the number of units in the live item whose at is exactly the given one.
 func (h *history) at(at int64) int64 {
 	i, live := h.from(at), h.live()
 	if i == len(live) || live[i].at != at {

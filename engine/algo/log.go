@@ -141,8 +141,8 @@ func (g *Log) give(l *Limit, t Instant, n, taken int64) {
 	g.giveFrom(g.oldest(t, l.Longest()), n)
 }
 
-// penalize enters a denied cost. The log keeps the newest units: as many as its largest count, because all waits depend
-// only on these, or as many as it held before if that is more.
+// penalize records a denied cost, and then drops the oldest units. It keeps as many units as the limit's largest
+// count, because all waits depend only on these, or as many as the log held before if that is more.
 func (g *Log) penalize(l *Limit, t Instant, cost int64) {
 	had := g.since(g.oldest(t, g.Span))
 	g.charge(l, t, cost, 0)

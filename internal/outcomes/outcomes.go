@@ -1,5 +1,5 @@
-// Package outcomes classifies the results of requests for counters, in the server and in the adapters that observe a
-// limiter, so that both use the same words and the same bound on policies.
+// Package outcomes classifies the results of requests. The counters of the server, and of the adapters that observe a
+// limiter, use it so that they share the same words and the same bound on the number of policies.
 package outcomes
 
 import (

@@ -37,8 +37,8 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxSt
 	return r
 }
 
-// repeats reports whether the denial still holds at an instant. It holds before its retry-after, and afterwards while
-// every token that may have been refilled has a forwarded request.
+// repeats reports whether the denial still holds at an instant. It holds until its retry-after. After that, it holds
+// as long as one request has been forwarded for each token that may have been refilled.
 func (r *denial) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true

@@ -7,8 +7,9 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// MayCount reports whether a request with the charge can be counted under this key, or under a key that matches this
-// pattern with *. Hashed keys, which start with hmac: or sha256:, can belong to any request.
+// MayCount reports whether a request with the charge can be counted under the given key. If the key contains *, it is
+// a pattern, and MayCount reports whether the request can be counted under a key that matches it. Hashed keys, which
+// start with hmac: or sha256:, can belong to any request.
 func (c *Charge) MayCount(key string) bool {
 	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
 		return true

@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// ErrorAt returns an error at a place. If the place is unknown, it is the first character.
+// ErrorAt returns an error at a place. If the place is unknown, the error is at the first character of the file.
 func ErrorAt(name string, at Place, message string) *Error {
 	return &Error{File: name, Line: max(at.Line, 1), Column: max(at.Column, 1), Message: message, placed: at.Line > 0}
 }

@@ -14,9 +14,9 @@ type Line struct {
 // Colors is the number of CSS classes c0, c1, … that the curves use in turn.
 const Colors = 11
 
-// Lines draws curves from left to right over the same time span. The vertical axis ends at the value of most, and
-// higher values are drawn at the upper edge. The labels are displayed below, spaced evenly from the left edge to the
-// right edge.
+// Lines draws curves from left to right over the same time span. The argument most is the top of the vertical axis,
+// and higher values are drawn at the upper edge. The labels are displayed below, spaced evenly from the left edge to
+// the right edge.
 func Lines(about string, lines []Line, most int64, labels []string) string {
 	d := &drawing{height: 230}
 	unit := d.scale(most)

@@ -1,6 +1,6 @@
-// Package replaytest generates access logs with known right limits. The logs contain requests from
-// people that read pages, and from unusual clients. Each unusual client differs in one way. The same seed generates the
-// same log.
+// Package replaytest generates access logs for which the right limits are known. The logs contain requests from
+// people who read pages, and from unusual clients. Each unusual client differs in one way. The same seed generates
+// the same log.
 package replaytest
 
 import (

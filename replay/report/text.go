@@ -1,11 +1,12 @@
 // Package report presents the results of a replay as text, JSON, Markdown and HTML.
 //
-//	text.go      plain text for a terminal
-//	numbers.go   human-readable numbers, spans and instants
-//	style.go     the style of the HTML file (suggest_text.go: suggested limits as text)
-//	html.go      one HTML file
-//	markdown.go  Markdown, with drawings in SVG
-//	drawings.go  the drawings, made with package chart
+//	text.go          plain text for a terminal
+//	suggest_text.go  suggested limits as text
+//	numbers.go       human-readable numbers, spans and instants
+//	style.go         the style of the HTML file
+//	html.go          one HTML file
+//	markdown.go      Markdown, with drawings in SVG
+//	drawings.go      the drawings, made with package chart
 package report
 
 import (

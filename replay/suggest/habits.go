@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/replay/simulate"
 )
 
-// habitsFrom is the smallest number of requests for a record of a key's habits. Keys with fewer requests are
-// never outliers.
+// habitsFrom is the minimum number of requests of a key whose habits are recorded. Keys with fewer requests are never
+// outliers.
 const habitsFrom = atLeast / 2
 
 // maxHabits is the maximum number of keys whose habits are recorded. Each needs about 300 bytes.

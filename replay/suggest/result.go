@@ -27,7 +27,7 @@ const (
 	inDay
 )
 
-// longer are the windows where a gap between keys counts.
+// longer contains the indices of the windows in which keys above a wide gap are outliers: see standOut.
 var longer = []int{inMinute, inHour, inDay}
 
 // Percentiles describes how the keys' maximum numbers of requests in windows of one length are distributed.
@@ -156,7 +156,7 @@ type Result struct {
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys far above the others. Shared are the keys that look like many people.
+	// Outliers are the keys far above the others. Shared are the keys that many people seem to use.
 	Outliers []KeyProfile `json:"outliers"`
 	Shared   []KeyProfile `json:"shared"`
 	// Busiest are the keys with the most requests, whatever their class.

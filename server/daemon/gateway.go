@@ -65,7 +65,7 @@ func (d *Daemon) openGateway() error {
 	return nil
 }
 
-// listenGateway wraps a listener to bound the writes on the gateway's connections.
+// listenGateway wraps a listener to bound the duration of each write on the gateway's connections.
 func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 	if d.gateway == nil {
 		return l

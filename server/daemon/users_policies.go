@@ -30,7 +30,7 @@ func (p *usersPolicies) add(path string, f *users.File) {
 	p.files[path] = f
 }
 
-// activated compares the files with new active policies.
+// activated checks the users files against the policies that have become active.
 func (p *usersPolicies) activated(names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

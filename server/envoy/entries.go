@@ -9,9 +9,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Entry keys of descriptors that describe the request and are not counted. Each is a separate descriptor with a
-// single entry, because Envoy omits a descriptor whose header is missing, and the limits of the other descriptors still
-// apply.
+// These are the entry keys of descriptors that describe the request and are not counted. Each such entry is the only
+// one in its descriptor, because Envoy omits a descriptor whose header is missing. The limits of the other
+// descriptors then still apply.
 const (
 	classKey    = "class"
 	outcomesKey = "outcomes"

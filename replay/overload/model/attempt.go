@@ -78,7 +78,7 @@ func (r *run) try(id int32) {
 	}
 }
 
-// finished ends the service of an attempt, and starts waiting attempts.
+// finished ends the service of an attempt, and then starts attempts that are waiting.
 func (r *run) finished(slot int32) {
 	r.server.leave(r.now)
 	r.end(slot)

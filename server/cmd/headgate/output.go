@@ -70,7 +70,7 @@ func terminalWidth(w io.Writer) int {
 	return maxWidth
 }
 
-// fold breaks lines that are wider than the terminal, at spaces. A line continues at the column indent.
+// fold breaks lines that are wider than the terminal, at spaces. Continuation lines are indented by indent columns.
 func fold(text string, width, indent int) string {
 	var folded strings.Builder
 	for line := range strings.Lines(text) {

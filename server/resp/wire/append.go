@@ -5,7 +5,7 @@ import "strconv"
 // The Append functions append one reply, or the beginning of one, to dst and return the extended slice. If the form
 // depends on the protocol version, the version is the second argument.
 
-// AppendSimple appends a simple string such as +OK. CR and LF, which a simple string cannot contain, become blanks.
+// AppendSimple appends a simple string such as +OK. CR and LF, which a simple string cannot contain, become spaces.
 func AppendSimple(dst []byte, text string) []byte { return appendLine(dst, '+', text) }
 
 // AppendError appends an error. text begins with its code in capitals, as in "ERR unknown command". CR and LF become

@@ -61,8 +61,8 @@ func (r *Reader) ReadBatch() ([]Command, error) {
 func (r *Reader) Buffered() int { return r.end - r.pos }
 
 // parse collects the complete commands at the front of the buffer. A partial command is parsed again from its start
-// when more bytes have arrived. It scans at most MaxArgs headers or MaxInline bytes, which costs no more than the
-// read.
+// when more bytes have arrived. Parsing it again scans at most MaxArgs headers or MaxInline bytes, which costs no
+// more than the read.
 func (r *Reader) parse() {
 	r.batch, r.args = r.batch[:0], r.args[:0]
 	in, most := &authenticated, MaxBatch

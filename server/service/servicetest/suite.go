@@ -64,9 +64,9 @@ type Request struct {
 	Charges []Charge
 	// MaxDelay is the longest delay that a reserve accepts, in ms. It is −1 if the request states none.
 	MaxDelay int64
-	// Of is the number, from 1, of the step whose answer contains the reservation or the id for the request. The suite
-	// sets Handle to this value. Commits distinguishes a commit (of Cost units, or of Used for each charge) from a
-	// cancel.
+	// Of is the number, from 1, of the step whose answer contains the reservation or id that this request needs. The
+	// suite copies that reservation or id to Handle. Commits distinguishes a commit (of Cost units, or of Used for each
+	// charge) from a cancel.
 	Of      int
 	Handle  string
 	Commits bool
