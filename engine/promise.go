@@ -47,7 +47,7 @@ type Mode uint8
 //
 // Split: the limits are on several nodes of the store, which decided one after another.
 // No limit is exceeded. But if the request is denied, or its process dies, its cost can
-// stay charged on the earlier nodes until it is given back or their windows end.
+// stay charged to the earlier nodes until it is given back or their windows end.
 //
 // Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units that other
 // processes have given back in the last [Promise].Stale are not seen.

@@ -151,7 +151,7 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 
 // Undo yields, by index of the charge, the operations that give back a charge that was not reported to its caller,
 // because another limit denied the operation or because the answer came too late. The number of units given by kept
-// stays charged on each limit. Except for permits, the operations are settlements. They therefore give back neither
+// stays charged to each limit. Except for permits, the operations are settlements. They therefore give back neither
 // units that have already refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9).
 // Each charge is settled separately, because the states can be ahead of the clock by different times. The settlements
 // have an effect only within the given time, so their marks soon expire.

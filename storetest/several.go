@@ -15,7 +15,7 @@ func both(cost int64, w want) step {
 
 var _ = register([]scenario{
 	{
-		name: "all or nothing", why: "a request that one limit denies is charged on none",
+		name: "all or nothing", why: "a request that one limit denies is charged to none",
 		steps: []step{
 			both(10, yes(0, second)),
 			both(2, no(0, 200*ms, second)),

@@ -111,7 +111,7 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	}
 }
 
-// If a request's limits are on several slots of a Cluster, a denial gives back the units charged on the earlier slots,
+// If a request's limits are on several slots of a Cluster, a denial gives back the units charged to the earlier slots,
 // and the decision's mode is split.
 func TestSplit(t *testing.T) {
 	t.Parallel()

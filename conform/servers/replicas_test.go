@@ -209,7 +209,7 @@ func TestReplicasDelayNoOther(t *testing.T) {
 	})
 }
 
-// On a Cluster, limits on several slots are charged on all these slots, even if the replicas of one slot do not
+// On a Cluster, limits on several slots are charged to all these slots, even if the replicas of one slot do not
 // answer. A request that passes by its failure mode has been charged.
 func TestReplicasOnSeveralSlots(t *testing.T) {
 	t.Parallel()

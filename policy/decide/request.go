@@ -54,7 +54,7 @@ type Request struct {
 	// limit.
 	Cost    int64
 	HasCost bool
-	// Ceiling is the maximum number of units that may finally be charged on each limit, for OpReserve under a policy
+	// Ceiling is the maximum number of units that may finally be charged to each limit, for OpReserve under a policy
 	// with a term. 0 means no ceiling.
 	Ceiling int64
 	// Class is the class of the request, for policies with classes: see [policy.Classify].

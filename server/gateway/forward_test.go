@@ -83,7 +83,7 @@ func TestForwardingHeadersFromUntrustedPeers(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	if g.remaining("client", "127.0.0.1") != 2 || g.remaining("client", "203.0.113.7") != 3 {
-		t.Error("charged on the address that the client claims")
+		t.Error("charged to the address that the client claims")
 	}
 }
 
@@ -150,7 +150,7 @@ func TestConnectionKeepsForwardingHeaders(t *testing.T) {
 		}
 	}
 	if g.remaining("client", "203.0.113.7") != 2 || g.remaining("client", "198.51.100.9") != 3 {
-		t.Error("charged on another client than the one that the proxy names")
+		t.Error("charged to another client than the one that the proxy names")
 	}
 }
 

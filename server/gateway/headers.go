@@ -13,7 +13,7 @@ import (
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Trailer", "Transfer-Encoding"}
 
 // dropHopByHop removes hop-by-hop headers and the headers named by Connection. The upstream does not receive them, so
-// no route may see them. Otherwise a client could be charged on a key that the upstream never sees. Connection, Upgrade
+// no route may see them. Otherwise a client could be charged to a key that the upstream never sees. Connection, Upgrade
 // and Te are reduced to a websocket's handshake and "trailers", because after an Upgrade to h2c the connection would
 // carry unlimited requests.
 //

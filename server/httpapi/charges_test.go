@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// TestCharges checks that a request with several keys is charged on all of them or on none, and that each limit names
+// TestCharges checks that a request with several keys is charged to all of them or to none, and that each limit names
 // its charges.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`

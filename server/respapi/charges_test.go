@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
-// TestCharges checks that a command with several keys is charged on all of them or on none, and that the reply
+// TestCharges checks that a command with several keys is charged to all of them or to none, and that the reply
 // describes each limit.
 func TestCharges(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
