@@ -6,7 +6,7 @@
 -- state of each key. The client decides each operation on that state with the steps of package algo (decode.go).
 local GIVE, COUNT = 3, 9
 local out, answered, a = { pack('>i8', now) }, 1, 0
-local values, list, some, filled, longest -- for the states that are read or written together
+local values, list, some, filled, longest, fresh -- for the states that are read or written together
 --@open
 
 while a < count do
