@@ -113,8 +113,8 @@ var members = map[string]string{
 	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
 }
 
-// member returns the Go name of a field in policy files, such as MaxWait for max_wait. The Go name is that of the
-// struct field in the algorithm's type.
+// member returns the Go name of a field in policy files, such as MaxWait for max_wait. The algorithm's type has a struct
+// field with this name.
 func member(a algo.Algorithm, field string) string {
 	if field == "limit" && a.Holds() {
 		return "Units"

@@ -124,7 +124,7 @@ type cost struct {
 	of    func(line) float64
 }
 
-// costColumns returns the columns for which any line has a value.
+// costColumns returns the columns that have a value in any line.
 func (t *table) costColumns() (columns []cost) {
 	if !t.costs {
 		return nil

@@ -61,7 +61,7 @@ func WithMaxWait(longest time.Duration) Option {
 // WithRetries sets how many times a denied request is retried: 0 to 10. Values outside this range are clamped.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a server's limit: those for which scope returns the same text. By default,
+// WithScope sets which requests share a server's limit: requests with the same text from scope. By default,
 // requests to the same host share a limit. If a program uses several credentials for one host, include the credential
 // in the text.
 func WithScope(scope func(*http.Request) string) Option {

@@ -77,8 +77,8 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 	take(56, "")
 }
 
-// keepOtherTypes checks a call for new keys of which one has another type: that key is kept and reported, and the others
-// are decided and written.
+// keepOtherTypes checks a call for new keys if one of them has another type: this key is kept and reported, and the
+// others are decided and written.
 func keepOtherTypes(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Prefix: testbed.Prefix()})

@@ -45,7 +45,7 @@ var guaranteedRate = algorithm{
 // than all these buckets together, because it would not overflow before all of them are full.
 type guaranteed State
 
-// lent holds the missing amounts: those of the shared bucket and of each class's buckets.
+// lent holds the missing amounts of the shared bucket and of each class's buckets.
 type lent struct {
 	at, shared int64
 	of         []owing

@@ -57,8 +57,8 @@ type Log struct {
 	// Span is the longest window that has charged units since the log was last empty. No entry is counted for
 	// longer than Span (rule 10).
 	Span int64
-	// Ahead is how far in the future entries may be. Prefetched units are entered with the time at which their life
-	// ends, so that every span counts all units that can be spent in it.
+	// Ahead is how far in the future entries may be. Prefetched units are entered with the time when their life ends,
+	// so that every span counts all units that can be spent in it.
 	Ahead int64
 }
 

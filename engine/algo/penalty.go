@@ -111,7 +111,7 @@ func (s *Strikes) far(l *Limit, t Instant) bool {
 	return s.Struck-t.Now > l.MaxBlock || s.Opened-t.Now > l.Period
 }
 
-// over returns the instant from which the state has no effect, according to the limit's parameters.
+// over returns the instant when the state ceases to have an effect, according to the limit's parameters.
 func (s *Strikes) over(l *Limit) int64 {
 	over := s.Told
 	if s.Count > 0 {

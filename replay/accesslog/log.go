@@ -16,7 +16,7 @@ import (
 const (
 	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
-	// batchSize is the number of requests that one call of the callback receives.
+	// batchSize is the number of requests in one call of the callback.
 	batchSize = 4096
 	// mostReach and leastReach bound the number of lines that are read ahead in each file to find earlier requests.
 	// Together, all files keep about 2·mostReach requests in memory.

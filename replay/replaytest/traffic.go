@@ -1,5 +1,5 @@
-// Package replaytest generates access logs for which the right limits are known. The logs contain requests from
-// people who read pages, and from unusual clients. Each unusual client differs in one way. The same seed generates
+// Package replaytest generates access logs whose right limits are known. The logs contain requests from readers of
+// pages, and from unusual clients. Each unusual client differs in one way. The same seed generates
 // the same log.
 package replaytest
 

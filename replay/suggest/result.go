@@ -27,7 +27,7 @@ const (
 	inDay
 )
 
-// longer contains the indices of the windows in which keys above a wide gap are outliers: see standOut.
+// longer contains the indices of the windows where keys above a wide gap are outliers: see standOut.
 var longer = []int{inMinute, inHour, inDay}
 
 // Percentiles describes how the keys' maximum numbers of requests in windows of one length are distributed.

@@ -240,7 +240,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 	return rest
 }
 
-// pooled returns the limit for which the common state of all keys is shown. For permits it is the whole limit,
+// pooled returns the limit whose state for all keys together is shown. For permits it is the whole limit,
 // because other requests may hold the permits that a class must leave free.
 func pooled(limit, whole engine.Limit) engine.Limit {
 	if limit.Algorithm().Holds() {

@@ -17,7 +17,7 @@ import (
 // pollShared is the interval between checks for other servers' changes. A check reads one short value.
 const pollShared = 300 * time.Millisecond
 
-// reconcileEvery is the interval at which all changes are read again. This finds changes that a server stored but did
+// reconcileEvery is the time between two reads of all changes. This finds changes that a server stored but did
 // not announce because it died.
 const reconcileEvery = time.Minute
 

@@ -20,8 +20,8 @@ const (
 	tick                // the gate reads the load of the machine
 )
 
-// loop is a binary heap of events ordered by time. Events with the same time happen in the order in which they were
-// added, so that a run is reproducible.
+// loop is a binary heap of events ordered by time. Events with the same time happen in the order of their insertion,
+// so that a run is reproducible.
 type loop struct {
 	heap  []event
 	added uint32
