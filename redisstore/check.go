@@ -25,18 +25,15 @@ var (
 // write key by key.
 const writeMany = "msetex"
 
-// askWriteMany returns the command that asks whether the server can write many keys with one command. Its key is in
-// the marker's slot, so that the command needs no node other than the marker's.
-func (s *Store) askWriteMany() Command {
+// askWriteMany asks the server whether it can write many keys with one command. The key is in the marker's slot, so that
+// the command needs no node other than the marker's. An error that does not come from the command itself is no answer.
+func (s *Store) askWriteMany(ctx context.Context) {
 	key := s.prefix + "/probe/{" + s.markerKey() + "}"
-	return Command{Key: key, Args: []string{"EVAL", fragment(embedded, "write_many"), "1", key}}
-}
-
-// readWriteMany reads the reply to askWriteMany. An error that does not come from the command itself is no answer.
-func (s *Store) readWriteMany(reply *Reply) {
-	refused, ok := errors.AsType[*ServerError](reply.Err)
-	if ok && slices.Contains([]Class{NoPermission, Other}, classOf(refused.Text)) || reply.Err == nil {
-		s.writesMany.Store(reply.Err == nil)
+	var replies [1]Reply
+	s.conn.Do(ctx, []Command{{Key: key, Args: []string{"EVAL", fragment(embedded, "write_many"), "1", key}}}, replies[:])
+	refused, ok := errors.AsType[*ServerError](replies[0].Err)
+	if ok && slices.Contains([]Class{NoPermission, Other}, classOf(refused.Text)) || replies[0].Err == nil {
+		s.writesMany.Store(replies[0].Err == nil)
 		s.askedMany.Store(true)
 	}
 }

@@ -168,19 +168,12 @@ func (s *Store) shardsError(shards int) error {
 }
 
 // readMarker reads the marker. It also asks the server whether it can write many keys with one command, unless the
-// server has already reported this.
+// server has already reported this. These are two calls: the adapter would send two commands over another connection
+// than the one for decisions, which would then have to be dialed by the first decision.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
-	commands := []Command{{Key: s.markerKey(), Args: []string{"GET", s.markerKey()}}}
-	if s.hashes == 0 && !s.askedMany.Load() {
-		commands = append(commands, s.askWriteMany())
+	r, err := s.sendCommand(ctx, s.markerKey(), "GET", s.markerKey())
+	if err == nil && s.hashes == 0 && !s.askedMany.Load() {
+		s.askWriteMany(ctx)
 	}
-	replies := make([]Reply, len(commands))
-	s.conn.Do(ctx, commands, replies)
-	if len(replies) > 1 {
-		s.readWriteMany(&replies[1])
-	}
-	if err := replies[0].Err; err != nil {
-		return "", s.wrap(ctx, err)
-	}
-	return strings.TrimSpace(replies[0].Text), nil
+	return strings.TrimSpace(r.Text), err
 }
