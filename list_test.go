@@ -56,7 +56,8 @@ func (m llm) left(t *testing.T, p peeker, key string, want int64) {
 	}
 }
 
-// One call to a language model is reserved, renewed and settled once, with the units used by each charge.
+// One reservation covers all charges of a call to a language model. It is renewed and settled once, and the
+// settlement states the units used for each charge.
 func TestReserveTogether(t *testing.T) {
 	l, clock := onClock(t)
 	m, ctx := newLLM(l), context.Background()

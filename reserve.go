@@ -138,8 +138,8 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	return answers
 }
 
-// Reservation parses text that [Reservation.String] returned, in any process that uses the same store. The error is an
-// [*engine.InputError].
+// Reservation parses text that [Reservation.String] returned. Any process that uses the same store can parse it. The
+// error is an [*engine.InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	held, err := engine.ParseReservation(text)
 	if err != nil {

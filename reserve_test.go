@@ -143,7 +143,8 @@ func TestReserveInvalid(t *testing.T) {
 	reserve(t, bucket, 1, 0)
 }
 
-// Two limiters on one store each serve a thousand callers at the rate and in order, with few calls to the store.
+// Two limiters on one store serve a thousand callers each: together at the rate, each in order, and with few calls to
+// the store.
 func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)

@@ -222,7 +222,8 @@ func TestAdmitAndSettle(t *testing.T) {
 	}
 }
 
-// serve runs a server with the handler, wrapped in middleware with a rule that records the responses.
+// serve runs a server with the handler, wrapped in middleware. The middleware's final-cost function sends each
+// response to the returned channel.
 func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan httplimit.Response) {
 	t.Helper()
 	responses := make(chan httplimit.Response, 1)

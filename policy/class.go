@@ -200,7 +200,7 @@ func (c *classes) names() string {
 	return strings.Join(names, ", ")
 }
 
-// texts describes each class.
+// texts returns the text of each class, as from Class.String.
 func (c *classes) texts() (all []string) {
 	for i := range c.list {
 		all = append(all, c.list[i].String())

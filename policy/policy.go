@@ -187,7 +187,7 @@ func (p *Policy) nothing(cost int64) Charge {
 	return Charge{Charge: engine.Charge{Limit: rule.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
 
-// find returns the limit that replaces all members for a key, if there is one.
+// find returns the limit that replaces the limits of all members for a key. It returns false if none does.
 func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	if key == "" {
 		return engine.Limit{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// neverWait is a script's wait for a cost that never passes.
+// neverWait is the value that scripts use as the wait for a cost that can never pass.
 const neverWait = 1 << 53
 
 // errReply is returned for a malformed reply.

@@ -26,8 +26,8 @@ func (l lists) keeper() engine.Keeper {
 	return keeper
 }
 
-// open checks whether there is an open reservation for a key. On a Cluster, there is one for each part of the
-// reservation.
+// open checks that a key has an open reservation if want is true, and none otherwise. On a Cluster, each part of a
+// reservation counts as one.
 func (l lists) open(key string, want bool) {
 	l.Helper()
 	of, err := l.keeper().OpenOf(context.Background(), key, 10, divided.Counts("storetest", key))

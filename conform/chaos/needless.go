@@ -69,7 +69,7 @@ func (h *happened) reachable(a *answer) bool {
 // usedFor is the length of each span that idle checks. A quarter of the pacer's rate is enough on a busy machine.
 const usedFor = 2 * time.Second
 
-// idle checks that callers that leave do not keep units of a pacer from the callers that wait.
+// idle checks that callers that leave a pacer's queue do not hold on to units that waiting callers could use.
 func (f *found) idle(h *happened, l *limit, log []answer) {
 	if len(log) == 0 || log[0].key != leftKey {
 		return

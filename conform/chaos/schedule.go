@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// The deployments of Redis.
+// These constants name the Redis deployments.
 const (
 	standalone = "standalone"
 	sentinel   = "sentinel"
@@ -178,7 +178,8 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 		over := event{Fault: faults[random.IntN(len(faults))], Process: random.IntN(processCount)}
 		over.At, over.Lasts = e.At+between(random, 0, e.Lasts.Milliseconds()), lasts(random, over.Fault)
 		if e.Fault == password && over.Fault == processDies {
-			// A process does not start with a wrong password: it reports the error and exits.
+			// A process that starts with a wrong password reports the error and exits, so it must start after the
+			// password fault.
 			over.Lasts = max(over.Lasts, e.At+e.Lasts+200*time.Millisecond-over.At)
 		}
 		s.Events = append(s.Events, over)

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/conform/redistest"
 )
 
-// manifests are the objects in deploy/kubernetes.yaml, or of the chart.
+// manifests holds the objects in deploy/kubernetes.yaml or in the chart.
 type manifests struct {
 	config     core.ConfigMap
 	deployment apps.Deployment

@@ -55,7 +55,7 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	return r, d
 }
 
-// must reserves a call's charges like call, but fails the test if the call is denied. It returns the reservation as
+// must reserves charges like [process.call], but fails the test if they are denied. It returns the reservation as
 // text.
 func (p process) must(charges ...charge) string {
 	p.Helper()

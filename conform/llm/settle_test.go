@@ -77,7 +77,8 @@ func moreThanTheLimit(w *world) {
 	}
 }
 
-// Unused units are given back immediately, for callers in every process, but never to a later window.
+// Unused units are given back immediately, and callers in every process can use them. They are never given back to a
+// later window.
 func lessThanEstimated(w *world) {
 	for _, tokens := range counted(rule.PerMinute(10_000)) {
 		held := w.a.must(requests.of(tokens.policy, 1), tokens.of("org", 9000))

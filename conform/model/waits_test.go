@@ -78,8 +78,8 @@ func tryWait(s *model.Subject, limits []model.Limit, step model.Step, got model.
 	return ""
 }
 
-// tryRemaining checks that the remaining units pass now, and that one more unit does not. It skips limits where more
-// units than that pass because units can be queued, owed or paid for by the next caller.
+// tryRemaining checks that the remaining units pass now, and that one more unit does not. It skips limits that admit
+// more than the remaining units, because units can be queued, owed or paid for by the next caller.
 func tryRemaining(s *model.Subject, limits []model.Limit, step model.Step, got model.Answer) string {
 	if l := limits[0]; len(limits) > 1 || l.Algorithm == model.Pacer || l.Debt > 0 || l.NextPays {
 		return ""

@@ -128,8 +128,8 @@ func memory(l model.Limit) int64 {
 // longestAhead returns the longest delay that a reserve in a script accepts.
 func longestAhead(l model.Limit) int64 { return min(year, 10*span(l)) }
 
-// lasts returns the longest time that a limit's state can matter in a script. This includes units reserved in
-// advance, and costs that the next request pays.
+// lasts returns the longest time that a limit's state can matter in a script. The time allows for units reserved in
+// advance, and for costs that the next request pays.
 func lasts(l model.Limit, opts Options) int64 {
 	us := memory(l)
 	if opts.Reserve {

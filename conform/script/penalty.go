@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/conform/model"
 )
 
-// A penalty acts only on requests that another limit denies.
+// A penalty reacts only to requests that another limit denies, so it occurs only together with other limits.
 var _ = register(model.Penalty, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, opts Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 3, 5, 20}), drawPeriod(r, Options{})

@@ -31,7 +31,7 @@ var tokenBucket = algorithm{
 func onBucket(s *State) arithmetic { return &s.bucket }
 
 // StoredBucket returns the state of a token bucket or a pacer from its stored form: the instant of its last change,
-// the missing amount in whole tokens and in parts of 1/period token, and the rate with which it was written.
+// the missing amount in whole tokens and in parts of 1/period token, and the rate in force when it was written.
 func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
 	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}

@@ -2,11 +2,11 @@ package algo
 
 import "time"
 
-// spanWindow returns the window of an hour or a minute. A window begins when the zone's clock shows a whole hour, but
-// at least an hour of real time after the previous window began. Therefore windows cover the time line without gaps,
-// and each is an hour long. Only a window that contains a clock change by a part of an hour is longer, but it is
-// shorter than two hours. If it were cut instead, half an hour could touch three windows: with 5 an hour, 15 would
-// pass.
+// spanWindow returns the window of an hour or a minute. An hour's window begins when the zone's clock shows a whole
+// hour, but at least an hour of real time after the previous window began. Therefore the windows leave no gaps. Each
+// is an hour long, unless the clock changes by a fraction of an hour in it: such a window is longer, but shorter than
+// two hours. If it were cut short instead, half an hour could touch three windows: under a limit of 5 an hour, 15
+// requests would pass. The windows of a minute follow the same rule.
 func spanWindow(unit Unit, zone *time.Location, now int64) (start, end int64) {
 	s := spans{zone: zone, length: time.Hour.Microseconds()}
 	if unit == Minute {

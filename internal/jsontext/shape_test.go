@@ -25,7 +25,8 @@ func scan(b *jsontext.Bounds, text string, piece int) error {
 	return nil
 }
 
-// TestScanner checks that each bound is enforced at the first byte beyond it, however the text arrives.
+// TestScanner checks that each bound is enforced at the first byte beyond it, whatever the size of the pieces in
+// which the text is written.
 func TestScanner(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":[1,2,3],"b":{"c":[1,2]},"d":"x"}`: "",
@@ -98,8 +99,8 @@ func TestScannerTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestReadAll checks that text is read completely, even if its announced length is wrong, but only up to the first byte
-// that exceeds a bound.
+// TestReadAll checks that text within the bounds is read completely, even if its announced length is wrong, and that
+// reading stops at the first byte that exceeds a bound.
 func TestReadAll(t *testing.T) {
 	b := jsontext.Bounds{Depth: 8, Elements: []int{10_000}, Names: 9, Text: 99, Name: 99, Number: 9}
 	text := `[` + strings.Repeat(`"text",`, 9000) + `1]`

@@ -151,9 +151,9 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 // lossOf returns the name of the value that records a group's loss.
 func lossOf(group string) string { return group + "/loss" }
 
-// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an interval
-// they trust the store again, and may admit the units that were charged before the loss a second time. The coordinator
-// must be that of the store. If group is empty, it is [DefaultGroup].
+// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an [Interval]
+// the processes trust the store again, and may admit the units that were charged before the loss a second time. The
+// coordinator must be the store's own. If group is empty, it is [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {

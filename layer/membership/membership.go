@@ -1,15 +1,15 @@
 // Package membership counts the processes that share a store, and detects that the store has lost data. All layers of
 // a process use one [Member].
 //
-// A member beats every [Interval]. The store counts the member until it leaves, or until a [Life] has passed since
-// its last beat. The members also increment markers in the store. A missing marker, another id or a lower number
-// reveals a loss (loss.go). The first marker has the group's name, and therefore its slot on a Cluster: a node that
-// loses the group loses this marker too.
+// A member sends a beat every [Interval]. The store counts the member until it leaves, or until a [Life] has passed
+// since its last beat. The members also increment markers in the store. A marker that is missing, has another id or
+// has a lower count reveals a loss (loss.go). The first marker has the group's name, and therefore its slot on a
+// Cluster: a node that loses the group loses this marker too.
 //
 // Layers derive their bounds from these rules:
 //
-//  1. The number from a beat includes every process that joined before it and has beaten in the last [Life],
-//     unless the store has lost the group since.
+//  1. The number that a beat returns includes every process that joined before the beat and has sent a beat in the
+//     last [Life], unless the store has lost the group since.
 //  2. A process that uses a number until two intervals after [Count.Sent], with effects that last at most 10 s
 //     longer, is counted until these effects end: a Life is two intervals and 10 s.
 //  3. Two intervals after [Count.Since], no process that follows rule 2 still uses a number that omits this process.
@@ -20,7 +20,7 @@
 //  5. The group also includes processes that do not use the same layers. A number that is too large makes shares
 //     smaller, which is safe.
 //
-// Rules 3 and 4 also hold while earlier builds, which used two groups, are running: former.go.
+// Rules 3 and 4 also hold while earlier builds, which used two groups, are running (former.go).
 //
 //	membership.go  the member, its users, and its beats
 //	config.go      the settings

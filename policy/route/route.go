@@ -107,8 +107,8 @@ func (r *Route) mismatch(v *view, known bool) Condition {
 	}
 }
 
-// allowsMethod reports whether the list contains the method. GET includes HEAD, because servers run the same handler
-// for both.
+// allowsMethod reports whether the conditions allow the method. An empty list allows every method. GET includes HEAD,
+// because servers run the same handler for both.
 func (m *Conditions) allowsMethod(method string) bool {
 	return len(m.Methods) == 0 || slices.Contains(m.Methods, method) || method == "HEAD" && slices.Contains(m.Methods, "GET")
 }

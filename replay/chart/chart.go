@@ -19,7 +19,7 @@ type Bar struct {
 	Missing bool
 }
 
-// These constants are the size of a drawing and of its margins.
+// These constants are the width of a drawing and the sizes of its margins.
 const (
 	wide   = 960
 	left   = 58

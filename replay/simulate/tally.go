@@ -43,7 +43,7 @@ type PolicyReport struct {
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
 	// Rates is the range of an adaptive rate, given the statuses in the log. It is nil if the rate did not change.
 	Rates *Rates `json:"rates,omitempty"`
-	// Alternatives are other algorithms with the same parameters.
+	// Alternatives are the results for the policy's own algorithm and for others with the same parameters.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 

@@ -156,7 +156,8 @@ type Result struct {
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys far above the others. Shared are the keys that many people seem to use.
+	// Outliers are the keys that send far more requests than the others. Shared are the keys that many people seem to
+	// use.
 	Outliers []KeyProfile `json:"outliers"`
 	Shared   []KeyProfile `json:"shared"`
 	// Busiest are the keys with the most requests, whatever their class.

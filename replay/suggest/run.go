@@ -22,7 +22,7 @@ type Options struct {
 	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern for the paths of the
 	// limited requests, or "" for all paths.
 	Key, Path string
-	// Deny is the share of the well-behaved keys that the limits may affect, 0 to 1.
+	// Deny is the largest share of the well-behaved keys that may have denied requests, 0 to 1.
 	Deny float64
 	// Total is the maximum number of requests from all keys together in any second. 0 means unlimited.
 	Total int64

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadOnlyTokens checks that a read-only token cannot get profiles or make the calls that the file marks as
-// writing, and that the attempt changes nothing. All other calls work.
+// TestReadOnlyTokens checks that a read-only token cannot get profiles or make the calls marked x-administers in the
+// API specification, and that the attempt changes nothing. All other calls work.
 func TestReadOnlyTokens(t *testing.T) {
 	const administers, reads = "token-that-administers", "token-that-may-look"
 	tokens := filepath.Join(t.TempDir(), "token")

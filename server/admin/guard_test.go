@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/admin"
 )
 
-// TestGuard covers tokens, replacing a token, Host and Origin. Each rejection is logged.
+// TestGuard checks tokens, the replacement of a token, and the Host and Origin headers. Each rejection is logged.
 func TestGuard(t *testing.T) {
 	const first, second = "first-token-0123456789", "second-token-0123456789"
 	tokens := filepath.Join(t.TempDir(), "token")

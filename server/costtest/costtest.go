@@ -73,8 +73,8 @@ func Measure(in Input) (least Cost) {
 	return least
 }
 
-// leastMemory is the minimum memory counted for a byte of a plain request. On a connection with allocated buffers the
-// real figure is nearly zero, and a multiple of nearly zero is harmless.
+// leastMemory is the minimum memory, in bytes, counted for each byte of a plain request. On a connection whose
+// buffers are already allocated, the real figure is nearly zero, and a multiple of nearly zero is harmless.
 const leastMemory = 4
 
 // Compare fails a test if a byte of an input costs more than Most times a byte of the plain request, in CPU time or

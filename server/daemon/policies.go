@@ -50,7 +50,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	return err
 }
 
-// checkReplicas rejects policies that wait for replicas if the store has none.
+// checkReplicas returns an error if a policy waits for replicas and the store is not Redis.
 func (d *Daemon) checkReplicas(c *policy.Config) error {
 	if names := c.Policies.Replicated(); d.store.Redis == nil && len(names) > 0 {
 		return &engine.InputError{Field: "policies." + names[0] + ".replicas", Value: "set where the store is memory", Accepted: "replicas with --store and the URL of a Redis"}

@@ -343,8 +343,8 @@ descriptors:
 	f.want("OVER_LIMIT: OVER_LIMIT 2/2 60s, OK 4/2 1s", "log=3 x3", "bucket=3")
 }
 
-// TestImproved checks that all descriptors are charged or none, that denied hits are not counted, and that two
-// descriptors that share a counter are both charged.
+// TestImproved checks that either all descriptors are charged or none are, that denied hits are not counted, and that
+// two descriptors that share a counter are both charged.
 func TestImproved(t *testing.T) {
 	f := serving(t, Options{Semantics: Improved}, `
 domain: d

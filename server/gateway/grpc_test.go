@@ -110,7 +110,7 @@ func watch(t *testing.T, checks healthpb.HealthClient) {
 }
 
 // TestGRPCWithoutUpstream checks that each rejection by the gateway has the code that the gRPC specification assigns
-// to its HTTP status. A gRPC-Web client reads the HTTP status.
+// to its HTTP status. A gRPC-Web client gets the HTTP status itself and no gRPC status.
 func TestGRPCWithoutUpstream(t *testing.T) {
 	g := start(t, "policies: {a: 1/s}\nroutes: [{match: {path: /limited}, key: [{header: X-User}], policies: [a]}]", func(c *gateway.Config) {
 		to(t, "h2c://127.0.0.1:1")(c)

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write counts.txt")
 
-// TestCounts checks that no pattern occurs more often than before.
+// TestCounts checks that no pattern occurs more often than counts.txt records.
 func TestCounts(t *testing.T) {
 	found, err := search("../..")
 	if err != nil {

@@ -2,9 +2,10 @@ package gate
 
 import "github.com/headgate/headgate/replay/overload/model"
 
-// GoZero is the adaptive load shedder of zeromicro/go-zero. While the smoothed CPU use is at least 90 %, or within a
-// second of a denial, it denies an attempt if both the number in flight and the mean of that number exceed a bound.
-// The bound is highest rate × lowest mean latency over 5 s, scaled down to a tenth as the CPU use approaches 100 %.
+// GoZero is the adaptive load shedder of zeromicro/go-zero. It sheds load while the smoothed CPU use is at least
+// 90 %, and for a second afterwards if it has denied an attempt. While it sheds load, it denies an attempt if both
+// the number of attempts in flight and the smoothed number in flight exceed a bound. The bound is highest rate ×
+// lowest mean latency over 5 s, scaled down to as little as a tenth as the CPU use approaches 100 %.
 // https://go-zero.dev/docs/components/resilience/load-shedding
 //
 // Known faults: a server that waits for a dependency has idle CPUs, so nothing is shed. At full CPU, the factor cuts

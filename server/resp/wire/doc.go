@@ -47,7 +47,7 @@ const (
 	maxHeader = 32
 )
 
-// Bounds of a reply accepted by ReadValue.
+// Bounds on the replies that ReadValue accepts.
 const (
 	// MaxDepth is the maximum nesting of arrays, maps, sets, pushes and attributes.
 	MaxDepth = 8
