@@ -19,7 +19,7 @@ import (
 const partsKeys, partsOf = 128, 100_000
 
 // ladder lists what a script does, step by step, for each key of a call. Each script does all steps so far. The step
-// "bare" is the least that a script which keeps a state for each key does.
+// bareStates is the least that a script does if it keeps a state for each key.
 var ladder = []struct{ name, once, each, last string }{
 	{"declares its keys", "", "", "return 1"},
 	{"reads them: TIME, MGET", "local t = redis.call('TIME') local now, out, v = t[1] * 1000000 + t[2], {}, redis.pcall('MGET', unpack(KEYS))", "local value, ttl = v[i], '86400000'", "return 1"},
@@ -58,16 +58,16 @@ redis.pcall('MSETEX', #KEYS, unpack(list))
 return table.concat(out)`
 
 // rung returns the script of a step. The write comes last, because it needs the results of the other steps.
-func rung(n int, write string) string {
+func rung(n int) string {
 	var once, each []string
-	last := ""
+	last, write := "", "redis.pcall('SET', KEYS[i], value, 'PX', ttl)"
 	for _, step := range ladder[:n+1] {
 		once, each = append(once, step.once), append(each, step.each)
 		if step.last != "" {
 			last = step.last
 		}
 	}
-	if n < 2 {
+	if n < 2 { // the first two steps write nothing
 		write = ""
 	}
 	return strings.Join(once, "\n") + "\nfor i = 1, #KEYS do\n" + strings.Join(each, "\n") + "\n" + write + "\nend\n" + last
@@ -102,7 +102,7 @@ func partsOn(ctx context.Context, program string, s settings) (t table, err erro
 	var contenders []contender
 	defer func() { finish(contenders) }()
 	for n := range ladder {
-		c, err := scripted(ctx, client, ladder[n].name, rung(n, "redis.pcall('SET', KEYS[i], value, 'PX', ttl)"))
+		c, err := scripted(ctx, client, ladder[n].name, rung(n))
 		if err != nil {
 			return t, err
 		}

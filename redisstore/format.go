@@ -55,7 +55,7 @@ func (s *Store) ownMarker() string {
 // nil, because the store reads the marker again while it is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
-		_, _ = s.readMarker(ctx)
+		s.askWriteMany(ctx)
 		return nil // tests: no other process uses the data
 	}
 	err := s.ensureFormat(ctx)
@@ -172,7 +172,7 @@ func (s *Store) shardsError(shards int) error {
 // than the one for decisions, which would then have to be dialed by the first decision.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
 	r, err := s.sendCommand(ctx, s.markerKey(), "GET", s.markerKey())
-	if err == nil && s.hashes == 0 && !s.askedMany.Load() {
+	if err == nil {
 		s.askWriteMany(ctx)
 	}
 	return strings.TrimSpace(r.Text), err

@@ -81,8 +81,8 @@ func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 	taken := do(on(engine.OpAllow, 10))
 	clock.Advance(2 * time.Second)
 	do(on(engine.OpAllow, 30))
-	r := record{limit: limit, hold: hold{units: 10, taken: taken.At()}}
-	do(r.giveBack(id{space: "s", key: "k"}).op)
+	r := record{name: id{space: "s", key: "k"}, limit: limit, hold: hold{units: 10, taken: taken.At()}}
+	do(r.giveBack().op)
 	if left := do(on(engine.OpPeek, 1)).Remaining; left != 70 {
 		t.Errorf("%d left of 100 after 30 were charged and 10 of an earlier window went back", left)
 	}

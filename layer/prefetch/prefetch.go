@@ -72,7 +72,6 @@ type Store struct {
 	table  table
 	member *membership.Member
 	leave  func()
-	opened time.Time // the clock counts from here
 
 	life    context.Context
 	end     context.CancelFunc
@@ -93,7 +92,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil), opened: time.Now()}
+	s := &Store{store: store, config: c, table: table{keymap.New[id, *record](c.MaxKeys)}, member: member, leave: member.Start(nil)}
 	s.life, s.end = context.WithCancel(context.Background())
 	limits := newLeased(c.Limits, c.Spaces)
 	s.leased.Store(&limits)
@@ -102,10 +101,6 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	}
 	return s, nil
 }
-
-// now returns the time. It reads only the monotonic clock, while time.Now also reads the wall clock, which takes as long
-// again.
-func (s *Store) now() time.Time { return s.opened.Add(time.Since(s.opened)) }
 
 // start starts the goroutine that returns units, once. It is not needed until there is a limit to prefetch.
 func (s *Store) start() { s.started.Do(func() { s.works.Go(s.giveBack) }) }
@@ -161,7 +156,7 @@ type Stats struct {
 
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
-	n, _ := s.members(s.now())
+	n, _ := s.members(s.member.Now())
 	spent := int64(0)
 	for h := range s.table.All() {
 		h.Lock()
@@ -228,7 +223,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	}
 	// If the process is suspended after this point, its units are dead when it continues, so the number of processes by
 	// then does not matter.
-	sent := s.now()
+	sent := s.member.Now()
 	n, known := s.members(sent)
 	if !known || share(op.Charges[0].Limit, &s.config, n) == 0 {
 		found.ours.finish(hold{})

@@ -40,7 +40,7 @@ func (t table) collect(wanted func(id, *record) bool) (gives []pendingGive) {
 		h.Lock()
 		for name, r := range h.Known {
 			if r.hold.units > 0 && wanted(name, r) {
-				gives = append(gives, r.giveBack(name))
+				gives = append(gives, r.giveBack())
 			}
 		}
 		h.Unlock()

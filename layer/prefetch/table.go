@@ -53,7 +53,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
 	h := s.table.Of(key)
-	now := s.now()
+	now := s.member.Now() // one reading of the monotonic clock; time.Now also reads the wall clock
 	h.Lock()
 	defer h.Unlock()
 	// This read needs the lock, because SetSpaces examines the records after it has changed the limits.
@@ -65,7 +65,7 @@ func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 		}
 	}
 	if r.limit != limit {
-		return r.change(r.name, limit, now)
+		return r.change(limit, now)
 	}
 	if f.spent = r.hold.spend(op.Charges[0].Cost, now, o); f.spent {
 		h.Count += op.Charges[0].Cost
@@ -110,21 +110,21 @@ func find(h *shard, limits *leased, space, key string, limit engine.Limit, now t
 
 // change switches to another version of the limit and marks the key as cold. Units held for the previous version must
 // be returned first.
-func (r *record) change(name id, limit engine.Limit, now time.Time) (f found) {
+func (r *record) change(limit engine.Limit, now time.Time) (f found) {
 	if r.inFlight != nil || r.returning {
 		return found{} // every request goes to the store until then
 	}
 	if r.hold.units > 0 {
-		f.gives = []pendingGive{r.giveBack(name)}
+		f.gives = []pendingGive{r.giveBack()}
 	}
 	r.limit, r.asked, r.since = limit, 0, now
 	return f
 }
 
 // giveBack removes the held units, and returns the give that will return them to the store by their handle.
-func (r *record) giveBack(name id) pendingGive {
-	op := engine.Single(engine.OpGive, name.key, r.limit, r.hold.units)
-	op.Space, op.Taken = name.space, r.hold.taken
+func (r *record) giveBack() pendingGive {
+	op := engine.Single(engine.OpGive, r.name.key, r.limit, r.hold.units)
+	op.Space, op.Taken = r.name.space, r.hold.taken
 	r.hold.units, r.returning = 0, true
 	return pendingGive{op: op, record: r}
 }
