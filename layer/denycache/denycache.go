@@ -72,7 +72,9 @@ func (a *callBuffers) free() {
 
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	s.started.Do(s.start)
+	if s.coordinator != nil {
+		s.started.Do(s.start)
+	}
 	if len(ops) == 1 {
 		s.one(ctx, ops, results)
 		return
@@ -103,7 +105,9 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.forget(&ops[i])
 		s.remember(&ops[i], &results[i], now, received, a.snapshots[n])
 	}
-	s.publish(ctx, ops, results)
+	if s.coordinator != nil && slices.ContainsFunc(ops, resets) {
+		s.publish(ctx, ops, results)
+	}
 }
 
 // one is like Do, for a call with one operation.
@@ -122,8 +126,12 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 	s.forget(&ops[0])
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
-	s.publish(ctx, ops, results)
+	if s.coordinator != nil && slices.ContainsFunc(ops, resets) {
+		s.publish(ctx, ops, results)
+	}
 }
+
+func resets(op engine.Op) bool { return op.Kind == engine.OpReset }
 
 // repeats returns the index of the limit whose denials may be repeated. This is the first penalty. If there is no
 // penalty, it is the only limit of a request for one unit, because no unit of that limit is available before the

@@ -19,11 +19,7 @@ const resetTopic = "resets"
 const listenAgain = time.Second
 
 // start starts to listen to the other processes.
-func (s *Store) start() {
-	if s.coordinator != nil {
-		s.listening.Go(s.listen)
-	}
-}
+func (s *Store) start() { s.listening.Go(s.listen) }
 
 // listen forgets the denials of keys that other processes reset, until the store is closed.
 func (s *Store) listen() {
@@ -39,16 +35,13 @@ func (s *Store) listen() {
 
 // publish tells the other processes which keys a call has reset.
 func (s *Store) publish(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	if s.coordinator == nil {
-		return
-	}
 	var message []byte
 	send := func() {
 		_ = s.coordinator.Publish(ctx, resetTopic, string(message)) // a lost message delays the effect in other processes
 		message = message[:0]
 	}
 	for i := range ops {
-		if ops[i].Kind != engine.OpReset || results[i].Err != nil {
+		if !resets(ops[i]) || results[i].Err != nil {
 			continue
 		}
 		for j := range ops[i].Charges {
