@@ -14,21 +14,22 @@ type bound struct {
 	space   string
 	limit   engine.Limit
 	numbers *algo.Limit
+	divides bool
 	scope   atomic.Pointer[scope] // replaced if the store has dropped the scope
 }
 
 var _ engine.Binder = (*Store)(nil)
 
-// Bind returns a bound for a token bucket without debt, or a fixed window that starts with its first request. See
-// [engine.Binder].
+// Bind returns a bound for a token bucket without debt, a fixed window that starts with its first request, or a fair
+// share. See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
 		return nil
 	}
-	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers()}
+	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers(), divides: limit.Algorithm().Divides()}
 }
 
-// Allow decides a request on a key with a state of two words. See [engine.Bound].
+// Allow decides a request on a key with a known state. See [engine.Bound].
 func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Simple) {
 	s := b.store
 	if s.closed.Load() || uint(len(key)-1) >= engine.MaxKeyBytes || ctx.Err() != nil {
@@ -40,11 +41,20 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 		b.scope.Store(c)
 	}
 	var o algo.Outcome
-	hash := s.secret.hash(key)
+	hash, whose := s.secret.hash(key), uint64(0)
+	if b.divides {
+		hash, whose = s.pooled(c, b.numbers, key, hash)
+	}
 	h := &s.shards[s.shard(hash)]
 	s.prefetch(h, hash) // the lines are fetched while the clock is read
 	a.AtMicros = s.clock.micros()
-	switch s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros) {
+	v := verdictUndecided
+	if b.divides {
+		v = s.takeDivided(h, c, b.numbers, hash, whose, cost, &o, &a.AtMicros)
+	} else {
+		v = s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros)
+	}
+	switch v {
 	case verdictDenied:
 	case verdictAllowed:
 		a.Allowed = true

@@ -8,15 +8,16 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is the location of the state for an operation that the method take can decide. For any other operation, its
-// scope is nil.
+// located is the location of the state for an operation that the method take or takeDivided can decide. For any other
+// operation, its scope is nil.
 type located struct {
 	hash  hash
+	whose uint64
 	scope *scope
 	shard int
 }
 
-// locate finds the state for an operation, if take can decide it.
+// locate finds the state for an operation, if take or takeDivided can decide it.
 func (s *Store) locate(op *engine.Op, f *located) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
 		return false
@@ -27,7 +28,7 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 	}
 	space, key := op.Subject(0)
 	f.scope = s.scopes.of(space, limit)
-	f.hash = s.secret.hash(key)
+	f.hash, f.whose = s.counter(f.scope, limit.Numbers(), key)
 	f.shard = s.shard(f.hash)
 	return true
 }
@@ -39,8 +40,13 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 		return false
 	}
 	var o algo.Outcome
-	charge := &op.Charges[0]
-	switch s.take(&s.shards[f.shard], f.scope, charge.Limit.Numbers(), f.hash, charge.Cost, &o, &now) {
+	charge, h, v := &op.Charges[0], &s.shards[f.shard], verdictUndecided
+	if limit := charge.Limit.Numbers(); limit.Algorithm.Divides() {
+		v = s.takeDivided(h, f.scope, limit, f.hash, f.whose, charge.Cost, &o, &now)
+	} else {
+		v = s.take(h, f.scope, limit, f.hash, charge.Cost, &o, &now)
+	}
+	switch v {
 	case verdictAllowed:
 		r.Outcome.FillOne(&o, true, charge.Cost, now)
 	case verdictDenied:
@@ -138,6 +144,29 @@ func (s *Store) take(h *shard, c *scope, limit *algo.Limit, key hash, cost int64
 	default:
 		return verdictDenied
 	}
+}
+
+// takeDivided is like take, for a fair share. It decides with [algo.State.AllowFair] if the common counter has a state.
+func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash, whose uint64, cost int64, o *algo.Outcome, at *int64) verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = max(h.last, *at)
+	*at = h.last
+	place := h.known(&s.scopes, counter, c)
+	if place == nowhere {
+		return verdictUndecided
+	}
+	b := &h.boxes[h.table.slots[place].state[0]] // a fair share never fits into a slot
+	passes, ok := b.state.AllowFair(limit, *at, cost, whose, o)
+	switch {
+	case !ok:
+		return verdictUndecided
+	case !passes:
+		return verdictDenied
+	}
+	b.expires = *at + o.Reset
+	h.note(place, b.expires)
+	return verdictAllowed
 }
 
 // takeNew decides an allow on a key without a state, and stores the key's first state. If the request does not pass, or

@@ -2,6 +2,9 @@ package memstore
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -60,6 +63,40 @@ func TestKnownKeyOfAnAlignedWindow(t *testing.T) {
 			if o := allow(t, s, limit, 1); !o.Allowed || o.Remaining != remaining || o.ResetAfter != 600*time.Millisecond {
 				t.Errorf("%+v, want %d remaining and a reset after 600 ms", o, remaining)
 			}
+		}
+	})
+}
+
+// TestFairSharesEqualTheSteps checks that a store whose fair shares are decided in place, and one with a clock of its
+// own, which decides with the steps, return equal answers.
+func TestFairSharesEqualTheSteps(t *testing.T) {
+	limits := []engine.Limit{parse(t, "fair-share 20/1s burst 40"), parse(t, "fair-share 20/1s burst 40 weight 2"), parse(t, "fair-share 30/1s burst 90 nested")}
+	synctest.Test(t, func(t *testing.T) {
+		random, denied := rand.New(rand.NewPCG(1, 2)), 0
+		var stores [2]*Store
+		for i, config := range []Config{{}, {Clock: time.Now}} {
+			s, err := New(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stores[i] = s
+		}
+		for range 20_000 {
+			time.Sleep(time.Duration(random.ExpFloat64()*20_000) * time.Microsecond)
+			op := engine.Single(engine.OpAllow, fmt.Sprintf("g%d:k%d", random.IntN(3), random.IntN(4)), limits[random.IntN(len(limits))], 1+random.Int64N(2))
+			got, want := decide(t, stores[0], op), decide(t, stores[1], op)
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%v: %+v, with the steps %+v", op, got, want)
+			}
+			if !got.Allowed {
+				denied++
+			}
+			if random.IntN(1000) == 0 {
+				time.Sleep(10 * time.Second) // all units refill, and the states expire
+			}
+		}
+		if denied < 2000 || denied > 18_000 {
+			t.Errorf("%d requests are denied", denied)
 		}
 	})
 }

@@ -22,11 +22,16 @@ func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, 
 	if !limit.Algorithm.Divides() {
 		return counter, 0
 	}
-	whose = counter.lo
+	return s.pooled(c, limit, key, counter)
+}
+
+// pooled is like counter for a limit whose counter all keys share. The argument own is the key's hash.
+func (s *Store) pooled(c *scope, limit *algo.Limit, key string, own hash) (counter hash, whose uint64) {
+	whose = own.lo
 	if limit.Nested {
-		whose = s.secret.hash(engine.GroupOf(key)).lo>>32<<32 | counter.lo&math.MaxUint32
+		whose = s.secret.hash(engine.GroupOf(key)).lo>>32<<32 | own.lo&math.MaxUint32
 	}
-	return s.secret.hash(c.pool), whose
+	return c.pool, whose
 }
 
 // of returns the scope of a limit in a namespace.

@@ -21,8 +21,8 @@ type scope struct {
 	name uint32
 	// share counts the keys of the namespace. It is nil if their number is not bounded.
 	share *share
-	// pool is the key of the common counter if the limit divides its units among keys.
-	pool string
+	// pool is the hash of the common counter's key if the limit divides its units among keys.
+	pool hash
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
 
@@ -94,6 +94,7 @@ type scopes struct {
 	limit int      // number of scopes that triggers dropping of unused ones
 
 	shares map[string]*share // of bounded namespaces
+	secret secret            // of the store
 }
 
 // page contains the scopes with 1024 consecutive numbers.
@@ -107,8 +108,8 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start(maxKeysOf map[string]int) {
-	cs.shares = map[string]*share{}
+func (cs *scopes) start(maxKeysOf map[string]int, secret secret) {
+	cs.shares, cs.secret = map[string]*share{}, secret
 	for space, most := range maxKeysOf {
 		cs.shares[space] = &share{most: int64(most)}
 	}
@@ -140,7 +141,7 @@ func (cs *scopes) register(r scopeKey) *scope {
 	r.space = strings.Clone(r.space)
 	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.shares[r.space]}
 	if r.limit.Algorithm().Divides() {
-		c.pool = r.limit.Counts(r.space, "")
+		c.pool = cs.secret.hash(r.limit.Counts(r.space, ""))
 	}
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]

@@ -43,11 +43,27 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level, whose and strikes are used during one decision: the number of missing grains, the number of the request's
-	// key, and the number of times that the key's part is halved.
+	// level, whose, strikes and at are used during one decision: the number of missing grains, the number of the
+	// request's key, the number of times that the key's part is halved, and the key's index in the list, or −1.
 	level   int64
 	whose   uint64
 	strikes int64
+	at      int
+}
+
+// ask begins the decision of a request.
+func (p *parts) ask(whose uint64, strikes int64) {
+	p.whose, p.strikes, p.at = whose, strikes, p.find(whose)
+}
+
+// find returns a key's index in the list. It returns −1 if the key is not in it.
+func (p *parts) find(key uint64) int {
+	for i := range p.of {
+		if p.of[i].key == key {
+			return i
+		}
+	}
+	return -1
 }
 
 type part struct {
@@ -97,8 +113,8 @@ const innerRoom = 8
 // can owe innerRoom times the room of the group. Each strike halves the weight of the key, or innerRoom.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
-	if i := f.find(); i >= 0 {
-		own = f.parts.of[i].parts
+	if f.parts.at >= 0 {
+		own = f.parts.of[f.parts.at].parts
 	}
 	if !l.Nested {
 		halved := int64(1) << f.parts.strikes
@@ -122,16 +138,6 @@ func (f *fair) ofGroup() (parts int64) {
 		}
 	}
 	return parts
-}
-
-// find returns the index of the request's key in the list. It returns −1 if the key is not in it.
-func (f *fair) find() int {
-	for i := range f.parts.of {
-		if f.parts.of[i].key == f.parts.whose {
-			return i
-		}
-	}
-	return -1
 }
 
 func (f *fair) behind(l *Limit, t Instant) (us int64, far bool) { return f.bucket.behind(l, t) }
@@ -228,7 +234,7 @@ func (f *fair) room(l *Limit, _ Instant) int64 {
 func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 	m, p := cost*grains, &f.parts
 	if p.level == 0 {
-		p.total, p.of = 0, p.of[:0]
+		p.total, p.of, p.at = 0, p.of[:0], -1
 	}
 	more := int64(firstParts)
 	for p.total > 0 {
@@ -238,7 +244,7 @@ func (f *fair) charge(l *Limit, t Instant, cost, _ int64) (after int64) {
 		}
 		p.shift()
 	}
-	f.add(more)
+	p.add(more)
 	p.level += m
 	return f.bucket.charge(l, t, cost, 0)
 }
@@ -250,11 +256,12 @@ func (p *parts) shift() {
 		p.of[i].parts >>= partsShift
 	}
 	p.of = slices.DeleteFunc(p.of, func(one part) bool { return one.parts == 0 })
+	p.at = p.find(p.whose)
 }
 
 // add adds parts to the request's key and moves the key to the front of the list.
-func (f *fair) add(more int64) {
-	p, i := &f.parts, f.find()
+func (p *parts) add(more int64) {
+	i := p.at
 	one := part{key: p.whose, parts: more}
 	switch {
 	case i >= 0:
@@ -265,7 +272,7 @@ func (f *fair) add(more int64) {
 		i = MaxShares - 1
 	}
 	copy(p.of[1:], p.of[:i])
-	p.of[0] = one
+	p.of[0], p.at = one, 0
 	p.total += more
 }
 
@@ -279,7 +286,7 @@ func (f *fair) returned(give func()) {
 	before := p.level
 	give()
 	f.measure()
-	i := f.find()
+	i := p.at
 	if i < 0 || p.level == 0 {
 		return // a full bucket has no parts
 	}
@@ -287,13 +294,29 @@ func (f *fair) returned(give func()) {
 	less = min(less, p.of[i].parts)
 	p.total -= less
 	if p.of[i].parts -= less; p.of[i].parts == 0 {
-		p.of = slices.Delete(p.of, i, i+1)
+		p.of, p.at = slices.Delete(p.of, i, i+1), -1
 	}
 }
 
 // report fills in the outcome. Remaining is the number of units that the request's key can take now.
 func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostOfOne(), f.room(l, t), f.ttl(l, t)
+}
+
+// AllowFair decides an allow on the state of a fair share in place, like the function Allow. If the state belongs to
+// another algorithm, the cost never passes, or the clock was set back, ok is false and nothing has changed.
+func (s *State) AllowFair(l *Limit, now, cost int64, whose uint64, o *Outcome) (allowed, ok bool) {
+	if s.algorithm != l.Algorithm || cost < 1 || cost > l.mostOfOne() || now < s.bucket.At {
+		return false, false
+	}
+	f, t := (*fair)(s), Instant{Now: now}
+	f.settle(l, t)
+	f.parts.ask(whose, 0)
+	if o.Wait, o.Window = f.wait(l, t, cost); o.Wait == 0 {
+		o.After = f.charge(l, t, cost, 0)
+	}
+	f.report(l, t, o)
+	return o.Wait == 0, true
 }
 
 func (f *fair) ttl(l *Limit, t Instant) int64 { return f.bucket.ttl(l, t) }

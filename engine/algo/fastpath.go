@@ -46,9 +46,9 @@ func (l *Limit) Capacity() int64 {
 	}
 }
 
-// HasFastPath reports whether [Words.Allow] can decide requests of the limit.
+// HasFastPath reports whether [Words.Allow] or [State.AllowFair] can decide requests of the limit.
 func (l *Limit) HasFastPath() bool {
-	return l.Algorithm == TokenBucket && l.Queue == 0 ||
+	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == FairShare ||
 		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 

@@ -1,6 +1,7 @@
 package algo_test
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -63,4 +64,58 @@ func TestFastPathEqualsTheSteps(t *testing.T) {
 			t.Errorf("%v: %d of %d were quick", limit, quick, steps)
 		}
 	}
+}
+
+// If State.AllowFair decides, its answer and the new state are the same as with the steps. It decides all requests with
+// an accepted cost.
+func TestAllowFairEqualsTheSteps(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, text := range []string{"fair-share 100/1s burst 50", "fair-share 100/1s burst 500 weight 3", "fair-share 1000/1s burst 400 nested"} {
+		limit, err := engine.ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, now, allowed := limit.Numbers(), int64(1_700_000_000_000_000), 0
+		var stored algo.State
+		for range 15_000 {
+			now += random.Int64N(2*l.Period/l.Count) / (1 + random.Int64N(20)) * random.Int64N(3)
+			key, cost := uint64(random.Int64N(3))<<32|uint64(random.ExpFloat64()*20), 1+random.Int64N(3)
+			step := []algo.Step{{Limit: l, Cost: cost, State: duplicate(t, &stored), Whose: key}}
+			passes := algo.Allow(step, algo.Instant{Now: now, Wall: now})
+			if stored.Absent() {
+				stored = step[0].State
+				continue
+			}
+			var o algo.Outcome
+			quick, ok := stored.AllowFair(l, now, cost, key, &o)
+			if !ok || quick != passes || o != step[0].Outcome {
+				t.Fatalf("%v, %d units of %x at %d: quick %v %v %+v, steps %v %+v", limit, cost, key, now, ok, quick, o, passes, step[0].Outcome)
+			}
+			if got, want := stored.Append(nil), step[0].State.Append(nil); passes && !bytes.Equal(got, want) {
+				t.Fatalf("%v: the state is %x, with the steps %x", limit, got, want)
+			}
+			if passes {
+				allowed++
+			}
+		}
+		if allowed < 1500 || allowed > 13_500 {
+			t.Errorf("%v: %d requests pass", limit, allowed)
+		}
+		if _, ok := stored.AllowFair(l, now-1, 1, 1, new(algo.Outcome)); ok {
+			t.Errorf("%v: decided although the clock was set back", limit)
+		}
+	}
+}
+
+// duplicate returns a copy that shares nothing with the state.
+func duplicate(t *testing.T, s *algo.State) algo.State {
+	t.Helper()
+	if s.Absent() {
+		return algo.State{}
+	}
+	c, err := algo.DecodeState(s.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -207,7 +207,7 @@ func (s *Step) settle(t Instant) {
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
 	if s.State.extra != nil {
-		s.State.parts.whose, s.State.parts.strikes = s.Whose, s.Strikes
+		s.State.parts.ask(s.Whose, s.Strikes)
 		if s.State.adapted.stepped && s.Cost > 0 { // a denial also stores the new rate, because the answer's wait assumes it
 			s.Write, s.moved = true, nil
 		}
