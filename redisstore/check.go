@@ -25,8 +25,9 @@ var (
 // write key by key.
 const writeMany = "msetex"
 
-// askWriteMany asks the server whether it can write many keys with one command, until the server has answered. The key is in the marker's slot, so that
-// the command needs no node other than the marker's. An error that does not come from the command itself is no answer.
+// askWriteMany asks the server whether it can write many keys with one command, until the server has answered. The key
+// is in the marker's slot, so that the command needs no node other than the marker's. An error that does not come from
+// the command itself is no answer.
 func (s *Store) askWriteMany(ctx context.Context) {
 	if s.hashes > 0 || s.askedMany.Load() {
 		return

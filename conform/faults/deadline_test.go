@@ -35,13 +35,20 @@ func TestHangsForGoPrograms(t *testing.T) {
 			t.Parallel()
 			s := redistest.Standalone(t, redistest.Redis)
 			perUser := program(t, "redis://"+s.Addr()+c.query, c.options)
-			if d, err := perUser.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+			d, err := perUser.Allow(t.Context(), "k")
+			for range 4 { // a busy machine may delay a single call
+				if err == nil {
+					break
+				}
+				d, err = perUser.Allow(t.Context(), "k")
+			}
+			if err != nil || !d.Allowed {
 				t.Fatalf("a server that answers: %+v, %v", d, err)
 			}
 			s.Pause()
 			defer s.Resume()
 			fastest := time.Hour
-			for range 4 { // a busy machine may delay a single call
+			for range 4 { // as above
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if c.caller > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.caller)
