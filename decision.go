@@ -30,7 +30,7 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units are available again: 700 ms.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a [Pacer] must wait before it continues. It is 0 for other limits.
+	// Delay is the time that an admitted caller of a [Pacer] must wait before it continues. It is 0 for other limits.
 	Delay time.Duration
 	// Binding is the limit that Limit, Remaining, RetryAfter and ResetAfter describe: for a denial, the limit with the
 	// longest wait; otherwise, the limit with the fewest remaining units.
@@ -61,8 +61,9 @@ type Binding struct {
 	Rate Rate
 	// Version is the number of times that an adapting rate has changed since its state began. It is 0 for other limits.
 	Version int64
-	// Earlier is how much sooner than [Decision].ResetAfter the deciding window has all its units available again. It
-	// is non-zero only for a [SlidingLog] with several windows, because ResetAfter refers to the longest window.
+	// Earlier is the difference between [Decision].ResetAfter and the time until the deciding window has all its units
+	// available again. It is non-zero only for a [SlidingLog] with several windows, because ResetAfter refers to the
+	// longest window.
 	Earlier time.Duration
 }
 

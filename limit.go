@@ -19,7 +19,7 @@ type Limit interface {
 	rule() engine.Limit
 }
 
-// parsed is a limit in the engine's form, without exported fields.
+// parsed implements Limit for an engine limit, such as the result of ParseLimit.
 type parsed engine.Limit
 
 func (p parsed) rule() engine.Limit { return engine.Limit(p) }
@@ -104,7 +104,7 @@ func accepted(a algo.Algorithm, input *engine.InputError) string {
 	return strings.Join(words, " ")
 }
 
-// needs maps a field to the members without which it has no effect.
+// needs maps a field to the members that must be set for it to have an effect.
 var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Max", "max_pause": "Min and Max", "weight": "Fair"}
 
 // members maps fields in policy files to differently named fields of the Go types.

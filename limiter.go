@@ -136,7 +136,7 @@ func (l *Limiter) inSpace(space string) string {
 	return l.space + ":" + space
 }
 
-// opBuffers holds the buffers for one operation. Calls are pooled so that a decision does not allocate.
+// opBuffers holds the buffers for one operation. They are pooled, so that a decision does not allocate.
 type opBuffers struct {
 	op      [1]engine.Op
 	charges []engine.Charge
@@ -210,7 +210,8 @@ func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	}
 }
 
-// report adds pending outcomes to an operation. There are almost never any.
+// report adds pending outcomes to an operation. Most programs report none, so it first checks their number without a
+// lock.
 func (l *Limiter) report(op *engine.Op) {
 	if l.outcomes.count.Load() > 0 {
 		l.outcomes.attach(op)

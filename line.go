@@ -15,7 +15,8 @@ import (
 // maxWaiting is the maximum number of callers in one process that may wait for one key.
 var maxWaiting = 100_000
 
-// errWaiting returns the error for a caller that arrives when maxWaiting callers already wait for the key.
+// errWaiting returns the error for a caller that arrives when maxWaiting callers of this process already wait for the
+// key.
 func errWaiting() error {
 	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
 }
@@ -61,7 +62,7 @@ type lines struct {
 	pausing queue.Set[subject, struct{}, struct{}]
 }
 
-// line is the state shared by the callers of one line.
+// line is the state that the callers of one line share, to save calls that the store would deny.
 type line struct {
 	// last is the store's last answer, and at is the time when it was received. Only the first caller writes them.
 	last Decision
@@ -70,7 +71,7 @@ type line struct {
 	next atomic.Pointer[denial]
 }
 
-// denial is a decision and the instant until which no request passes.
+// denial is a decision and the earliest instant when a request can pass.
 type denial struct {
 	at       time.Time
 	decision Decision
@@ -116,8 +117,8 @@ func (w *waiter) leave() {
 	w.lines.Do(w.name, func(q *queue.Queue[line, struct{}]) { q.Leave(w.Waiter) })
 }
 
-// freed returns a channel that receives a signal when this process releases units of a subject, whatever their limits.
-// The caller must call leave to unsubscribe.
+// freed returns a channel that receives a signal when this process releases units of a subject, under any limits. The
+// caller must call leave to unsubscribe.
 func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 	var w *queue.Waiter[struct{}]
 	l.pausing.Do(name, func(q *queue.Queue[struct{}, struct{}]) { w = q.Add(struct{}{}) })

@@ -110,7 +110,7 @@ func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter
 	}
 }
 
-// forget drops outcomes that are too old.
+// forget drops the outcomes of keys that had no report for longer than outcomeAge.
 func (o *outcomes) forget(now time.Time) {
 	for of, t := range o.of {
 		if now.Sub(t.last) > outcomeAge {

@@ -9,7 +9,8 @@ import (
 
 // sendSoon sends the pending outcomes of a key to the store in the background, with a take of 0 units. A single
 // goroutine sends the outcomes of all keys, because an overloaded service can answer many requests at once with a
-// Retry-After. The charges include the adaptive limits of the key. In memory, no other process needs to know.
+// Retry-After. The charges include the adaptive limits of the key. With an in-memory store, it does nothing, because no
+// other process shares the counters.
 func (l *Limiter) sendSoon(of subject, charges []engine.Charge) {
 	if l.inMemory {
 		return
@@ -61,7 +62,7 @@ func (o *outcomes) takeUrgent() (ops []engine.Op) {
 	return ops
 }
 
-// close makes later outcomes wait for requests, which then fail.
+// close stops the sending of outcomes in the background.
 func (o *outcomes) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

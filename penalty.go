@@ -31,8 +31,8 @@ type Penalty struct {
 	Block time.Duration
 	// MaxBlock is the longest block: Block to 366 days, by default 32 times as long as the first.
 	MaxBlock time.Duration
-	// Forget is the time until one block or strike is forgotten, counted from the start of the last one: MaxBlock to 366
-	// days, by default MaxBlock. For a soft penalty it is 1 ms to 366 days, by default 32 times the period of the rate.
+	// Forget is how long a block or strike is remembered, counted from the start of the last one: MaxBlock to 366 days,
+	// by default MaxBlock. For a soft penalty it is 1 ms to 366 days, by default 32 times the period of the rate.
 	Forget time.Duration
 	// Name is the limit's name: see [Limit].
 	Name string

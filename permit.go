@@ -19,8 +19,8 @@ type Permit struct {
 	units  int64
 
 	mu       sync.Mutex
-	released bool // Hold stops renewing
-	given    bool // the store has the units back
+	released bool // Release has been called, so Hold stops renewing
+	given    bool // Release has succeeded
 	// expires is the instant on this process's clock when the units are lost unless renewed. It is measured from before
 	// the request was sent, so that the holder gives up before the store does.
 	expires time.Time
@@ -38,7 +38,7 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	return d, r.Err
 }
 
-// lease returns how long the units are held: the shortest lease time of the policy's limits.
+// lease returns the lease time of the permit: the shortest of the policy's limits.
 func (p *Permit) lease() (shortest time.Duration) {
 	shortest = time.Duration(math.MaxInt64)
 	for _, limit := range p.policy.limits {
@@ -94,9 +94,9 @@ func (p *Permit) Release(ctx context.Context) error {
 	return err
 }
 
-// Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends. The
-// returned context is cancelled at that time. It is also cancelled, with the cause [ErrEnded], as soon as the units are
-// lost or may be lost. Use the returned context for work that needs the units.
+// Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends, and then
+// cancels the returned context. The context is also cancelled, with the cause [ErrEnded], as soon as the units are lost
+// or may be lost. Use the returned context for work that needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()

@@ -18,7 +18,7 @@ import (
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
-	slot    time.Time // on this process's clock, the instant until which the caller waits
+	slot    time.Time // when the caller may use the units, on this process's clock
 	pending []int64
 }
 
@@ -95,7 +95,7 @@ func longestDelay(ctx context.Context) time.Duration {
 	return longestReserve
 }
 
-// reserved is the result of a reserve operation.
+// reserved is the result of a reserve operation, and the caller's place in the queue if it waits for its slot.
 type reserved struct {
 	reservation *Reservation
 	decision    Decision

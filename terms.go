@@ -55,7 +55,8 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	return r.settle(ctx, op)
 }
 
-// openOf returns the open reservations of a key. It is for package operate.
+// openOf returns up to most open reservations of a key, and nil if the store does not keep reservations: see
+// [engine.Keeper]. It is for package operate.
 func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {
@@ -91,7 +92,7 @@ func (l *Limiter) watchTerms() {
 	})
 }
 
-// endOverdue ends the overdue reservations. A reservation whose end fails is tried again at the next tick.
+// endOverdue ends the overdue reservations. If ending one fails, the next tick retries it.
 func (l *Limiter) endOverdue(keeper engine.Keeper) error {
 	ctx, cancel := context.WithTimeout(context.Background(), overdueEach)
 	defer cancel()

@@ -13,9 +13,8 @@ import (
 // turns lets the callers of Wait reserve units of a key in order of arrival. Callers that arrive while a call for
 // their key is in flight share the next call, so a thousand waiting callers cause only a few calls to the store.
 //
-// A call continues after one of its callers has left. If it charges units for that caller, these units are given
-// back. Callers that leave before their slots take turns too: while a call is in flight, nobody knows which slot is
-// the last.
+// A call continues after one of its callers has left. If it charges units for that caller, these units are given back.
+// Callers that leave before their slots take turns too: while a call is in flight, the last slot is not known yet.
 type turns struct {
 	queue.Turns[lineName, *caller]
 }
@@ -28,7 +27,7 @@ type caller struct {
 	key    string
 	units  int64
 
-	leaves bool // gives its slot back
+	leaves bool // set if the call only gives back the caller's slot
 	answer reserved
 	done   chan struct{} // closed when the caller has its answer
 	// over is set by the first of two events: the answer arrives, or the context ends.
@@ -110,7 +109,7 @@ func answer(callers []*caller) {
 	}
 }
 
-// ask sends the requests of several callers of one line in one call, and hands out the results.
+// ask sends the requests of several callers of one line in one call, and stores the results in them.
 func ask(callers []*caller) {
 	p := callers[0].policy
 	ops := make([]engine.Op, len(callers))
@@ -145,6 +144,7 @@ func ask(callers []*caller) {
 	for _, a := range callers {
 		close(a.done)
 	}
-	// Units are given back only after every caller has its slot, so that the slots of later callers move up.
+	// Units are given back only after every caller has got its slot, so that later callers can move up to earlier
+	// slots.
 	p.limiter.giveBack(ctx, left)
 }

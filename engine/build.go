@@ -82,7 +82,7 @@ func (d *draft) has(field string) bool {
 	return slices.ContainsFunc(d.settings, func(s Setting) bool { return s.Field == field })
 }
 
-// of returns the last setting of the field. It returns an empty setting if none exists.
+// of returns the last setting of the field, or the zero Setting if the field is not set.
 func (d *draft) of(field string) Setting {
 	for _, s := range slices.Backward(d.settings) {
 		if s.Field == field {

@@ -122,8 +122,8 @@ func (d *draft) pacer(l *spec) error {
 	return checkRefill("max_queue", l, n.Burst, n.Queue)
 }
 
-// refill returns how long burst and more tokens take to refill, in µs, rounded up. ok is false if the result exceeds 64
-// bits.
+// refill returns the time to refill burst and more tokens together, in µs, rounded up. ok is false if the result
+// exceeds 64 bits.
 func refill(l *spec, burst, more int64) (span int64, ok bool) {
 	return ceilOver(burst+more, l.numbers.Period, l.numbers.Count)
 }

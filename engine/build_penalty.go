@@ -36,7 +36,8 @@ func defaultBlock(l *spec) int64 {
 	return l.numbers.Period
 }
 
-// defaultForget returns the longest block that a penalty has by default, also for a soft penalty.
+// defaultForget returns the length of the longest block, in µs. For a soft penalty, which has no blocks, it returns the
+// default for that length.
 func defaultForget(l *spec) int64 {
 	if l.numbers.Soft {
 		return min(32*l.numbers.Period, longestBlock.Microseconds())

@@ -28,8 +28,8 @@ var (
 	ErrClosed = errors.New("headgate: closed")
 )
 
-// Away reports whether an error of a store means that it did not answer or cannot be reached. An error may implement
-// Away() bool to classify itself.
+// Away reports whether err, from a store, means that the store is unavailable. An error may implement Away() bool to
+// classify itself.
 func Away(err error) bool {
 	for _, other := range []error{context.Canceled, ErrClosed, ErrInvalid, ErrNotReplicated} {
 		if errors.Is(err, other) {

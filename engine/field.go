@@ -247,7 +247,7 @@ func (f *Field) Implies() algo.Algorithm {
 	return all[slices.IndexFunc(all, f.On)]
 }
 
-// fieldNamed returns the field with the given name. It returns nil if none exists.
+// fieldNamed returns the field with the given name, or nil if the name is unknown.
 func fieldNamed(name string) *Field {
 	for i := range fields {
 		if fields[i].Name == name {

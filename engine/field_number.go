@@ -15,7 +15,7 @@ type number struct {
 	within func(n *algo.Limit) (least, most int64)
 	// note is a remark that follows the range in errors.
 	note string
-	// byDefault returns the value of a field that is not set. If it is nil, the field is required.
+	// byDefault returns the default value. If it is nil, the field is required.
 	byDefault func(l *spec) int64
 }
 

@@ -23,7 +23,7 @@ import (
 // A Limit is one pointer. Equal limits are interned: they share it.
 type Limit struct{ spec *spec }
 
-// spec is the contents of a limit.
+// spec contains the parameters of a limit.
 type spec struct {
 	numbers algo.Limit
 	name    string

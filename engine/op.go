@@ -114,9 +114,9 @@ type Op struct {
 	Ahead time.Duration
 	// Reservation is for OpSettle: the reservation to settle.
 	Reservation *Reservation
-	// Term is for OpReserve: how long the reservation is open, and what happens to it afterwards. If Term is nil, the
-	// store does not keep the reservation: it can be settled until Reservation.Ends, and stays charged if it is not
-	// settled.
+	// Term is for OpReserve: it limits the time that the reservation is open, and determines its end if no caller
+	// settles it. If Term is nil, the store does not keep the reservation: it can be settled until Reservation.Ends,
+	// and stays charged if it is not settled.
 	Term *Term
 	// Stage is the kind of settlement. It applies to an OpSettle of a reservation with a term.
 	Stage Stage
@@ -125,17 +125,17 @@ type Op struct {
 	// Atomic rejects charges that the store cannot decide in one step: on a Cluster, charges on several slots cause an
 	// error instead of being decided slot by slot.
 	Atomic bool
-	// Hints are for the layers above the store.
+	// Hints are for the layers around the store.
 	Hints Hints
 	// Replicas, if set, makes a store with replicas wait until the given number of them have received the charge. An
 	// in-memory store ignores it. A layer must not decide such an operation with units of its own.
 	Replicas Replicas
 }
 
-// Hints tell the layers above a store how to treat an operation. A store does not read them: they do not affect its
+// Hints tell the layers around a store how to treat an operation. A store does not read them: they do not affect its
 // answer.
 type Hints struct {
-	// Local lets the process answer from its share of the limits while the store is away: see package fallback.
+	// Local lets the process answer from its share of the limits while the store is unavailable: see package fallback.
 	Local bool
 	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
 	Lenient bool
@@ -354,7 +354,7 @@ func (o *Op) checkTwice(i int) error {
 	return nil
 }
 
-// most returns the operation's first cost that is not 0.
+// most returns the cost of an OpAtMost: the first cost that is not 0.
 func (o *Op) most() int64 {
 	for i := range o.Charges {
 		if o.Charges[i].Cost > 0 {

@@ -13,8 +13,8 @@ import (
 // Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it
 // in time.
 type Term struct {
-	// Within is how long the reservation can be settled, counted from the reserve or from the last report: 1
-	// ms to [MaxWithin], in whole milliseconds. It includes the delay.
+	// Within is the time for settling the reservation, counted from the reserve or from the last report: 1 ms to
+	// [MaxWithin], in whole milliseconds. It includes the delay.
 	Within time.Duration
 	// Then determines what happens to the reservation afterwards.
 	Then Unsettled
@@ -171,8 +171,8 @@ func JoinCeilings(a, b int64) int64 {
 	return a + b
 }
 
-// Pending returns how many more units the reservation can charge to the limit at index i before it reaches its ceiling.
-// It returns 0 if there is no ceiling.
+// Pending returns the number of units that the reservation can still charge to the limit at index i before it reaches
+// its ceiling. It returns 0 if there is no ceiling.
 func (r *Reservation) Pending(i int) int64 {
 	l := &r.Limits[i]
 	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))

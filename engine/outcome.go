@@ -15,7 +15,7 @@ const Never time.Duration = math.MaxInt64
 type Result struct {
 	// Outcome is the answer. It is valid if Err is nil.
 	Outcome Outcome
-	// Found is set by OpReset, OpExpiry, OpRelease and OpSettle.
+	// Found is the result of an OpReset, OpExpiry, OpRelease or OpSettle: see [Kind].
 	Found bool
 	// TTL is set by OpExpiry: the time until the state is equivalent to no state.
 	TTL time.Duration
@@ -37,7 +37,7 @@ type Outcome struct {
 	Binding int
 	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial or an operation without choices.
 	Choice uint8
-	// Standing is the standing of the binding limit, except for Delay, which is the longest delay of all limits.
+	// Standing describes the binding limit, except for Delay, which is the longest delay of all limits.
 	Standing
 	// Limits contains each limit's answer, in the order of the charges. It is nil if there is only one limit.
 	Limits []LimitOutcome
@@ -55,7 +55,7 @@ type Outcome struct {
 	ByShares *Reservation
 }
 
-// Standing is the condition of one limit after an operation, as callers see it.
+// Standing is the state of one limit after an operation, as reported to callers.
 type Standing struct {
 	// Limit is the capacity: the burst of a bucket, the limit of the binding window.
 	Limit int64
@@ -65,7 +65,7 @@ type Standing struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units of the limit are available again.
 	ResetAfter time.Duration
-	// Delay is how long an admitted caller of a pacer must wait.
+	// Delay is the time that an admitted caller of a pacer must wait.
 	Delay time.Duration
 	// After is the time from the decision until the charged units count. It is above 0 if the clock is earlier than
 	// the state, or if a log's newest entry is in the future. See [Op].Taken.

@@ -55,9 +55,9 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	return p, true
 }
 
-// Newcomer returns the limit and the key for a peek by a key without units, whose name ends with name. [Limit.Pool]
-// needs the Remaining of its answer, which includes nearly all free permits or, for a nested limit, what is left for
-// the group of key. ok is false if Pool does not need it.
+// Newcomer returns the limit and the key for a peek whose Remaining [Limit.Pool] needs as its argument free. The peek
+// uses a key that holds no units: name or, for a nested limit, the key name in the group of key. Its Remaining includes
+// nearly all free permits or, for a nested limit, the units left for the group. ok is false if Pool needs no such peek.
 func (l Limit) Newcomer(key, name string) (limit Limit, newcomer string, ok bool) {
 	switch n := l.Numbers(); {
 	case n.Algorithm.Divides() && n.Algorithm.Holds():

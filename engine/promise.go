@@ -8,10 +8,10 @@ import (
 
 // Promise describes how an answer was determined and how exact it is.
 type Promise struct {
-	// Mode is the way in which the answer was determined.
+	// Mode states how the answer was determined.
 	Mode Mode
-	// OvershootMax is the largest number of units by which this answer can exceed the limit: 0 when exact,
-	// [Unbounded] if there is no bound.
+	// OvershootMax bounds how far this answer can exceed the limit, in units: 0 when exact, [Unbounded] if there is no
+	// bound.
 	OvershootMax int64
 	// Stale is the age of a repeated answer: the time since it was requested from the store. It is 0 for an answer
 	// that is not repeated.
@@ -36,7 +36,7 @@ func (p Promise) String() string {
 // Unbounded is the OvershootMax of an answer without a bound.
 const Unbounded int64 = math.MaxInt64
 
-// Mode is the way in which an answer was determined.
+// Mode states how an answer was determined.
 type Mode uint8
 
 // The modes.

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is the shortest time for settling a reservation, counted from its caller's slot. If a reservation's
-// units are counted for longer, it can be settled as long as they are counted.
+// SettleWithin is the minimum time for settling a reservation, counted from its caller's slot. If a reservation's units
+// are counted for longer, it can be settled as long as they are counted.
 const SettleWithin = 5 * time.Minute
 
 // Reservation is the charge of a reserve operation, with everything that any process on the same store needs to settle
@@ -31,11 +31,10 @@ type Reservation struct {
 	Due  int64
 	// Limits contains the charges, one for each limit.
 	Limits []Reserved
-	// Listed is the number of items in the caller's list. If it is 0, the list contains as many items as Limits
-	// contains charges.
+	// Listed is the number of items in the caller's list. If it is 0, the list has one item for each charge in Limits.
 	Listed int
-	// Process names the process whose shares of the limits were charged, because the store was away or had lost data.
-	// No other process can settle these charges. It is empty if only the store was charged. See package fallback.
+	// Process names the process whose shares of the limits were charged, because the store was unavailable or had lost
+	// data. No other process can settle these charges. It is empty if only the store was charged. See package fallback.
 	Process string
 	// Shares contains the charges to shares, in addition to the store's charges in Limits. It is empty if the store was
 	// not charged. In that case Limits contains the charges to the shares.
@@ -150,11 +149,11 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 }
 
 // Undo yields, by index of the charge, the operations that give back a charge that was not reported to its caller,
-// because another limit denied the operation or because the answer came too late. The number of units given by kept
-// stays charged to each limit. Except for permits, the operations are settlements. They therefore give back neither
-// units that have already refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9).
-// Each charge is settled separately, because the states can be ahead of the clock by different times. The settlements
-// have an effect only within the given time, so their marks soon expire.
+// because another limit denied the operation or because the answer came too late. On each limit, kept units stay
+// charged. Except for permits, the operations are settlements. They therefore give back neither units that have already
+// refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge is settled
+// separately, because the states can be ahead of the clock by different times. The settlements have an effect only
+// within the given time, so their marks soon expire.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store keeps the reservation open

@@ -6,7 +6,7 @@ var adaptiveRate = algorithm{
 	fields: []string{"min", "max", "burst", "interval", "failures", "max_pause", "name"},
 	properties: properties{
 		refills: true,
-		// It is not oneByOne, because the time between two units changes.
+		// oneByOne is not set, because the time between two units changes.
 		burstIsCount: true, // as for a token bucket
 		adapts:       true,
 		keepsReturns: true,
@@ -39,7 +39,8 @@ type adaptive State
 type Report struct {
 	// Good is the number of requests that succeeded, and Bad the number that failed: each 0 to [MaxReported].
 	Good, Bad int64
-	// Pause is how long, in µs, no request may pass, such as an upstream's Retry-After: 0 to [MaxReportedPause].
+	// Pause is the time, in µs, until requests may pass again, such as an upstream's Retry-After: 0 to
+	// [MaxReportedPause].
 	Pause int64
 }
 
@@ -49,7 +50,7 @@ const (
 	MaxReportedPause = 366 * 86_400_000_000
 )
 
-// ReportFields describes the numbers of a report as front ends read them. Each is from 0 to its Most. The pause is in
+// ReportFields lists the numbers of a report under their names in requests. Each number is 0 to Most. The pause is in
 // ms.
 var ReportFields = [3]struct {
 	Name string
@@ -73,7 +74,7 @@ type adapted struct {
 	// Over is the instant from which the state is equivalent to no state.
 	Over int64
 
-	// stepped reports whether the current decision has changed the rate.
+	// stepped is set if the current decision has changed the rate.
 	stepped bool
 }
 
@@ -93,7 +94,7 @@ const (
 	mostReported = 1 << 40
 )
 
-// copied replaces the adapted part of the state with a copy that can be changed.
+// copied replaces the adapted part of the state with a copy, and returns the copy, which the caller may change.
 func (a *adaptive) copied() *adapted {
 	own := *a.extra
 	a.extra, own.adapted.stepped = &own, false
@@ -148,7 +149,8 @@ func (a *adaptive) next(l *Limit, now int64) int64 {
 	return rate + rate/raiseBy
 }
 
-// set changes the rate within the limit's minimum and maximum.
+// set sets the rate, limited to the range from the minimum to the maximum. If the rate changes, set also increments its
+// version.
 func (a *adaptive) set(rate int64, l *Limit, now int64) {
 	rate = max(l.Min*RateScale, min(l.Max*RateScale, rate))
 	if rate == a.bucket.Count {
@@ -162,7 +164,8 @@ func (a *adaptive) set(rate int64, l *Limit, now int64) {
 	a.bucket.Count = rate
 }
 
-// observe adds a report to the counts of outcomes.
+// observe adds a report to the counts of outcomes, and starts or extends the pause that it contains, limited to
+// MaxPause.
 func (a *adaptive) observe(l *Limit, t Instant, r *Report) {
 	v := &a.adapted
 	v.Good, v.Bad = min(v.Good+r.Good, mostReported), min(v.Bad+r.Bad, mostReported)
@@ -212,8 +215,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl also sets the instant when the written state ends. If no units are missing and all counts are 0, the state is
-// equivalent to no state.
+// ttl also sets Over, the instant when the written state ends. It returns 0 if no units are missing and all counts are
+// 0, because such a state is equivalent to no state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

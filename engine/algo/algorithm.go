@@ -9,7 +9,7 @@ type algorithm struct {
 	// fields contains the names of a limit's fields except for its rate, in the order of the limit's text.
 	fields []string
 	properties
-	// on returns the arithmetic for a state.
+	// on returns the arithmetic that operates on a state.
 	on func(s *State) arithmetic
 	// shares returns one process's share of the limit among n processes.
 	shares func(l *Limit, n int64) []Share
@@ -22,7 +22,7 @@ type algorithm struct {
 	unshare  func(s *State)
 	// observe counts outcomes of earlier requests, which arrive with a later request.
 	observe func(s *State, l *Limit, t Instant, r *Report)
-	// delay returns how long an admitted caller must wait.
+	// delay returns the time that an admitted caller must wait, in µs. If it is nil, callers never wait.
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
@@ -48,7 +48,7 @@ type algorithm struct {
 	// windowLeft returns how long units charged at an instant stay in the same window or segment, given the time until
 	// the limit resets: by default forever.
 	windowLeft func(l *Limit, at, reset int64) int64
-	// waitByReset returns how long n units cannot pass, if the time until the limit resets determines it.
+	// waitByReset returns the shortest time until n units can pass, if the time until the limit resets determines it.
 	// By default it returns 0.
 	waitByReset func(l *Limit, n, reset int64) int64
 }
@@ -59,16 +59,17 @@ type arithmetic interface {
 	// is made as of the state's instant. If callers would have to wait too long for that instant, far is set, and
 	// the state is moved to now instead.
 	behind(l *Limit, t Instant) (us int64, far bool)
-	// rewind moves the state to now, on copies of its lists.
+	// rewind moves the state to an earlier t. It changes copies of the state's lists, not the lists themselves.
 	rewind(l *Limit, t Instant)
-	// settle updates the state to an instant that is not before its own, with the limit's parameters.
+	// settle updates the state from its own instant to t, which is not earlier, using the limit's parameters.
 	settle(l *Limit, t Instant)
 	// wait returns the time until a cost above 0 passes (0 if it passes now), and the index of the window with the
 	// longest wait.
 	wait(l *Limit, t Instant, cost int64) (wait int64, window int)
 	// room returns the number of units that would pass now.
 	room(l *Limit, t Instant) int64
-	// charge spends a cost that wait has allowed. It returns how long after the instant the units count.
+	// charge spends a cost that wait has allowed. It returns the time from t until the units count, which is 0 for most
+	// algorithms.
 	charge(l *Limit, t Instant, cost, ahead int64) (after int64)
 	// give returns n units to the limit: units of the charge with the handle taken or, if taken is 0, the oldest
 	// units. Units that were never spent are not given back.

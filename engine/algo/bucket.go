@@ -11,7 +11,7 @@ var tokenBucket = algorithm{
 		twoWords:     true, // the missing amount, and the instant
 		keepsReturns: true,
 		burstIsCount: true, // as users of token buckets expect
-		delays:       true, // it lends units
+		delays:       true, // reserved units may refill later
 		repeatable:   true, // tokens come only with time
 		prefetchable: true, // tokens are interchangeable
 	},
@@ -66,7 +66,7 @@ func (b *Bucket) deepest(l *Limit) uint128 {
 	}
 }
 
-// fresh returns a full bucket at the limit's own rate.
+// fresh returns a bucket that is full at the instant now and has the limit's own rate.
 func fresh(l *Limit, now int64) Bucket { return Bucket{Count: l.Count, Period: l.Period, At: now} }
 
 // Depth returns the largest amount that can be missing from a bucket or pacer, including debt or queue. The amount is

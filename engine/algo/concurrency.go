@@ -13,7 +13,7 @@ import (
 var concurrency = algorithm{
 	name:       "concurrency",
 	fields:     []string{"lease", "name"},
-	properties: properties{holds: true}, // a unit comes back when its holder releases it or is gone
+	properties: properties{holds: true}, // a unit is free again when its permit is released or expires
 	on:         func(s *State) arithmetic { return &s.permits },
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
@@ -32,7 +32,7 @@ func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {
 	s.permits.acquire(l, t, strings.Clone(holder), units) // the state retains it
 }
 
-// permits holds the permits of a state. It is nil if none exist.
+// permits holds the permits of a state. The pointer is nil in a state without permits.
 type permits struct{ *Permits }
 
 func (s *permits) rewind(_ *Limit, t Instant) { s.Permits = s.rewound(t) }
@@ -96,7 +96,7 @@ func (s *Permits) rewound(t Instant) *Permits {
 	return c
 }
 
-// settled drops expired permits, on a copy.
+// settled returns the permits without the expired ones. It does not change s.
 func (s *Permits) settled(t Instant) *Permits {
 	if s == nil {
 		return newPermits()
@@ -119,7 +119,7 @@ func (s *Permits) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })
 }
 
-// find returns the index of the holder's permit. It returns −1 if none exists.
+// find returns the index of the holder's permit, or −1 if the holder has no permit.
 func (s *Permits) find(id string) int {
 	expires, ok := s.expiry[id]
 	if !ok {

@@ -184,7 +184,7 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount at which the bound still admits the cost. It is 0 if the bound admits the
+// depth returns the largest missing amount with which the bound still admits the cost. It is 0 if the bound admits the
 // cost only when the bucket is full.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.pool()*grains-b.price*cost*grains
@@ -280,7 +280,7 @@ func (f *fair) give(l *Limit, t Instant, n, taken int64) {
 	f.returned(func() { f.bucket.give(l, t, n, taken) })
 }
 
-// returned gives units back and reduces the parts of the request's key accordingly.
+// returned calls give, which gives units back to the bucket, and reduces the parts of the request's key accordingly.
 func (f *fair) returned(give func()) {
 	p := &f.parts
 	before := p.level

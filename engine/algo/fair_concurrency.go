@@ -55,7 +55,7 @@ func (d division) less(units, of int64, own bool) division {
 	return d
 }
 
-// of returns the division for the key to which an id belongs.
+// of returns the division for the key of an id.
 func (s *Permits) of(id string) division {
 	return division{held: s.held, own: s.byKey[keyOf(id)], squares: s.squares}
 }

@@ -120,7 +120,7 @@ func (f *Fixed) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
 
 func (f *Fixed) room(l *Limit, _ Instant) int64 { return max(0, l.Count-f.Count) }
 
-// spare returns how many units a limit twice as large would still admit, within the range of the count.
+// spare returns the number of units that a limit twice as large would still admit, within the range of the count.
 func (f *Fixed) spare(l *Limit) int64 { return max(0, min(2*l.Count, MaxUnits)-f.Count) }
 
 func (f *Fixed) charge(l *Limit, t Instant, cost, _ int64) (after int64) {

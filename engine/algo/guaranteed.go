@@ -12,7 +12,7 @@ var guaranteedRate = algorithm{
 	fields: []string{"guarantees", "lend", "rank", "burst", "name"},
 	properties: properties{
 		refills: true,
-		// It is not oneByOne, because a class gets units at its own rate as well as lent units.
+		// oneByOne is not set, because a class gets units at its own rate as well as lent units.
 		burstIsCount: true, // as for a token bucket
 		guarantees:   true,
 		// The wait of a denial assumes that no other request takes a unit, so no request passes before the wait is

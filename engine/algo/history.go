@@ -61,7 +61,7 @@ func (h *history) at(at int64) int64 {
 	return h.before(i+1) - h.before(i)
 }
 
-// last returns the newest place. ok is false if there are no units.
+// last returns the place of the newest item. ok is false if there are no units.
 func (h *history) last() (at int64, ok bool) {
 	live := h.live()
 	if n := len(live); n > 0 && live[n-1].total > h.gone {

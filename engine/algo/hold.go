@@ -28,8 +28,8 @@ func Acquire(steps []Step, t Instant, id string) bool {
 	return allowed
 }
 
-// Renew extends the id's permit on every step. If the permit is lost on any step, Renew extends none and reports
-// false. Costs are ignored.
+// Renew extends the id's permit on every step. If the permit is lost on any step, Renew extends none and returns false.
+// Costs are ignored.
 func Renew(steps []Step, t Instant, id string) bool {
 	live := true
 	for i := range steps {

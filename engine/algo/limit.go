@@ -51,8 +51,8 @@ type Limit struct {
 	HasQueue    bool // Queue is set
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
-	Nested      bool // a fair share is divided among groups of keys, and each group's part among its keys
-	Soft        bool // a penalty that lowers the key's weight in fair limits, and does not block
+	Nested      bool // the fair share is divided among groups of keys, and each group's part among its keys
+	Soft        bool // the penalty lowers the key's weight in fair limits instead of blocking the key
 
 	// Count and Period mean L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
 	// common divisor. For a window and a log they describe the first window. For concurrency, Count is the limit and
@@ -164,7 +164,7 @@ func (l *Limit) WindowLeft(at, reset int64) int64 {
 	return Never
 }
 
-// WaitByReset returns the time, in µs, that n units cannot pass, if [Outcome].Reset alone determines it.
+// WaitByReset returns the shortest time, in µs, until n units can pass, if [Outcome].Reset alone determines it.
 // Otherwise it returns 0.
 func (l *Limit) WaitByReset(n, reset int64) int64 {
 	if wait := l.Algorithm.entry().waitByReset; wait != nil {

@@ -19,7 +19,7 @@ var slidingLog = algorithm{
 	spare:       func(s *State, l *Limit, t Instant) int64 { return s.log.spare(l, t) },
 }
 
-// logs holds the log of a state. It is nil if none exists.
+// logs holds the log of a state. The pointer is nil in a state without a log.
 type logs struct{ *Log }
 
 func (s *logs) rewind(_ *Limit, t Instant) { s.Log = s.rewound(t) }
@@ -79,8 +79,8 @@ func (g *Log) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(g.Span, l.Longest())
 }
 
-// rewound returns a copy of the log for use after the clock was set back far. Entries later than now + g.Ahead are
-// moved to that instant. No entry may be farther in the future than g.Ahead, the longest life of prefetched units.
+// rewound returns a copy of the log for use after the clock was set back a long way. Entries later than now + g.Ahead
+// are moved to that instant. No entry may be farther in the future than g.Ahead, the longest life of prefetched units.
 func (g *Log) rewound(t Instant) *Log {
 	c := &Log{history: g.clone(), Span: g.Span, Ahead: g.Ahead}
 	c.clamp(t.Now + g.Ahead)

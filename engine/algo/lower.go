@@ -2,8 +2,8 @@ package algo
 
 import "unique"
 
-// Lower subtracts by(c) from each capacity c of the limit. It returns the smallest lowered capacity as least. grow
-// is false if the limits of several windows no longer grow with their spans.
+// Lower subtracts by(c) from each capacity c of the limit. It returns the smallest lowered capacity as least. grow is
+// false if, among several windows, a longer one no longer has the larger count.
 func (l *Limit) Lower(by func(capacity int64) int64) (least int64, grow bool) {
 	if l.Algorithm.Refills() {
 		l.Burst -= by(l.Burst)

@@ -57,16 +57,16 @@ func giveSlot(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
 	}
 }
 
-// delay returns how long an admitted caller of a pacer must wait, measured from slot to slot. If the clock has been set
-// back, the delay excludes the time until the clock reaches the bucket's instant again, because MaxWait bounds the
-// delay. The wait of a denied caller includes that time.
+// delay returns the time that an admitted caller of a pacer must wait, measured from slot to slot. If the clock has
+// been set back, the delay excludes the time until the clock reaches the bucket's instant again, because MaxWait bounds
+// the delay. The wait of a denied caller includes that time.
 func (b *Bucket) delay(l *Limit, cost int64) int64 {
 	late := b.Missing.plus(b.price(l, cost)).minus(b.full(l))
 	return late.ceilOver(b.Count)
 }
 
-// waitForQueue returns how long n units cannot pass: the time until the missing amount is at most the
-// depth minus n units.
+// waitForQueue returns the shortest time until n units can pass: the time until the missing amount is at most the depth
+// minus n units.
 func (l *Limit) waitForQueue(n, reset int64) int64 {
 	whole, part := l.Depth()
 	high, low := bits.Mul64(uint64(max(0, whole-n)), uint64(l.Period))

@@ -27,7 +27,7 @@ type Strikes struct {
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
-	// Told is the instant when the wait that the last denial stated is over, at most one period after that denial.
+	// Told is the end of the wait stated by the last denial, at most one period after that denial.
 	Told int64
 	// Over is the instant from which no strike, denial or wait has any effect, with the parameters of both the last
 	// write and the current call.
@@ -62,7 +62,7 @@ func (l *Limit) doubled(most int64) (strikes, length int64) {
 	return strikes, min(length, l.MaxBlock)
 }
 
-// blocked returns how long the key is still blocked.
+// blocked returns the time until the key is no longer blocked, or 0 if it is not blocked.
 func (s *Strikes) blocked(l *Limit, t Instant) int64 {
 	if s.Count == 0 {
 		return 0
@@ -141,11 +141,11 @@ func (s Strikes) settled(l *Limit, t Instant) Strikes {
 	return s
 }
 
-// struck holds the strikes of a state. It is nil if none exist. A change replaces the strikes, so copies of a state
-// can share them.
+// struck holds the strikes of a state. The pointer is nil in a state without strikes. A change replaces the strikes, so
+// copies of a state can share them.
 type struck struct{ *Strikes }
 
-// with replaces the strikes by changed, if they differ.
+// with replaces the strikes with changed, if they differ.
 func (s *struck) with(changed Strikes) {
 	switch {
 	case changed == Strikes{}:

@@ -64,7 +64,8 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 	return allowed
 }
 
-// hold charges a reservation.
+// hold charges the step's cost for a reservation: as a permit if the algorithm has permits, and like a request
+// otherwise.
 func (s *Step) hold(t Instant) {
 	if hold := s.Limit.Algorithm.entry().hold; hold != nil {
 		hold(&s.State, s.Limit, s.instant(t), s.holder(s.Holder), s.Cost)
@@ -156,7 +157,7 @@ func (s *Step) spare(t Instant) int64 {
 	return s.arithmetic.room(s.Limit, s.instant(t))
 }
 
-// giveHeld gives n units of a reservation back to where they were charged.
+// giveHeld gives n units of a reservation back to the window, segment, entry or bucket that was charged.
 func (s *Step) giveHeld(t Instant, n int64) {
 	e := s.Limit.Algorithm.entry()
 	if e.release != nil {

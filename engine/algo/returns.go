@@ -39,10 +39,10 @@ type returned struct {
 	// instant.
 	from, place int64
 	until       int64 // the instant of the last return
-	// ends is the instant when all affected charges have refilled. No charge before the return,
-	// at its instant, has a later Held.Ends.
+	// ends is the instant when all affected charges have refilled. A charge made before the return, even at the same
+	// instant, has no later Held.Ends.
 	ends int64
-	// waits is the instant until which a caller may wait for a slot that it got before the return.
+	// waits is the latest slot that a waiting caller may have got before the return.
 	waits  int64
 	amount uint128 // in 1/period token
 }

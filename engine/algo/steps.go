@@ -38,7 +38,7 @@ type Step struct {
 	Write   bool
 	TTL     int64
 
-	// arithmetic is set when the step is settled.
+	// arithmetic operates on State. It is nil until the step is settled.
 	arithmetic arithmetic
 	// behind is how far the clock is behind the state's instant. The decision is made as of that instant, and waits and
 	// resets include behind.
@@ -68,7 +68,7 @@ func settleNext(steps []Step, i int, t Instant) {
 	steps[i].settle(t)
 }
 
-// weaken sets the strikes that apply to a step after another step is settled.
+// weaken raises the step's strikes to those of the preceding step, including the strikes of a soft penalty.
 func (s *Step) weaken(before *Step, t Instant) {
 	s.Strikes = max(s.Strikes, before.Strikes)
 	if before.Limit.Soft {
@@ -76,7 +76,7 @@ func (s *Step) weaken(before *Step, t Instant) {
 	}
 }
 
-// softStrikes returns how many of a soft penalty's strikes count.
+// softStrikes returns the number of a soft penalty's strikes that are not forgotten, at most 3.
 func (s *Step) softStrikes(t Instant) int64 {
 	v := s.State.struck.value()
 	return min(softStrikes, v.left(s.Limit, s.instant(t)))
@@ -145,7 +145,7 @@ func AtMost(steps []Step, t Instant) (granted int64) {
 	return granted
 }
 
-// share returns how many of the units that would pass may be charged.
+// share returns the number of units to charge if room units would pass: see Step.Share.
 func (s *Step) share(room int64) int64 {
 	if s.Share <= 1 {
 		return room
@@ -234,7 +234,7 @@ func (s *Step) wait(t Instant) {
 	}
 }
 
-// delay returns how long an admitted caller must wait.
+// delay returns the time that an admitted caller must wait.
 func (s *Step) delay() int64 {
 	if delay := s.Limit.Algorithm.entry().delay; delay != nil {
 		return delay(&s.State, s.Limit, s.Cost)
@@ -363,10 +363,10 @@ type Outcome struct {
 	Wait int64
 	// Reset is the time until all units of the limit are available again.
 	Reset int64
-	// Delay is how long an admitted caller of a pacer must wait.
+	// Delay is the time that an admitted caller of a pacer must wait.
 	Delay int64
-	// After is how long after the decision the charged units count. It is above 0 if the clock is behind the state, or
-	// if a log's newest entry is in the future. The instant when they count is the handle for a give.
+	// After is the time from the decision until the charged units count. It is above 0 if the clock is behind the
+	// state, or if a log's newest entry is in the future. The instant when they count is the handle for a give.
 	After int64
 	// Window is the index of the binding window.
 	Window int

@@ -31,7 +31,7 @@ var warmUp = algorithm{
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) { s.warmth.giveHeld(l, t, n, h, r) },
 }
 
-// warming holds the warmth of a state. It is nil if none exists.
+// warming holds the warmth of a state. The pointer is nil in a state without warmth.
 type warming struct{ *Warmth }
 
 func (s *warming) rewind(_ *Limit, t Instant) { s.Warmth = s.rewound(t) }
@@ -117,7 +117,7 @@ func (w *Warmth) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(l.priceTo(l.Burst).ceilOver(l.Count), w.fill())
 }
 
-// rewound returns the state after the clock was set back far.
+// rewound returns the state for use after the clock was set back a long way.
 func (w *Warmth) rewound(t Instant) *Warmth {
 	c := *w
 	c.At = t.Now
@@ -142,7 +142,7 @@ func (w *Warmth) settled(l *Limit, t Instant) *Warmth {
 	return &c
 }
 
-// warm returns how many of the passed units still warm the limit. Like Guava's RateLimiter, a limit whose bucket has
+// warm returns the number of passed units that still warm the limit. Like Guava's RateLimiter, a limit whose bucket has
 // been full for more than a quarter of the warm-up time cools down by the units that would have refilled since it
 // became full.
 func (w *Warmth) warm(l *Limit, t Instant) int64 {

@@ -23,7 +23,7 @@ var slidingWindow = algorithm{
 	windowLeft:  (*Limit).segmentLeft,
 }
 
-// slides holds the segments of a state. It is nil if none exist.
+// slides holds the segments of a state. The pointer is nil in a state without segments.
 type slides struct{ *Segments }
 
 func (s *slides) rewind(l *Limit, t Instant) { s.Segments = s.rewound(l, t) }
@@ -57,8 +57,8 @@ func (s *slides) decode(d *decoder)       { s.Segments = &Segments{K: d.natural(
 // counter's name, so that all versions of a limit use the same segments.
 type Segments struct {
 	history
-	// K is the number of segments in the longest window that has charged units since the state was last
-	// empty. No unit is counted in more segments (rule 10).
+	// K is the number of segments in the longest window that has charged units since the state was last empty. No unit
+	// is counted for longer than K segments (rule 10).
 	K int64
 }
 
@@ -78,9 +78,9 @@ func (l *Limit) view(t Instant) view {
 	return view{current: current, into: t.Now - current*l.Segment}
 }
 
-// reach returns how many segments before the current one a window counts, and whether the oldest of them counts by
-// weight. The lenient variant ignores the oldest one. A window longer than all windows that have charged units
-// counts every remaining unit in full.
+// reach returns the number of segments before the current one that a window counts, and whether the oldest of them
+// counts by weight. The lenient variant ignores the oldest one. A window longer than all windows that have charged
+// units counts every remaining unit in full.
 func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	k := w.Span / l.Segment
 	switch {
@@ -107,8 +107,8 @@ func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	return us, us > max(s.K*l.Segment, l.Longest())
 }
 
-// rewound returns the segments after the clock was set back far: the units of later segments are moved to the current
-// one.
+// rewound returns the segments for use after the clock was set back a long way: the units of later segments are moved
+// to the current one.
 func (s *Segments) rewound(l *Limit, t Instant) *Segments {
 	c := &Segments{history: s.clone(), K: s.K}
 	c.clamp(floorDiv(t.Now, l.Segment))
@@ -147,8 +147,8 @@ func (s *Segments) waitIn(l *Limit, t Instant, w Window, cost int64) int64 {
 	return max(0, passes-t.Now)
 }
 
-// weightedInstant returns the offset in a segment at which the weighted part of the oldest segment fits into the free
-// units: the first e with old·(s−e) ≤ free·s.
+// weightedInstant returns the earliest offset into a segment, in µs, when the weighted part of the oldest segment fits
+// into the free units: the first e with old·(s−e) ≤ free·s.
 func (s *Segments) weightedInstant(l *Limit, oldAt, free int64) int64 {
 	old := s.at(oldAt)
 	if old <= free {
