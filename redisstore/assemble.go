@@ -217,7 +217,7 @@ func (a *assembler) part(name string, owner family) string {
 	return out.String() + "end\n"
 }
 
-// differs reports whether any family defines the part itself.
+// differs reports whether any family of the script defines the part, instead of using the part from common.lua.
 func (a *assembler) differs(name string) bool {
 	for _, parts := range a.parts {
 		if _, ok := parts[name]; ok {
@@ -228,8 +228,7 @@ func (a *assembler) differs(name string) bool {
 	return !ok
 }
 
-// source returns the text of the family's part. If the family does not define the part, it returns the text from
-// common.lua.
+// source returns the text of a part as defined by the family owner, or by common.lua if the family does not define it.
 func (a *assembler) source(name string, owner family) string {
 	if source, ok := a.parts[owner][name]; ok {
 		return source

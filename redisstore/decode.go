@@ -193,7 +193,7 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		}
 		return "", false
 	}
-	granted, dropped := r.integer(7), int64(0) // or the number of the charged choice
+	granted, dropped := r.integer(7), int64(0) // for an operation with choices, the number of the charged choice
 	for i := range op.Charges {
 		r.outcome(&op.Charges[i], &steps[i])
 	}

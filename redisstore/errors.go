@@ -103,8 +103,8 @@ func (e *Error) Public() string {
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Away reports whether the server did not answer, or cannot be used for now. A wrong password, a missing permission, a
-// full server or an unreadable state does not count as away, because it lasts until an operator acts.
+// Away reports whether the server is unavailable for now. It returns false for a wrong password, a missing permission,
+// a full server or an unreadable state, because these last until an operator acts.
 func (e *Error) Away() bool {
 	switch e.Class {
 	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
@@ -180,7 +180,7 @@ func classOf(text string) Class {
 	return Other
 }
 
-// fail counts an error and returns it.
+// fail returns an Error with these fields, and counts it in the store's statistics.
 func (s *Store) fail(class Class, text string, cause error) error {
 	s.errorCounts.add(class)
 	return &Error{Class: class, Text: text, cause: cause}
@@ -205,7 +205,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 	case errors.As(err, &server):
 		return s.fail(classOf(server.Text), server.Text, nil)
 	case errors.Is(err, ErrNotSent):
-		return s.fail(Unsent, strings.TrimPrefix(err.Error(), ErrNotSent.Error()+": "), cause(ctx, err)) // the class says it
+		return s.fail(Unsent, strings.TrimPrefix(err.Error(), ErrNotSent.Error()+": "), cause(ctx, err)) // the class already says "not sent"
 	default:
 		return s.fail(OutcomeUnknown, err.Error(), cause(ctx, err))
 	}

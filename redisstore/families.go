@@ -22,7 +22,7 @@ const (
 	familyPenalty
 	familyAdaptive
 	familyGuaranteed
-	familyMixed // a script for all of them
+	familyMixed // for a script that supports all families
 	familyCount
 )
 
@@ -62,7 +62,8 @@ const (
 	storedHolders        // two keys: the holders of permits, and their units
 )
 
-// mergedFamily is how merge.lua and alone.lua decide a family. layout=hash keeps its states in hashes.
+// mergedFamily describes how merge.lua and alone.lua decide a family. With layout=hash, its states are fields of
+// hashes.
 type mergedFamily struct {
 	// decides reports whether merge.lua can decide an operation of the kind with the limit.
 	decides func(op *engine.Op, l *algo.Limit) bool

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// marker holds what the store has read about the format marker.
+// marker holds the results of reading the format marker.
 type marker struct {
 	// due is the instant from which a decision must check the fields below, in ns since 1970. Until then, decisions
 	// take no lock.
@@ -24,7 +24,7 @@ type marker struct {
 	mu       sync.Mutex
 	answered time.Time     // start of the last read that was answered
 	failed   bool          // a later read was not answered
-	reading  chan struct{} // closed when the read in progress ends; nil if none exists
+	reading  chan struct{} // closed when the read in progress ends; nil if no read is in progress
 
 	// The fields below matter only in the store that wrote the marker. A process of the older build may have been
 	// running at that time without having written a state, so the store searches for older states again. Only the read

@@ -93,7 +93,7 @@ func (p *pipeline) free() {
 	pipelines.Put(p)
 }
 
-// clear removes the calls, but keeps their buffers.
+// clear removes the pipeline's calls, but keeps their buffers.
 func (p *pipeline) clear() {
 	for i := range p.calls {
 		p.calls[i].clear()
@@ -113,7 +113,7 @@ func (p *pipeline) clearRoundTrip() {
 	p.acks = nil
 }
 
-// clear removes the operations, but keeps their buffers.
+// clear removes the call's operations, but keeps their buffers.
 func (c *scriptCall) clear() {
 	c.ops = c.ops[:0]
 	if c.merger != nil {

@@ -180,7 +180,7 @@ func (p *pipeline) noteFields(op *engine.Op, first int) {
 	}
 }
 
-// places sets p.touched to the places that the last encoded command writes to.
+// places sets p.touched to the locations that the command, which was encoded last, writes to.
 func (p *pipeline) places(command *Command) {
 	keys, next := command.keys(), 0
 	p.touched = p.touched[:0]

@@ -95,7 +95,7 @@ func mergeable(op *engine.Op) bool {
 	}
 }
 
-// mergesBucket rejects buckets whose depth scripts cap, because the steps in Go do not.
+// mergesBucket returns false for a bucket whose depth the scripts cap, because the steps in Go do not cap it.
 func mergesBucket(_ *engine.Op, l *algo.Limit) bool {
 	whole, _ := l.Depth()
 	return whole < maxUnits && !l.NextPays

@@ -22,7 +22,7 @@ const (
 	// movePage is the number of keys, or fields of a hash, handled in one step. A script that moves this number of
 	// states blocks the server for about a millisecond.
 	movePage = 500
-	// quietTime is how long a store in use may keep deciding before it reads the marker again.
+	// quietTime is the longest time that a store in use decides before it reads the marker again.
 	quietTime = 2 * markerInterval
 	// maxPasses bounds the number of passes over all keys.
 	maxPasses = 10
@@ -30,8 +30,8 @@ const (
 
 // Relayout moves all states to this store's layout: [Config.Hashes]. No other process may use the data while Relayout
 // runs. Relayout marks the data first, and stores of this build refuse to decide until it has ended. A call that is
-// interrupted at any point can be repeated, for the same layout or another one. Each state is in exactly one place at
-// any time. Relayout calls progress, if it is not nil, after each page.
+// interrupted at any point can be repeated, for the same layout or another one. No state is lost at any point. Relayout
+// calls progress, if it is not nil, after each page.
 //
 // Relayout moves only the states of token buckets, pacers and fixed windows. The error is an [*engine.InputError] if
 // the data uses another number of shards, or if another call of Relayout is moving it to a different layout.
@@ -93,7 +93,7 @@ type mover struct {
 	moved    MovedStates
 }
 
-// move moves one state. If a state has its own key, the field is empty.
+// move describes the move of one state. The field of a location is empty if the state has its own key.
 type move struct{ from, to location }
 
 // pass visits all keys once.

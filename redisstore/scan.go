@@ -9,7 +9,7 @@ import (
 const (
 	// scanPage is the number of keys in one step of a search, so that no call blocks the server for long.
 	scanPage = 1000
-	// allPages means a search up to the last page.
+	// allPages is the maximum number of pages for a search that must reach the last page.
 	allPages = math.MaxInt
 )
 

@@ -219,9 +219,9 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 	return nil
 }
 
-// countDenied is called after slot n has denied the request. Limits on the other slots count the request if they
-// count denials. Slot n itself has counted it already. A request is not counted if it can never pass, if a penalty
-// denies it, or if its denial begins a block on n. If a slot does not answer, it does not count the denial.
+// countDenied counts a request that slot n has denied, on the limits of the other slots that count denials. Slot n
+// itself has counted it already. A request is not counted if it can never pass, if a penalty denies it, or if its
+// denial begins a block on n. If a slot does not answer, it does not count the denial.
 //
 // If the denial is a strike of a soft penalty, slot n answers again, because the wait of its fair limits has changed.
 func (x *splitOp) countDenied(ctx context.Context, n int) {
@@ -311,7 +311,7 @@ func (x *splitOp) takeAtMost(ctx context.Context) error {
 	return nil
 }
 
-// setCost sets the costs of a slot, except those that are 0.
+// setCost sets all costs above 0 in a slot's operation to cost.
 func (x *splitOp) setCost(n int, cost int64) {
 	charges := x.slotOps[n].op.Charges
 	for i := range charges {

@@ -13,7 +13,8 @@ import (
 const undoTimeout = time.Second
 
 // undo gives back the charges of the slots before n. For each limit, the given number of kept units stays charged. If
-// the caller has left, this happens in the background.
+// the caller has left, this happens in the background, unless the maximum number of calls is in flight: in that case
+// the units stay charged.
 func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	if ctx.Err() == nil {
 		x.giveBack(ctx, n, kept)

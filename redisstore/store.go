@@ -140,9 +140,9 @@ func (s *Store) formatError(ctx context.Context) error {
 	return nil
 }
 
-// Close waits, for at most one second, until the charges of denied or cancelled requests are given back. After that it
-// closes the connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator],
-// return [engine.ErrClosed].
+// Close waits up to one second for the charges of denied or cancelled requests to be given back, and then closes the
+// connection. Close is idempotent. Later operations, and later calls to the methods of [engine.Coordinator], return
+// [engine.ErrClosed].
 func (s *Store) Close() error {
 	s.closing.Lock()
 	closed := s.closed.Swap(true)

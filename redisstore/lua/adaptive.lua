@@ -49,7 +49,7 @@ end
 numbers.opened, numbers.good, numbers.bad, numbers.used = clock, 0, 0, 0
 
 --- rewind
--- The clock was set back far, so the state moves to now.
+-- The clock was set back a long way, so the state moves to now.
 clock, behind = now, 0
 numbers.opened, numbers.raised = math.min(numbers.opened, now), math.min(numbers.raised, now)
 numbers.paused = math.min(numbers.paused, now + numbers.longest)
@@ -133,7 +133,7 @@ if left > 0 and taken >= numbers.raised then
 end
 
 --- resettle
--- Less is missing now, so the clock may be farther behind than a refill takes.
+-- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
 if behind > numbers.step and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   --@rewind
 end
@@ -149,7 +149,7 @@ if reset > 0 then reset = reset + behind end
 value = value .. pack('>I6I6', rate, numbers.version)
 
 --- last
--- ttl is how long the state lasts. It is 0 if the state is equivalent to no state.
+-- ttl is the remaining lifetime of the state. It is 0 if the state is equivalent to no state.
 ttl = 0
 if whole + part + numbers.good + numbers.bad + numbers.used + numbers.version + numbers.paused > 0 then
   ttl = math.max(numbers.paused - clock, 600 * numbers.step)

@@ -1,6 +1,6 @@
 -- Token bucket and pacer: engine/algo/bucket.go. whole and part are the amount missing from the bucket: whole tokens,
 -- and the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong
--- to the operation's limit. behind is how far now is before the bucket's own time.
+-- to the operation's limit. behind is how far now is behind the bucket's own time.
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
@@ -53,7 +53,7 @@ end
 -- Like alone, but the locals contain the limit's parameters.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior and own_rate < NARROW
-if prior and debt == 0 and #prior == 34 then -- the table of an error has no length
+if prior and debt == 0 and #prior == 34 then -- an error is a table, whose length is 0
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
@@ -181,7 +181,7 @@ if whole < 0 then whole, part = 0, 0 end
 
 --- resettle
 if whole == 0 and part == 0 then clock, behind = now, 0 end
--- Less is missing now, so the clock may be farther behind than a refill takes.
+-- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind = now, 0
 end
@@ -211,7 +211,7 @@ end
 --@write_state
 
 --- expired
--- Computed in floating point, and never too early.
+-- The end is computed in floating point, and is never too early.
 local form = #value == 34 and byte(value) <= FORMAT and '>i8I7I7I4I7' or #value == 36 and byte(value) == WIDE and '>i8I7I7I6I7'
 if form then
   local clock, whole, part, rate, period = unpack(form, value, 2)

@@ -1,4 +1,4 @@
--- The beginning of each script that decides operations, after a prelude. README.md describes the locals and the parts
+-- Each script that decides operations begins with a prelude and this code. README.md describes the locals and the parts
 -- that fragments share.
 
 --- constants
@@ -83,15 +83,15 @@ local cost, units, taken, count_denied, absent, wait, delay, window, room, remai
 local write, err, prior, value, ttl, suspended, wrote, _
 local after = 0 -- the charged units count this many µs after now
 local ahead = 0 -- the units can be spent until this many ms after now, and the log enters them at that time
--- After the server's clock was set back far, even a denied operation stores the state, with its times moved to now.
--- shifted is that state, or true if the algorithm's locals contain it. shifted_ttl is its TTL.
+-- After the server's clock was set back a long way, even a denied operation stores the state, with its times moved to
+-- now. shifted is that state, or true if the algorithm's locals contain it. shifted_ttl is its TTL.
 local shifted, shifted_ttl
 -- count_denied is 1 if a denial counts. It is 2 if shifted must be stored whether the request passes or not, for
 -- example because it includes a report. longest_wait is the longest wait of a denied request, or NEVER if the denial
 -- does not count.
 local longest_wait
--- struck is how often the key's part of fair limits is halved, because of strikes of soft penalties. raised is the same
--- after a strike by this request's denial, or 0.
+-- struck is the number of times that the key's part of fair limits is halved, because of strikes of soft penalties.
+-- raised is the same after a strike by this request's denial, or 0.
 local struck, raised
 local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
 

@@ -17,8 +17,8 @@ local others_end -- the expiry of the last permit of other holders, or 0 if none
 
 --- functions
 
--- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; for such a permit it
--- returns the given one.
+-- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; for such a permit,
+-- permit_of returns length instead.
 local function permit_of(value, length)
   local units, stored_time = string.match(value or '', '^(%d+) ?(%d*)$')
   return tonumber(units) or 0, tonumber(stored_time) or length
@@ -194,7 +194,7 @@ grant, in_use, total, own, clock = units, in_use - had + units, total + (units -
 --- give
 
 --- give_held
--- The permit is released, whatever the used units.
+-- The permit is released; the number of used units has no effect.
 write = had > 0
 grant, in_use, total, own = write and 0 or nil, in_use - had, total - had * (2 * own - had), own - had
 

@@ -220,7 +220,7 @@ end
 
 --- resettle
 if whole == 0 and part == 0 then clock, behind, image, packed, total = now, 0, string.rep(' ', 40), false, 0 end
--- Less is missing now, so the clock may be farther behind than a refill takes.
+-- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
 if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
   clock, behind, packed = now, 0, false
 end

@@ -46,7 +46,7 @@ end
 -- Like alone, but the locals contain the limit's parameters.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
-if not known and #prior == 13 then -- the table of an error has no length
+if not known and #prior == 13 then -- an error is a table, whose length is 0
   version, used, ends = unpack('>BI4i8', prior)
   known = version == FORMAT and ends <= now + 2 * period
 end

@@ -80,7 +80,7 @@ if absent then
 else
   local us, to = now - clock, nil
   if us < 0 and -us > numbers.longest and -us > numbers.over - clock then
-    -- The clock was set back far, so the state moves to now.
+    -- The clock was set back a long way, so the state moves to now.
     numbers.over, clock, us = numbers.over - clock + now, now, 0
     --@encode
     shifted, shifted_ttl = value, numbers.over - now
@@ -105,8 +105,8 @@ elseif cost > 0 then
   if ceiling > 0 and over > 0 then wait = (over - over % ceiling) / ceiling + (over % ceiling > 0 and 1 or 0) end
   --@has
   if has < price then
-    -- The wait is found by trial, because the rate at which units reach the class changes as buckets fill. The first
-    -- trial assumes that the class gets the whole rate.
+    -- The wait is found by trial, because units reach the class at a rate that changes as buckets fill. The first trial
+    -- assumes that the class gets the whole rate.
     local short, late = price - has, nil
     us = (short - short % rate) / rate + (short % rate > 0 and 1 or 0)
     local early = us
@@ -169,7 +169,7 @@ amount = math.max(0, math.min(amount, charged - since * rate))
 --- resettle
 --@last
 if ttl == 0 then clock, behind = now, 0 end
--- Less is missing now, so the clock may be farther behind than a refill takes.
+-- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
 if behind > numbers.longest and behind > numbers.over - clock then clock, behind = now, 0 end
 
 --- report

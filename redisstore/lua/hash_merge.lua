@@ -33,7 +33,7 @@ end
 if filled > 0 then
   err = nil
   --@write_fields
-  if err then -- if so, no field was written
+  if err then -- no field was written
     err = string.sub(err, 1, 255)
     local text, place = pack('>BB', 255, #err) .. err, 1
     for i = 1, keys do

@@ -76,7 +76,7 @@ local function add(at, units)
     end
     n = n + 1
   elseif moved >= n then
-    -- A give has changed this item before, and now it changes again.
+    -- An earlier give has changed this item. It is now stored as the newest item, so it leaves the prefix.
     moved = n - 1
     prefix = string.sub(prefix, 1, 15 * (moved - head))
   end

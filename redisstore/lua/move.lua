@@ -4,7 +4,7 @@
 -- Returns the number of moved states, and the number of values that stay because they are not states.
 local moved, stay = 0, 0
 
--- life returns how long a state counts, in ms. It returns nil for a value that is not a state.
+-- life returns the time until a state no longer counts, in ms. It returns nil for a value that is not a state.
 local function life(value)
   local ends
   if type(value) ~= 'string' then return nil end

@@ -30,7 +30,7 @@ if own > 0 then over = math.max(over, clock + own * numbers.forget) end
 if used > 0 then over = math.max(over, start + period) end
 
 --- blocked
--- rest is how long the key is still blocked.
+-- rest is the time until the key is no longer blocked.
 rest = 0
 if own > 0 then
   local length, n = numbers.block, 1
@@ -125,7 +125,7 @@ local left, tries, rest
 remaining, reset = rest > 0 and 0 or tries - used, numbers.over - now
 if remaining < 0 then remaining = 0 end
 if reset < 0 then reset = 0 end
-window = left > 0 and left or 0 -- the answer of a penalty has its strikes here
+window = left > 0 and left or 0 -- a penalty's answer contains its strikes in this place
 
 --- encode
 value = pack('>BBI4i8i8i8i8', FORMAT, own, used, clock, start, ends, numbers.over)

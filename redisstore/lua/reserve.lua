@@ -252,7 +252,7 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- The operation is sent again. So are the later operations on its keys, to keep their order.
+    -- The operation is sent again. To keep the order, the later operations on its keys are sent again too.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end
@@ -264,7 +264,8 @@ for j = 1, count do
     out[answers + 1] = pack('>BI7', allowed, choice or dropped)
     for i = 1, limits do
       out[answers + 1 + i] = steps[i][11]
-      -- The number of units that open reservations can still charge.
+      -- The answers of the limits are followed by the number of units, for each limit, that open reservations can still
+      -- charge.
       if kind == RESERVE and allowed == 1 and ceilings ~= '' then out[answers + 1 + limits + i] = pack('>I7', steps[i].pending or 0) end
     end
   end

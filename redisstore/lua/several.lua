@@ -105,7 +105,7 @@ for j = 1, count do
   end
 
   if failed == 'RECOMPUTE' then
-    -- The operation is sent again. So are the later operations on its keys, to keep their order.
+    -- The operation is sent again. To keep the order, the later operations on its keys are sent again too.
     recompute_keys = recompute_keys or {}
     for i = 1, limits do recompute_keys[steps[i][2]] = true end
   end

@@ -22,7 +22,7 @@ for j = 1, count do
     --@resettle
   end
   if err == 'RECOMPUTE' or recompute_keys and recompute_keys[key] then
-    -- The operation is sent again. So are the later operations on its key, to keep their order.
+    -- The operation is sent again. To keep the order, the later operations on its key are sent again too.
     recompute_keys, err = recompute_keys or {}, 'RECOMPUTE'
     recompute_keys[key] = true
   end

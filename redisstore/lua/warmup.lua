@@ -1,7 +1,7 @@
--- Warm-up: engine/algo/warmup.go. whole and part are the price of the missing tokens, in tokens and
--- in units of 1/period token. passed is the number of units that have passed since the limit was
--- cold, and warm is how many of them still count. clock is the instant of the last change or, for a
--- full bucket, the instant when it became full.
+-- Warm-up: engine/algo/warmup.go. whole and part are the price of the missing tokens, in tokens and in units of
+-- 1/period token. passed is the number of units that have passed since the limit was cold, and warm is the number of
+-- them that still count. clock is the instant of the last change or, for a full bucket, the instant when it became
+-- full.
 
 --- functions
 
@@ -25,7 +25,7 @@ local function price(from, to, ramp, period)
   return q, r
 end
 
--- below returns how many of the last n units before unit v cost less than an amount in total.
+-- below returns the largest number of units, at most n, before unit v that together cost less than an amount.
 local function below(whole, part, v, n, ramp, period)
   local least = 0
   while n > least do
@@ -179,7 +179,7 @@ end
 
 --- resettle
 if behind > 0 then
-  -- Less is missing now, so the clock may be farther behind than a refill takes.
+  -- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
   local q, r = price_to(burst, ramp, period)
   if behind > span(rate, period, q, r) and behind > span(rate, period, whole, part) then
     clock, behind = now, 0

@@ -81,7 +81,7 @@ func Parse(text string) (Address, error) {
 		return a, format.Invalid("store", "a query that cannot be read", "name=value, joined by &")
 	}
 	for name, values := range a.Options {
-		if strings.Contains(name, "@") { // not shown: the text before it may be part of a password
+		if strings.Contains(name, "@") { // the error does not show the name, because it may be part of a password
 			return a, format.Invalid("store", "an @ after a ?", "a ? in a password written %3F")
 		}
 		if !slices.Contains(options, name) || len(values) != 1 {
@@ -114,7 +114,7 @@ func (a *Address) deadline() (err error) {
 		a.Deadline = -1
 	default:
 		if a.Deadline, err = engine.ParseSpan(text); err != nil || a.Deadline < time.Millisecond || a.Deadline > MaxDeadline {
-			return format.Invalid("store", "a URL with a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // not shown: a ? may be in a password
+			return format.Invalid("store", "a URL with a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // the error does not show the value, because a ? may be in a password
 		}
 	}
 	return nil
@@ -189,7 +189,8 @@ func (a *Address) place(authority, path string) error {
 	return a.database(db)
 }
 
-// hostPort adds a missing port. An IPv6 address needs brackets only if it has a port.
+// hostPort returns a host with its port, or with the given port if it has none. An IPv6 address needs brackets only if
+// it has a port. The error is an [*engine.InputError].
 func hostPort(host, port string) (string, error) {
 	full := host
 	if _, _, err := net.SplitHostPort(host); err != nil {
