@@ -18,7 +18,7 @@ const maxNames = 10_000
 // dropped.
 const backlog = 1024
 
-// coordinator holds the state of the Coordinator methods, which the members in this process share.
+// coordinator holds the groups, topics and values of the [engine.Coordinator] methods.
 type coordinator struct {
 	mu     sync.Mutex
 	groups map[string]map[string]int64 // member → when its membership expires

@@ -2,7 +2,7 @@ package memstore
 
 import "github.com/headgate/headgate/engine/algo"
 
-// reserve reserves room for n more keys. It returns false if there is not enough room.
+// reserve reserves room for n more keys. If there is not enough room, it reserves none and returns false.
 func (s *Store) reserve(n int64) bool {
 	if s.keys.Add(n) <= s.maxKeys {
 		return true

@@ -43,7 +43,7 @@ import (
 // Store is an [engine.Store] in memory. It is safe for concurrent use.
 type Store struct {
 	shards   []shard
-	lines    []lines // of the shards
+	lines    []lines // one for each shard
 	scopes   scopes
 	secret   secret
 	maxKeys  int64
@@ -156,9 +156,8 @@ func (s *Store) Close() error {
 }
 
 // clock reads the store's time. With the system clock, Now is the wall clock at start plus monotonic elapsed time, so
-// that setting the clock gives no caller more or fewer units. Wall is the wall clock, which clock keeps from going
-// back, for windows that begin on the hour. With a custom clock, both are the custom clock's reading, even if it goes
-// back.
+// that setting the clock gives no caller more or fewer units. Wall is the wall clock, for windows that begin on the
+// hour; it never goes back. With a custom clock, both are the custom clock's reading, even if it goes back.
 type clock struct {
 	custom  func() time.Time
 	started time.Time
@@ -189,7 +188,7 @@ func (c *clock) read(wall bool) algo.Instant {
 // micros returns [algo.Instant].Now as read from the system clock.
 func (c *clock) micros() int64 { return c.origin + time.Since(c.started).Microseconds() }
 
-// forward returns the latest wall time read so far.
+// forward returns the latest wall time read so far, including the given one.
 func (c *clock) forward(wall int64) int64 {
 	for {
 		latest := c.latest.Load()

@@ -147,8 +147,8 @@ func (o *opens) remove(name hash) {
 	delete(o.of, name)
 }
 
-// count adds or removes the units that an open reservation can still charge up to its ceilings. The caller holds the
-// lock.
+// count adds the units that an open reservation can still charge up to its ceilings, or subtracts them if sign is −1.
+// The caller holds the lock.
 func (o *opens) count(k kept, sign int64) {
 	if k == "" || !k.ceilings() {
 		return

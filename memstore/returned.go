@@ -35,7 +35,7 @@ func (t *transaction) locateReturned() {
 	}
 }
 
-// loadReturned reads the records and returns how many are absent.
+// loadReturned reads the records and returns the number of absent ones.
 func (t *transaction) loadReturned() (absent int64) {
 	for i := range t.returned {
 		p := &t.returned[i]
@@ -67,8 +67,8 @@ func (t *transaction) find(p *location) {
 	}
 }
 
-// storeReturned stores the records that already exist or, if added is set, the new records. It returns how many it
-// added.
+// storeReturned stores the records that already exist or, if added is set, the new records. It returns the number of
+// added records.
 func (t *transaction) storeReturned(added bool) (count int64) {
 	for i := range t.returned {
 		p, r := &t.returned[i], t.steps[i].Returns

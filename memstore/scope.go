@@ -100,7 +100,7 @@ type scopes struct {
 // page contains the scopes with 1024 consecutive numbers.
 type page [1024]atomic.Pointer[scope]
 
-// naming contains a name's number, and the number of scopes with that name.
+// naming is the entry of a counter name: its number, and the number of scopes with that name.
 type naming struct {
 	id     uint32
 	scopes int

@@ -170,7 +170,7 @@ func (t *transaction) unlock() {
 	}
 }
 
-// load reads the steps' states and returns how many are absent.
+// load reads the steps' states and returns the number of absent ones.
 func (t *transaction) load() (absent int64) {
 	cs := &t.store.scopes
 	for i := range t.steps {

@@ -49,7 +49,7 @@ func (h hash) slot() slot { return slot{hi: h.hi, lo: uint32(h.lo >> 32)} }
 // crowded reports whether a table has no room for one more key.
 func (t *table) crowded() bool { return (t.used+t.dead+1)*10 > len(t.slots)*fullTenths }
 
-// sized returns the number of slots that a table needs for this many keys.
+// sized returns the number of slots for a new table with the given number of keys, including room for more.
 func sized(keys int) int {
 	if keys < smallKeys {
 		return max(leastSlots, 2*keys)

@@ -59,9 +59,9 @@ type Config struct {
 	// MaxQueue is the maximum number of operations that may be queued, or be in flight in shared calls: 1 to 2^24.
 	// Further operations get [ErrQueueFull]. The default is 131072, about 64 MiB.
 	MaxQueue int
-	// Lane, if set, returns the index of the part of the store that contains the limit of one of an operation's charges.
-	// Parts can be away independently, such as ranges of a Cluster's slots. While a part does not answer, its operations
-	// do not share calls with others. There should be at most a few hundred parts.
+	// Lane, if set, returns the index of the part of the store that contains the limit of one of an operation's
+	// charges. Parts can be unavailable independently, such as ranges of a Cluster's slots. While a part does not
+	// answer, its operations do not share calls with others. There should be at most a few hundred parts.
 	Lane func(op *engine.Op, charge int) int
 	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
 	// how long the first of them has waited. It must be safe for concurrent use, must return quickly, and

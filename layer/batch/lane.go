@@ -11,7 +11,7 @@ const maxLanes = 16
 type lane struct {
 	queue queue
 	calls int // in flight
-	part  int // the part of the store that did not answer, if this is its lane
+	part  int // for a lane of a part that did not answer: the part's index
 }
 
 // laneOf returns the lane of a caller's operations, chosen by the strictest wait among them. Operations without a wait
@@ -51,8 +51,8 @@ func (s *Store) laneApart(ops []engine.Op) *lane {
 	return nil
 }
 
-// separate creates a separate lane for each part of the store that the operations use. The lane exists until the
-// part answers. A call that ended without an answer does not show which of its parts is away, and all later calls
+// separate creates a separate lane for each part of the store that the operations use. The lane exists until the part
+// answers. A call that ended without an answer does not show which of its parts is unavailable, and all later calls
 // could contain operations on that part.
 func (s *Store) separate(ops []engine.Op) {
 	if s.config.Lane == nil || engine.WaitFor(ops).Count != 0 {

@@ -27,7 +27,7 @@ type waiter struct {
 	place waiterState
 }
 
-// waiterState records whether a waiter is queued, is in flight or has left.
+// waiterState is the state of a waiter: queued, in flight or gone.
 type waiterState uint8
 
 const (

@@ -182,7 +182,8 @@ func (s *Store) giveBack(ops []engine.Op) {
 	}
 }
 
-// withdraw removes the waiter of a leaving caller from the queue. It reports false if its operations are in flight.
+// withdraw removes the waiter of a leaving caller from the queue. It returns false if the waiter's operations are in
+// flight.
 func (s *Store) withdraw(w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left
 	received time.Time // just after the answer arrived
-	until    time.Time // when repeating it ends
+	until    time.Time // when it may no longer be repeated
 	outcome  engine.Outcome
 
 	// For a token bucket, the refill is known: the first token arrives no earlier than at the instant free, and the

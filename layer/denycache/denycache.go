@@ -34,7 +34,7 @@ import (
 // Store is an [engine.Store] that wraps another. It is safe for concurrent use.
 type Store struct {
 	store       engine.Store
-	coordinator engine.Coordinator // nil if no process is told about resets
+	coordinator engine.Coordinator // nil if resets are not shared with other processes
 	maxStale    time.Duration
 	except      func(*engine.Op) bool
 	clock       func() time.Time

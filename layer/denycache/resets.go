@@ -18,7 +18,7 @@ const resetTopic = "resets"
 // listenAgain is the time from the loss of the subscription to the next attempt.
 const listenAgain = time.Second
 
-// start starts to listen to the other processes.
+// start starts listening for resets by other processes, in the background.
 func (s *Store) start() { s.listening.Go(s.listen) }
 
 // listen forgets the denials of keys that other processes reset, until the store is closed.
@@ -33,7 +33,7 @@ func (s *Store) listen() {
 	}
 }
 
-// publish tells the other processes which keys a call has reset.
+// publish sends the other processes the keys that a call has reset.
 func (s *Store) publish(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	var message []byte
 	send := func() {

@@ -25,7 +25,7 @@ const (
 )
 
 // breaker decides whether calls go to a lane of the store. While the breaker is open, no calls go to its lane, so that
-// no caller waits for a store that is away. The store is tested in the background.
+// no caller waits for a store that is unavailable. The store is tested in the background.
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64

@@ -30,10 +30,10 @@ type Config struct {
 	Expect int
 	// All lets shares answer every operation, not only operations with [engine.Hints].Local.
 	All bool
-	// Slow is the answer time beyond which the store counts as away: 1 ms to 10 s. The default is 50 ms. Slow applies
-	// only to the layer's own tests of the store. Calls use their callers' deadlines.
+	// Slow is the answer time beyond which the store counts as unavailable: 1 ms to 10 s. The default is 50 ms. Slow
+	// applies only to the layer's own tests of the store. Calls use their callers' deadlines.
 	Slow time.Duration
-	// Lanes is the number of parts of the store that can be away independently: 1 to 256. The default is 1.
+	// Lanes is the number of parts of the store that can be unavailable independently: 1 to 256. The default is 1.
 	Lanes int
 	// Lane returns the index, from 0, of the part that contains the limit of one of an operation's charges. It is
 	// required if there are several lanes. Lanes without keys have no effect.

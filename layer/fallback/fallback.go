@@ -1,4 +1,4 @@
-// Package fallback decides requests while the store is away: each process enforces its own share of the limits.
+// Package fallback decides requests while the store is unavailable: each process enforces its own share of the limits.
 //
 // With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of the limit's windows
 // ([engine.Shares]). It is empty when its process starts, and refills. If the process remembers the units that
@@ -6,9 +6,10 @@
 // admit, in any span, no more than a bucket with the limit's capacity and rate. The decision has the mode
 // [engine.Fallback] and the OvershootMax from [engine.SharesBound].
 //
-// The store is away if it does not answer in time or cannot be reached. A wrong password, a missing permission, a
-// full server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is
-// away. A call whose context was cancelled, or had ended before the call, does not show whether the store is away.
+// The store is unavailable if it does not answer in time or cannot be reached. A wrong password, a missing permission,
+// a full server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is
+// unavailable. A call whose context was cancelled, or had ended before the call, does not show whether the store is
+// unavailable.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
 // reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to
@@ -19,7 +20,7 @@
 // store is tested in the background. It is used again once it has answered several times.
 //
 // A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
-// keeps the number of units lost in a failover within the bound. The store does not count as away.
+// keeps the number of units lost in a failover within the bound. The store does not count as unavailable.
 //
 // A store is in doubt if it has lost all of its data or the newest part of it. After a loss, a limit's shares
 // continue to decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in
@@ -33,7 +34,7 @@
 //	permits.go    permits of concurrency limits, granted by shares
 //	settle.go     reservations granted by shares
 //	outbox.go     updates to send to the store once it answers
-//	lanes.go      parts of a store that can be away independently
+//	lanes.go      parts of a store that can be unavailable independently
 //	breaker.go    decides whether to use a part
 //	processes.go  how many processes share the limits; tests of the store
 //	config.go     the settings
@@ -114,7 +115,7 @@ type Stats struct {
 	Answered int64
 	// Outages is the number of times that the store was taken out of use.
 	Outages int64
-	// Processes is the number of processes from which this process's share is computed; 0 means unknown.
+	// Processes is the number of processes that share the limits: each has a share of 1/Processes. 0 means unknown.
 	Processes int
 	// Away is set while the store, or a part of it, is out of use.
 	Away bool
@@ -124,7 +125,7 @@ type Stats struct {
 	// no loss is known, or if an operator has accepted it. Until the limits have recovered, the store and the shares
 	// must both allow a request, except with [engine.Hints].Lenient.
 	Lost time.Time
-	// DoubtedUntil is when the last limit recovers from the loss, of those that requests have used since then.
+	// DoubtedUntil is when all limits that requests have used since the loss will have recovered from it.
 	DoubtedUntil time.Time
 	// Owed is the number of settlements and permits to be sent to the store as soon as it answers.
 	Owed int64
@@ -153,8 +154,8 @@ func (s *Store) Stats() Stats {
 // beat: up to [engine.MaxMembers].
 func (s *Store) Members() (own string, all []string) { return s.member.Members() }
 
-// Cause returns the reason why the store is away: the error of the last failed call. It returns nil if the last call
-// was answered.
+// Cause returns the reason why the store is unavailable: the error of the last failed call. It returns nil if the last
+// call was answered.
 func (s *Store) Cause() error {
 	for i := range s.lanes.each {
 		if err := s.lanes.each[i].cause.Load(); err != nil {
@@ -213,8 +214,8 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 	s.consult(ctx, ops, results)
 }
 
-// consult decides operations that need no lane that is away. It asks the store. After a loss of data, it also asks
-// the shares of the limits that have not recovered.
+// consult decides operations that use no unavailable lane. The store decides them and, after a loss of data, also the
+// shares of the limits that have not recovered.
 func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if s.member.Lost() != 0 {
 		s.doubt(ctx, ops, results)
@@ -246,8 +247,8 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	}
 }
 
-// fallBack uses shares to answer the operations that failed because the store is away, and the charges that too few
-// replicas have received.
+// fallBack uses shares to answer the operations that failed because the store is unavailable, and the charges that too
+// few replicas have received.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && engine.Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {

@@ -9,12 +9,12 @@ import (
 	"github.com/headgate/headgate/layer/internal/forward"
 )
 
-// lanes are parts of a store that can be away independently: ranges of a Cluster's slots, so that a master that is
-// away does not affect the keys of other masters (regression: bug 61).
+// lanes are parts of a store that can be unavailable independently: ranges of a Cluster's slots, so that a master that
+// is unavailable does not affect the keys of other masters (regression: bug 61).
 type lanes struct {
 	of     func(op *engine.Op, charge int) int // nil means a single lane
 	each   []breaker
-	open   atomic.Int32 // number of lanes that are away
+	open   atomic.Int32 // number of lanes that are unavailable
 	probes []string     // a key in each lane
 }
 
@@ -53,12 +53,12 @@ func (l *lanes) lane(op *engine.Op, charge int) int {
 	return l.of(op, charge)
 }
 
-// away reports whether the operation needs a lane that is away. It ignores the lane with the index back. If back is
-// −1, it ignores no lane.
+// away reports whether the operation needs a lane that is unavailable. It ignores the lane with the index back. If back
+// is −1, it ignores no lane.
 func (l *lanes) away(op *engine.Op, back int) bool { return l.firstAway(op, back) != nil }
 
-// firstAway returns the breaker of the first of the operation's lanes that is away. It returns nil if no lane is
-// away. It ignores the lane with the index back.
+// firstAway returns the breaker of the first of the operation's lanes that is unavailable. It returns nil if no lane is
+// unavailable. It ignores the lane with the index back.
 func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	for i := range op.Charges {
 		if lane := l.lane(op, i); lane != back && l.each[lane].open.Load() {
@@ -69,7 +69,7 @@ func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 }
 
 // only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes,
-// because a failure of the operation would not show which of these lanes is away.
+// because a failure of the operation would not show which of these lanes is unavailable.
 func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	lane = l.lane(op, 0)
 	for i := 1; i < len(op.Charges); i++ {
@@ -80,14 +80,14 @@ func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 	return lane, true
 }
 
-// reachable is the store without the lanes that are away.
+// reachable is the store without the lanes that are unavailable.
 type reachable struct{ *Store }
 
 func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	r.consult(ctx, ops, results)
 }
 
-// around uses shares to decide operations on lanes that are away, and sends all others to the store.
+// around uses shares to decide operations on lanes that are unavailable, and sends all others to the store.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {

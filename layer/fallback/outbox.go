@@ -28,11 +28,11 @@ const (
 type outbox struct {
 	mu      sync.Mutex
 	ops     map[outboxKey]*outboxOp
-	outside map[outboxKey]int // by space and key: permits given by shares that the store does not have
+	outside map[outboxKey]int // by space and key: number of permits that shares granted and the store does not have
 	count   atomic.Int64      // number of owed operations
 	permits atomic.Int64      // number of permits among them
 	lost    atomic.Int64      // number of settlements whose reservations ended first
-	given   atomic.Int64      // number of all permits ever given by shares
+	given   atomic.Int64      // number of permits ever granted by shares
 	wake    chan struct{}
 }
 
@@ -204,7 +204,7 @@ func (o *outbox) resume(suspended []*outboxOp) {
 	}
 }
 
-// held cancels the release of a permit, because its holder has acquired it again.
+// held cancels the queued release of a permit, because the holder has acquired the permit again.
 func (o *outbox) held(op *engine.Op) {
 	if o.count.Load() == 0 {
 		return

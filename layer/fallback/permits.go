@@ -13,7 +13,7 @@ import (
 // are sent to the store as soon as it answers: see outbox.go.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
-// given records a permit that lasts until the given instant.
+// given records that a share granted a permit that lasts until ends.
 func (p *permits) given(ends int64) {
 	for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
 		until = p.until.Load()
@@ -138,7 +138,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	}
 }
 
-// keep renews or releases a permit that a share granted, and reports whether there was one.
+// keep renews or releases a permit that a share granted. It returns false if shares granted no such permit.
 func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 	n := int64(s.processes.count())
 	if n == 0 {

@@ -55,8 +55,8 @@ var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Sec
 
 const probeSpace = "headgate:probe"
 
-// probe tests a lane: the store must answer a request. A store with one lane must also report whether it lost data.
-// If there are several lanes, the values that show a loss may be on lanes that are away.
+// probe tests a lane: the store must answer a request. A store with one lane must also report whether it lost data. If
+// there are several lanes, the values that show a loss may be on lanes that are unavailable.
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace

@@ -40,8 +40,7 @@ func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	d.decide(ctx, ops, results)
 }
 
-// settles decides operations. Some of them can settle charges that were made only to shares. The store does not
-// receive these settlements.
+// settles decides operations. Settlements of charges that were made only to shares do not go to the store.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {

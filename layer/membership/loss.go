@@ -31,8 +31,8 @@ func (m *Member) Lost() int64 { return m.lost.Load() }
 func (m *Member) Losses() int64 { return m.losses.Load() }
 
 // look reads and increments the markers, and reads the note about a loss. It calls the function counted after it has
-// read the group's marker and before it reads the other markers. One master of a Cluster may be away, so look returns
-// an error only if it could not read any marker (regression: bug 61).
+// read the group's marker and before it reads the other markers. One master of a Cluster may be unavailable, so look
+// returns an error only if it could not read any marker (regression: bug 61).
 func (m *Member) look(ctx context.Context, counted func()) error {
 	lost, read := false, false
 	var failed error
@@ -51,7 +51,7 @@ func (m *Member) look(ctx context.Context, counted func()) error {
 	if !read {
 		return failed
 	}
-	_ = m.note(ctx, lost) // its master may be away; the next beat retries
+	_ = m.note(ctx, lost) // its master may be unavailable; the next beat retries
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (m *Member) marker(i int) marker {
 	return m.markers[i]
 }
 
-// learn stores the state in which a marker was found, unless another call has stored a state since. After a loss, the
+// learn stores the state found at a marker, unless another call has stored a state in the meantime. After a loss, the
 // process counts as new, because the other processes may have counted without it.
 func (m *Member) learn(i int, before, found marker, lost bool) {
 	m.mu.Lock()
@@ -118,8 +118,8 @@ func (m *Member) learn(i int, before, found marker, lost bool) {
 	}
 }
 
-// note records in the store when the store lost data, so that processes that start later know. If this process has
-// noticed no loss, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
+// note records in the store when the store lost data, for processes that start later. If this process has noticed no
+// loss, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
 func (m *Member) note(ctx context.Context, lost bool) error {
 	name := lossOf(m.config.Group)
 	text, version, err := m.coordinator.Get(ctx, name)
@@ -151,9 +151,9 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 // lossOf returns the name of the value that records a group's loss.
 func lossOf(group string) string { return group + "/loss" }
 
-// AcceptLoss tells the processes of a group that an operator accepts a loss of the store's data. Within an [Interval]
-// the processes trust the store again, and may admit the units that were charged before the loss a second time. The
-// coordinator must be the store's own. If group is empty, it is [DefaultGroup].
+// AcceptLoss records, for the processes of a group, that an operator accepts a loss of the store's data. Within an
+// [Interval] the processes trust the store again, and may admit the units that were charged before the loss a second
+// time. The coordinator must be the store's own. If group is empty, it is [DefaultGroup].
 func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {

@@ -151,8 +151,8 @@ func (m *Member) run(life context.Context) {
 	}
 }
 
-// Hurry starts the next beat at once. Call it when the store was away, because it may have lost data. It does not
-// block.
+// Hurry starts the next beat at once. Call it when the store was unavailable, because it may have lost data. It does
+// not block.
 func (m *Member) Hurry() {
 	select {
 	case m.early <- struct{}{}:
@@ -160,8 +160,8 @@ func (m *Member) Hurry() {
 	}
 }
 
-// Beat sends a beat, and reads the markers. One master of a Cluster may be away, so Beat returns an error only if the
-// beat failed or no marker was read.
+// Beat sends a beat, and reads the markers. One master of a Cluster may be unavailable, so Beat returns an error only
+// if the beat failed or no marker was read.
 func (m *Member) Beat(ctx context.Context) error {
 	sent := time.Now()
 	names, err := m.coordinator.Beat(ctx, m.config.Group, m.own, Life)
@@ -178,7 +178,7 @@ func (m *Member) Beat(ctx context.Context) error {
 }
 
 // observe stores the answer to a beat. The number is known from then on, even if no marker can be read, because one
-// master of a Cluster may be away (regression: bug 61). If the group is full, the process is not a member.
+// master of a Cluster may be unavailable (regression: bug 61). If the group is full, the process is not a member.
 func (m *Member) observe(names []string, full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

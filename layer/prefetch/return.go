@@ -10,7 +10,8 @@ import (
 // farewell bounds the time for giving units back in Close.
 const farewell = time.Second
 
-// giveBack returns units that have reached half their life. It runs every quarter of a life.
+// giveBack gives back units that have reached half their life. It looks for them every quarter of a life, until the
+// store is closed.
 func (s *Store) giveBack() {
 	ticker := time.NewTicker(s.config.Life / 4)
 	defer ticker.Stop()

@@ -31,7 +31,7 @@ type record struct {
 	since    time.Time // start of the time for which asked counts requests
 	hold     hold
 	inFlight chan struct{} // closed when the units being taken have arrived
-	reset    bool          // set by a reset while units were in flight, which therefore do not count
+	reset    bool          // set by a reset while units were in flight; these units must not be spent
 	// returning is set while units are being returned.
 	returning bool
 }
@@ -129,14 +129,15 @@ func (r *record) giveBack() pendingGive {
 	return pendingGive{op: op, record: r}
 }
 
-// returned records that the units were returned, or that they are lost.
+// returned ends the return of a record's units, whether it succeeded or the units are lost.
 func (r *record) returned() {
 	r.shard.Lock()
 	defer r.shard.Unlock()
 	r.returning = false
 }
 
-// finish ends the prefetch for a record.
+// finish ends the prefetch for a record, stores the units that it took, if any, and wakes the callers that wait for
+// them.
 func (r *record) finish(held hold) {
 	r.shard.Lock()
 	defer r.shard.Unlock()

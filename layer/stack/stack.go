@@ -27,7 +27,8 @@ type Config struct {
 	// Prefetch configures prefetch. The layer is omitted if Limits is empty and Spaces is nil. If Spaces is empty but
 	// not nil, limits can be named later (prefetch.Store.SetSpaces).
 	Prefetch prefetch.Config
-	// Fallback configures the answers of this process while the store is away. If it is nil, the layer is omitted.
+	// Fallback configures the answers of this process while the store is unavailable. If it is nil, the layer is
+	// omitted.
 	Fallback *fallback.Config
 	// Membership configures how each process counts the other processes, for prefetch and fallback.
 	Membership membership.Config
@@ -35,7 +36,8 @@ type Config struct {
 
 // New wraps store with the layers. Close also closes store. If New returns an error, store is still open. The deny
 // cache, prefetch and fallback use the coordinator, which is usually the store itself. If only the deny cache is
-// configured, or no layer, coordinator may be nil: the deny cache then learns of no resets by other processes. The error is an [*engine.InputError] from the layer with the invalid settings.
+// configured, or no layer, coordinator may be nil: in that case, the deny cache does not learn of resets by other
+// processes. The error is an [*engine.InputError] from the layer with the invalid settings.
 func New(store engine.Store, coordinator engine.Coordinator, c Config) (engine.Store, error) {
 	member, err := membership.New(coordinator, c.Membership)
 	if err != nil {

@@ -20,7 +20,7 @@ type Map[K comparable, V any] struct {
 type Shard[K comparable, V any] struct {
 	sync.Mutex
 	Known map[K]V
-	// Recent is a value in Known that was found lately, or the zero value.
+	// Recent is a value in Known that a recent search found, or the zero value.
 	Recent V
 	// Count is a counter for the layer's statistics. A counter that all shards share would move between the cores at
 	// each decision.
