@@ -139,7 +139,7 @@ func (o *overrideFields) read(fields string) error {
 	return nil
 }
 
-// checkChange returns an error if a change to a policy would change nothing.
+// checkChange returns an error for a change that sets no field of the policy, and for a name without an algorithm.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
 		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
@@ -208,7 +208,7 @@ func (a *applier) add(changes []read) {
 	}
 }
 
-// apply builds the configuration with all changes, or returns the first error.
+// apply returns a configuration with all changes, or the first error if any change cannot be applied.
 func (c *Config) apply(changes []read) (*Config, error) {
 	f := *c.file
 	f.Policies = maps.Clone(f.Policies)

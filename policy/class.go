@@ -118,7 +118,8 @@ func (p *Policy) classify() error {
 	return p.weigh(divides)
 }
 
-// weigh returns an error if a class has a weight but no limit of the policy divides its units among keys.
+// weigh returns an error if a class has a weight and divides is false: the policy has no limit that divides its units
+// among keys.
 func (p *Policy) weigh(divides bool) error {
 	if i := slices.IndexFunc(p.classes.list, func(c Class) bool { return c.Weight > 0 }); i >= 0 && !divides {
 		return atField(invalid("weight", strconv.FormatInt(p.classes.list[i].Weight, 10), "none on a policy without a limit that divides its units among keys, such as fair-share"), "classes", strconv.Itoa(i))
@@ -163,7 +164,8 @@ func (p *Policy) lower(limit engine.Limit) error {
 }
 
 // press stores the limit of a class for each level of pressure, from none to full. Pressure does not affect the first
-// class. If a level would leave windows that no longer grow, it uses the limit of the level below.
+// class. If, at some level, the counts of several windows would no longer grow with their lengths, press stores the
+// limit of the level below.
 func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
 	leaves := p.classes.list[class].Leaves
 	for level := range engine.FullPressure + 1 {

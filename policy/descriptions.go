@@ -186,7 +186,8 @@ func supported(t reflect.Type, name string) (engine.Field, bool) {
 	return f, ok && t == reflect.TypeFor[LimitFields]() && slices.ContainsFunc(fileAlgorithms, f.On)
 }
 
-// limitField returns a limit's field from the table in package engine.
+// limitField returns the limit field with the given name, from the table [engine.Fields]. It returns false for an
+// unknown name.
 func limitField(name string) (engine.Field, bool) {
 	return fieldNamed(slices.Collect(engine.Fields()), name)
 }

@@ -54,7 +54,8 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// AnyAnswers returns the weakest Answers. Use [Answers.And] to make them stricter.
+// AnyAnswers returns Answers without any requirement: failure mode allow, and no replicas. Use [Answers.And] to make
+// them stricter.
 func AnyAnswers() Answers { return Answers{Failure: Allow} }
 
 // And combines a and b, using the stricter of each setting.

@@ -13,7 +13,7 @@ type file struct {
 	Store          storeFields              `yaml:"store"`
 }
 
-// readError marks a struct that could not be read without an error.
+// readError records whether reading a struct caused an error.
 type readError struct{ broken bool }
 
 func (f *readError) MarkBroken() { f.broken = true }

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Policy is a name with one or several limits, and settings for the answers.
+// Policy is a named set of one or more limits, with settings for its answers.
 type Policy struct {
 	Name string
 	// Failure determines the answer if the decision is not known.
@@ -41,7 +41,7 @@ type Policy struct {
 	rules    *overrides // overrides of the policy itself; also in its member if it has a single limit
 	combined bool       // written with "all" or "first"
 	groups   []group    // the policies with "all" or "first", outermost first: this policy and those inside it
-	choosing *Policy    // the policy with "first" whose choices the members are: this policy or one inside it
+	choosing *Policy    // the policy with "first" that lists the members as choices: this policy or one inside it
 	index    int        // position in the sorted names of its set
 	space    string
 }

@@ -82,8 +82,8 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	return nil, nil, invalid("policy", format.Quote(text), accepted)
 }
 
-// OverrideTarget returns the target that has the overrides of text. For a policy inside a policy with "all", such as
-// both/api, this is the policy itself, api. Other texts stay unchanged.
+// OverrideTarget returns the target whose overrides apply to the target text. For a policy inside a policy with "all",
+// such as both/api, this is the policy itself, api. Other texts stay unchanged.
 func (s *Set) OverrideTarget(text string) string {
 	if !strings.Contains(text, "/") {
 		return text

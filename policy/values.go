@@ -72,7 +72,7 @@ func (f *LimitFields) replace(field string) bool {
 	return true
 }
 
-// clear handles the named fields that are set. It replaces each field's value by the value in standIn. If standIn has
+// clear handles the named fields that are set. It replaces each field's value with the value in standIn. If standIn has
 // no value for the field, clear removes the field's value.
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
@@ -82,7 +82,7 @@ func (f *LimitFields) clear(names ...string) {
 	}
 }
 
-// textErrors returns the errors in rates and durations, whatever the algorithm is.
+// textErrors returns the errors in rates and durations, which do not depend on the algorithm.
 func (f *LimitFields) textErrors() (all []error) {
 	add := func(err error, path ...string) {
 		if err != nil {

@@ -76,8 +76,8 @@ func (b *Batch) Answer(i int) Response {
 	return response
 }
 
-// unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. The
-// fallback layer's answers count as known and never get here.
+// unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. Answers
+// from the fallback layer count as known, so unknown is not called for them.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
 	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
 	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {

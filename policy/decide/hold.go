@@ -183,8 +183,8 @@ func (r *Response) pending(of []int64) {
 	}
 }
 
-// leaseOf returns how long a permit lasts: the shortest lease time of its limits. For a renewal that only restarts a
-// term, leaseOf returns the term.
+// leaseOf returns the lease time of a permit: the shortest of its limits. For a renewal that only restarts a term,
+// leaseOf returns the term.
 func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within

@@ -40,7 +40,7 @@ func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.P
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
 //
 // The default failure mode, local, needs the fallback layer: set Fallback in the options of open.Store. If there is no
-// fallback layer, local acts like deny: requests return errors while the store is away.
+// fallback layer, local acts like deny: requests return errors while the store is unavailable.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{rules: Rules{Limiter: limiter}}
 	for _, option := range options {

@@ -208,7 +208,7 @@ func (b *Batch) inline(at *plan, key string) {
 }
 
 // Mark sets the hints that tell the layers how the failure mode lets them answer. Local permits an answer from the
-// process's share while the store is away. Allow permits the store's answer even after the store has lost data.
+// process's share while the store is unavailable. Allow permits the store's answer even after the store has lost data.
 func Mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
@@ -221,8 +221,8 @@ func (b *Batch) own(o *Own) Own {
 	return *o
 }
 
-// countable replaces OpCount by a take or peek, unless the operation charges a single fixed window. Other limits cannot
-// count hits.
+// countable replaces OpCount with a take or peek, unless the operation charges a single fixed window. Other limits
+// cannot count hits.
 func countable(op *engine.Op) {
 	if op.Kind != engine.OpCount || len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().CountsHits() {
 		return

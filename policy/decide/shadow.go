@@ -44,8 +44,8 @@ func (b *Batch) Shadows(responses []Response) []Shadow {
 	return b.shadows
 }
 
-// compare sets how the shadow would have changed the response to its request. A candidate would replace its owner's
-// limit. Any other shadow would be added to the deciding limits. A fallback answer is not compared.
+// compare sets Compared, Live, InForce and Last. A candidate would replace its owner's limit. Any other shadow would be
+// added to the deciding limits. A fallback answer is not compared.
 func (s *Shadow) compare(live *Response) {
 	s.Last = true
 	if s.Err != nil || live.Err != nil || live.Decision.Promise.Mode == engine.Fallback {

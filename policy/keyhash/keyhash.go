@@ -2,7 +2,7 @@
 // metrics or traces.
 //
 // A hash is an HMAC-SHA256 with a secret, truncated to 16 bytes. Among 10^9 keys, the probability that any two collide
-// is below 2^-68. Without the secret, a guessed key cannot be checked against a hash.
+// is below 2^-68. Without the secret, nobody can check whether a guessed key has a given hash.
 package keyhash
 
 import (

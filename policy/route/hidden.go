@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hidden is a route that no request can reach, because an earlier route matches all its requests.
+// Hidden names a route that no request can reach, because the earlier route with the index By matches all its requests.
 type Hidden struct{ Route, By int }
 
 // Hidden returns the routes that are hidden by an earlier one. It compares pairs of routes, so it does not find a

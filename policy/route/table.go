@@ -118,7 +118,7 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
 }
 
-// WhenErrors returns how many evaluations of when conditions have failed since the table was created.
+// WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.
 func (t *Table) WhenErrors() (errors uint64) {
 	if t == nil {
 		return 0

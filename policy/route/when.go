@@ -116,8 +116,8 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
-// Errors returns how many evaluations have failed, because a header was missing or the cost was too high. A failed
-// condition counts as not met.
+// Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
+// failed condition counts as not met.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.

@@ -14,7 +14,7 @@ import (
 type Decoder struct {
 	// Report is called for each error. The message begins with the path of the field.
 	Report func(at Place, message string)
-	// Pause is called for each struct.
+	// Pause is called before each struct is decoded.
 	Pause Pauser
 	// Hints maps the names of unknown top-level fields to hints that are added to their errors.
 	Hints map[string]string

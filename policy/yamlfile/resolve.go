@@ -126,7 +126,7 @@ func (r *resolver) alias(at Place, from *yaml.Node) *Node {
 	}
 }
 
-// contains adjusts the size and height of n for a child.
+// contains updates the size and the height of n for a new child.
 func (n *Node) contains(value *Node) {
 	n.size += value.size
 	n.height = max(n.height, value.height+1)
