@@ -30,15 +30,15 @@ type Controller struct {
 
 	opened       int64 // start of the window
 	done, failed int64
-	slow         int64 // calls in the window that took longer than the latency
-	highest      int64 // maximum of calls in flight in the window
+	slow         int64 // calls in the window that failed or took longer than the latency
+	highest      int64 // maximum number of calls in flight in the window
 	denied       bool
 	calm         int64 // the last instant with few calls in flight
 
 	bound, sum int64 // number of windows that reached the limit, and the sum of the limits after them
-	peak       int64 // maximum of calls in flight since the last peak was over
-	crowded    bool  // a call was denied in this time
-	served     int64 // highest peak that was over without a denial
+	peak       int64 // maximum number of calls in flight since the last peak ended
+	crowded    bool  // a call was denied since then
+	served     int64 // highest peak that ended without a denial
 	why        string
 }
 

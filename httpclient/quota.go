@@ -34,8 +34,8 @@ const overlapping = 64
 // stopping the client for hours.
 const slowest = time.Second
 
-// wait returns how long the next request must wait. It returns 0 if the request can be sent now. While more than half
-// of the quota remains, requests are not delayed. When less remains, they are spread over the time until the reset.
+// wait returns the time until the next request can be sent, or 0 if it can be sent now. While more than half of the
+// quota remains, requests are not delayed. When less remains, they are spread over the time until the reset.
 func (q *quota) wait(now time.Time, inFlight int64) time.Duration {
 	if !now.Before(q.reset) { // all of the quota is available again
 		q.budget = max(1, q.most+1-inFlight)
@@ -80,7 +80,7 @@ func (q *quota) answered(a *advice, sentAt, place, inFlight int64, now time.Time
 	q.size = max(a.quota, q.most)
 }
 
-// denied blocks requests until the given time. At that time one request may pass.
+// denied blocks requests until the given time, when one request may pass.
 func (q *quota) denied(until, now time.Time) {
 	q.budget, q.most, q.reset, q.span = 0, 0, until, max(time.Second, until.Sub(now))
 }

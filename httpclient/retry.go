@@ -14,7 +14,7 @@ const (
 	retryBurst = 10
 )
 
-// denied reports whether a response tells the client to retry later.
+// denied reports whether a response is a denial: status 429, or 503 with Retry-After.
 func denied(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusTooManyRequests ||
 		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""

@@ -77,7 +77,7 @@ func (s *scope) ended(ctx context.Context) error {
 	return &LimitedError{RetryAfter: s.soonest(), cause: context.DeadlineExceeded}
 }
 
-// turn is the result of one attempt to send.
+// turn is the result of try, which attempts to send a request.
 type turn struct {
 	sent   bool // the request fits, and is counted
 	ticket int64

@@ -23,7 +23,7 @@ var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy
 // errNoSettler is returned if the program uses a final cost with a decider that is not a Settler.
 var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
-// programError is the error for a request if the program chose an invalid policy or cost for it.
+// programError is the error for a request whose policy or cost, as chosen by the program, is invalid.
 type programError struct{ cause error }
 
 func (e *programError) Error() string { return "httplimit: " + e.cause.Error() }

@@ -14,8 +14,8 @@ type Response struct {
 	// it panicked before writing one. Responses that handlers outside the middleware write are visible only with the
 	// adapters for gin, echo and fiber.
 	Status int
-	// Bytes is the number of body bytes sent: 0 for a HEAD request. Headers are not counted. Nor are bytes on a
-	// hijacked connection.
+	// Bytes is the number of body bytes sent: 0 for a HEAD request. Headers and bytes on a hijacked connection are not
+	// counted.
 	Bytes int64
 	// Charged is the cost charged before the handler ran. If the policies of a route have different costs, it is the
 	// cost of the first policy. If the route has several charges, it is the highest.

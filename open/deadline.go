@@ -44,7 +44,7 @@ func (o *Options) deadline(address string) (time.Duration, error) {
 	return max(0, within), nil
 }
 
-// slow returns how long a probe of the store may take, given the deadline of calls.
+// slow returns the time limit for a probe of the store, given the deadline of calls.
 func slow(deadline time.Duration) time.Duration {
 	if deadline <= 0 {
 		return fallback.DefaultSlow

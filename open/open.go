@@ -45,14 +45,14 @@ type Options struct {
 	// contains no deadline, 0 means 50 ms. A negative value means no deadline. Deadline also bounds the wait for
 	// replicas.
 	Deadline time.Duration
-	// MaxStale is how long a denial is repeated without another call to Redis. If it is 0, every request
-	// calls Redis. See package denycache.
+	// MaxStale is the maximum age of a denial that is repeated without another call to Redis: 1 ms to 1 h. If it is 0,
+	// every request calls Redis. See package denycache.
 	MaxStale time.Duration
 	// Prefetch configures the limits whose units are prefetched from Redis, and the number of prefetched units. By
 	// default no units are prefetched. See package prefetch.
 	Prefetch prefetch.Config
-	// Fallback configures this process's answers while Redis is away. If it is nil, there is no fallback. See package
-	// fallback.
+	// Fallback configures this process's answers while Redis is unavailable. If it is nil, there is no fallback. See
+	// package fallback.
 	Fallback *fallback.Config
 	// Membership configures how each process counts the other processes, for Prefetch and Fallback. See package
 	// membership.
@@ -79,10 +79,10 @@ type Opened struct {
 	Redis *redisstore.Store
 	// Prefetch is the prefetch layer. It is nil if the store has no such layer.
 	Prefetch *prefetch.Store
-	// Fallback is the layer that answers while Redis is away. It is nil if the store has no such layer.
+	// Fallback is the layer that answers while Redis is unavailable. It is nil if the store has no such layer.
 	Fallback *fallback.Store
-	// Away is set if Redis was away when the store was opened: see [Options.StartAway]. In that case Warnings is empty,
-	// and Redis.Check returns the warnings once Redis is back.
+	// Away is the reason why Redis was unavailable when the store was opened: see [Options.StartAway]. It is nil if
+	// Redis answered. If it is set, Warnings is empty, and Redis.Check returns the warnings once Redis is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
@@ -106,8 +106,8 @@ func Redacted(address string) string {
 }
 
 // Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
-// 10 s, unless it may be away ([Options.StartAway]). The caller closes the store. If the URL or an option is invalid,
-// the error is an [*engine.InputError]. Otherwise it is an error of the connection.
+// 10 s, unless it may be unavailable ([Options.StartAway]). The caller closes the store. If the URL or an option is
+// invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
@@ -159,8 +159,8 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	return result, nil
 }
 
-// checkScheme returns an error if the URL is not for a store on Redis. The forms that the error lists as accepted
-// include the memory store.
+// checkScheme returns an error if the URL is not for a store on Redis. The error lists all accepted forms, including
+// memory.
 func checkScheme(address string) error {
 	if redisurl.Known(address) {
 		return nil
@@ -180,7 +180,8 @@ func join(ctx context.Context, store *fallback.Store) {
 	_ = store.Join(ctx)
 }
 
-// redis opens the Redis store and checks it. If it could not be checked because Redis is away, away is the reason.
+// redis opens the Redis store and checks it. If it could not be checked because Redis is unavailable, away is the
+// reason.
 func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
 	within, open := openTimeout, rueidisadapter.Open
 	if o.StartAway {
@@ -214,7 +215,7 @@ func (o *Options) memory() (*memstore.Store, error) {
 // least one marker is 99.5 %.
 const clusterMarkers = 16
 
-// The number of slots of a Cluster, and the number of lanes into which they are grouped. Each lane can be away
+// The number of slots of a Cluster, and the number of lanes into which they are grouped. Each lane can be unavailable
 // independently.
 const (
 	slots        = 1 << 14

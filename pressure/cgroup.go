@@ -127,7 +127,7 @@ func (g *groups) memoryOf(r *reading, dir, limitFile, usedFile, inactive string)
 	r.nearer(max(0, used), limit)
 }
 
-// nearer replaces the reading's memory use if the given use is closer to its limit.
+// nearer replaces the reading's memory use and limit with the given ones if these are closer to each other.
 func (r *reading) nearer(used, limit int64) {
 	if r.limit <= 0 || float64(used)/float64(limit) > float64(r.memory)/float64(r.limit) {
 		r.memory, r.limit = used, limit

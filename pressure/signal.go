@@ -24,7 +24,7 @@ const (
 	memoryFull    = 950
 	waitFrom      = 10 * time.Millisecond
 	waitFull      = 100 * time.Millisecond
-	ownFrom       = 800 // of 1000 parts of its processors, which the process itself must use
+	ownFrom       = 800 // of 1000 parts of its processors, used by the process itself
 	calmReadings  = 4   // number of lower readings before the level falls
 )
 

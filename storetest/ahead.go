@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// until turns a step into an OpAtMost whose units can be spent for the given time ahead.
+// until turns a step into an OpAtMost whose units can be spent within the given time from the step.
 func (s step) until(ahead time.Duration) step {
 	s.kind, s.ahead, s.want.granted = engine.OpAtMost, ahead, s.cost
 	return s

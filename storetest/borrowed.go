@@ -74,7 +74,7 @@ func (l *loan) copy(ops []engine.Op) {
 	}
 }
 
-// lend returns a copy of a string whose bytes are in the buffer.
+// lend copies a string into the buffer and returns the copy.
 func (l *loan) lend(s string) string {
 	from := len(l.text)
 	l.text = append(l.text, s...)

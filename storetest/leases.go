@@ -76,8 +76,8 @@ func runMoreUnits(t *testing.T, o Options) {
 	}
 }
 
-// runLeaseLengths checks that each permit keeps the lease time with which it was granted, whichever version of the
-// limit later requests use. If the clock is set back, the rest of the permit's lease is cut to this lease time
+// runLeaseLengths checks that each permit keeps the lease time with which it was granted, even if later requests use
+// another version of the limit. If the clock is set back, the rest of the permit's lease is cut to this lease time
 // (regression: bug 41; a denied acquire with a short lease time shortened other holders' permits).
 func runLeaseLengths(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()

@@ -134,7 +134,7 @@ var _ = register([]scenario{
 	{
 		name: "two versions of a penalty", why: "each decides by its own numbers, and the last write says when the state ends",
 		steps: append(flood(hasty, 3),
-			offend(patient, 1, yes(0, second)).in(2*second), // the window in which these denials count was one second
+			offend(patient, 1, yes(0, second)).in(2*second), // these denials counted for one second
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, second, second)),

@@ -78,7 +78,7 @@ func register(cases []scenario) bool {
 	return true
 }
 
-// step is one operation. The after field is how far the clock is moved before the operation.
+// step is one operation. Before the operation, the clock is moved by after.
 type step struct {
 	after  time.Duration // negative if the clock is set back
 	kind   engine.Kind
@@ -105,12 +105,12 @@ type want struct {
 
 const never = headgate.Never
 
-// yes returns the answer to an allowed request.
+// yes returns the answer that an allowed request must get.
 func yes(remaining int64, reset time.Duration) want {
 	return want{allowed: true, remaining: remaining, reset: reset}
 }
 
-// no returns the answer to a denied request.
+// no returns the answer that a denied request must get.
 func no(remaining int64, retry, reset time.Duration) want {
 	return want{remaining: remaining, retry: retry, reset: reset}
 }

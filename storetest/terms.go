@@ -40,7 +40,7 @@ func (l lists) open(key string, want bool) {
 	}
 }
 
-// overdue ends the overdue reservations and returns how many of their parts it ended.
+// overdue ends the overdue reservations and returns the number of their parts that it ended.
 func (l lists) overdue() (ended int) {
 	l.Helper()
 	for range 30 { // on a Cluster each call covers only some of the slots

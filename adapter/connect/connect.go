@@ -21,8 +21,8 @@ import (
 )
 
 // New returns an interceptor that charges each call to a policy, like [httplimit.New]. Calls made by clients are not
-// affected. To rules, the response to a call looks like an HTTP response without a body, with the status for its code,
-// such as 401 for unauthenticated.
+// affected. For an [httplimit.Rule], the response to a call is an HTTP response without a body, with the status for its
+// code, such as 401 for unauthenticated.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }

@@ -5,8 +5,8 @@
 //	store, err := redisstore.New(conn, redisstore.Config{})
 //
 // By default, go-redis resends a command if its reply is lost. A script that had already run would then run, and
-// charge, a second time. This adapter marks its commands so that go-redis never resends them, whatever the values of
-// MaxRetries and MaxRedirects.
+// charge, a second time. This adapter marks its commands so that go-redis never resends them, even if MaxRetries and
+// MaxRedirects permit it.
 //
 // New returns an error unless ContextTimeoutEnabled is set. If it is not set, a hanging server blocks callers for
 // ReadTimeout, by default three seconds, regardless of their deadlines.
@@ -59,7 +59,7 @@ func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redis
 // command is a command that is sent at most once.
 type command struct{ *redis.Cmd }
 
-// NoRetry tells go-redis not to resend the command.
+// NoRetry makes go-redis send the command at most once.
 func (command) NoRetry() bool { return true }
 
 // Do sends the commands. See [redisstore.Conn].

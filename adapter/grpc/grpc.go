@@ -27,7 +27,7 @@ import (
 	"github.com/headgate/headgate/internal/rpc"
 )
 
-// Limit provides the interceptors for one policy or decider. To rules, the response to a call looks like an HTTP
+// Limit provides the interceptors for one policy or decider. For an [httplimit.Rule], the response to a call is an HTTP
 // response without a body, with the status for its code, such as 401 for Unauthenticated.
 type Limit struct{ middleware *httplimit.Middleware }
 

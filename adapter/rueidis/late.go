@@ -17,8 +17,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// lateConn is a connection to a server that was away when its store was opened. It reconnects in the background. Until
-// it succeeds, calls fail.
+// lateConn is a connection to a server that was unavailable when its store was opened. It reconnects in the background.
+// Until it succeeds, calls fail.
 type lateConn struct {
 	connect func(context.Context) (rueidis.Client, error)
 	cluster bool

@@ -60,16 +60,16 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 	return store, nil
 }
 
-// OpenLate is [Open] for programs that must be able to start while the server is away. It does not check the format;
-// [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still loading,
-// the store is returned without a connection and reconnects in the background. Until it has a connection, calls fail
-// as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
+// OpenLate is [Open] for programs that must be able to start while the server is unavailable. It does not check the
+// format; [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still
+// loading, the store is returned without a connection and reconnects in the background. Until it has a connection,
+// calls fail as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	return open(ctx, url, c, connectOptions{late: true})
 }
 
-// Relayout moves the states of the store at a URL to the given layout, keys or hash:N, whatever layout the URL names.
-// See [redisstore.Store.Relayout].
+// Relayout moves the states of the store at a URL to the given layout, keys or hash:N. The layout in the URL has no
+// effect. See [redisstore.Store.Relayout].
 func Relayout(ctx context.Context, url, layout string, progress func(redisstore.MovedStates)) (redisstore.MovedStates, error) {
 	if _, err := redisstore.ParseLayout(layout); err != nil {
 		return redisstore.MovedStates{}, err
@@ -83,7 +83,7 @@ func Relayout(ctx context.Context, url, layout string, progress func(redisstore.
 }
 
 // connectOptions configures how a store is opened. If layout is not empty, it replaces the layout in the URL. If late
-// is set, the server may be away.
+// is set, the server may be unavailable.
 type connectOptions struct {
 	layout string
 	late   bool
@@ -141,8 +141,8 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 	return store, nil
 }
 
-// dial connects to the server. If the server is away and mayBeAway is set, dial returns a connection that connects
-// later.
+// dial connects to the server. If the server is unavailable and mayBeAway is set, dial returns a connection that
+// connects later.
 func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
 	client, err := connect(ctx, option)
 	if err == nil {

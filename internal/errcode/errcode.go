@@ -1,4 +1,4 @@
-// Package errcode has the codes of errors. Each code is also the anchor of a section in docs/reference/errors.md, which
+// Package errcode defines the error codes. Each code is also the anchor of a section in docs/reference/errors.md, which
 // gives the error's cause and its remedy.
 package errcode
 

@@ -25,7 +25,8 @@ func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
 // maxQuoted is the maximum number of bytes of a caller's text that a message repeats.
 const maxQuoted = 128
 
-// Cut returns the beginning of a caller's text as valid UTF-8.
+// Cut returns a caller's text of up to 128 bytes unchanged. For a longer text it returns the first 128 bytes without
+// invalid UTF-8, followed by an ellipsis.
 func Cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text
@@ -33,7 +34,7 @@ func Cut(text string) string {
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
-// Quote returns the quoted beginning of a caller's text.
+// Quote returns at most the first 128 bytes of a caller's text, quoted and escaped.
 func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQuoted)]) }
 
 // Invalid returns the error for an invalid value of a field.

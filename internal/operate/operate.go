@@ -51,9 +51,8 @@ func WithObserver(observer Observer) headgate.Option { return withObserver(obser
 func Space(l *headgate.Limiter, of string) string { return space(l, of) }
 
 // OpenOf returns the open reservations that have a term and charged the given key, up to the given maximum number. It
-// returns nil if the store does not keep reservations. On a single Redis, it reads all open reservations. On a
-// Cluster, it finds a reservation on a fair-share limit only by the key under which the limit counts
-// ([engine.Limit.Counts]).
+// returns nil if the store does not keep reservations. On a single Redis, it reads all open reservations. On a Cluster,
+// it finds a reservation on a fair-share limit only by the key of the limit's counter ([engine.Limit.Counts]).
 func OpenOf(ctx context.Context, l *headgate.Limiter, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	return openOf(l, ctx, key, most, under...)
 }

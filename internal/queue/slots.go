@@ -29,7 +29,7 @@ type slot[R any] struct {
 // SlotWaiter is a caller with a slot.
 type SlotWaiter struct{ *Waiter[struct{}] }
 
-// departure is a caller that waits for its reservation to be given back.
+// departure is a caller that has left its place and waits until its reservation is given back.
 type departure[R any] struct {
 	reservation R
 	done        chan struct{}
@@ -78,8 +78,8 @@ func (s *Slots[N, R]) Until(ctx context.Context, end <-chan struct{}, name N, wa
 	}
 }
 
-// pass removes a caller whose slot has come. Otherwise it returns how long the caller must wait. A caller that is not
-// first is woken when it becomes first.
+// pass removes a caller whose slot has come. Otherwise it returns the time that the caller must wait. A caller that is
+// not first is woken when it becomes first.
 func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duration) {
 	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
 		if !q.First(waiter.Waiter) {

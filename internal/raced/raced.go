@@ -1,4 +1,4 @@
-// Package raced tells tests whether the race detector is enabled.
+// Package raced reports, for tests, whether the race detector is enabled.
 package raced
 
 // Size returns the full number, or the small one if the race detector is enabled. Use it for the number of steps in

@@ -39,7 +39,7 @@ type Step struct {
 	// step settles.
 	Ahead int64 `json:"ahead_us"`
 	Of    int   `json:"of"`
-	// Term is how long a reservation stays open, in µs, or 0 for no term. Stage is the stage of its settlement:
+	// Term is the time that a reservation stays open, in µs, or 0 for no term. Stage is the stage of its settlement:
 	// final, report or overdue.
 	Term  int64  `json:"term_us"`
 	Stage string `json:"stage"`
