@@ -34,8 +34,8 @@ func Cut(text string) string {
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
-// Quote returns at most the first 128 bytes of a caller's text, quoted and escaped.
-func Quote(text string) string { return strconv.Quote(text[:min(len(text), maxQuoted)]) }
+// Quote shortens a caller's text with [Cut] and returns it quoted and escaped.
+func Quote(text string) string { return strconv.Quote(Cut(text)) }
 
 // Invalid returns the error for an invalid value of a field.
 func Invalid(field, value, accepted string) error {
