@@ -17,7 +17,7 @@ import (
 
 // Config is the content of a policies file.
 type Config struct {
-	// Policies are the limits by name.
+	// Policies contains the policies by name.
 	Policies *Set
 	// Routes maps HTTP requests to policies.
 	Routes *route.Table
