@@ -91,7 +91,7 @@ func (a *Auditor) Observe(o *service.Observed) {
 	}
 }
 
-// limitsOf returns the deciding limits.
+// limitsOf returns the limits that decided the answer, including for an answer that lists none because it has only one.
 func limitsOf(answer *decide.Response) []decide.LimitAnswer {
 	if len(answer.Limits) > 0 || answer.Limit == (engine.Limit{}) {
 		return answer.Limits
@@ -99,7 +99,8 @@ func limitsOf(answer *decide.Response) []decide.LimitAnswer {
 	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
 }
 
-// audit audits the answers for the limits of one key.
+// audit charges an allowed request to the counters of its key. If the request gave units back, reset the key or can be
+// settled later, it restarts the counters instead.
 func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, limits []decide.LimitAnswer) {
 	switch {
 	case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
@@ -113,7 +114,7 @@ func (a *Auditor) samples(key string) bool {
 	return maphash.String(a.seed, key)%a.sample == 0
 }
 
-// charge charges the admitted units.
+// charge charges the request's cost to the key's counters, and adds the units that do not fit to Over.
 func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.LimitAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -159,7 +160,8 @@ func (a *Auditor) forgetDivided() {
 	a.divided++
 }
 
-// spend charges units to the auditor's counter for a key in a namespace, up to the cost. It charges as many as fit.
+// spend charges up to cost units, as many as fit, to the auditor's counter for a key in a namespace. The result's
+// Outcome.Granted is the number of charged units.
 func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Result {
 	epoch, known := a.epochs[key]
 	if !known {

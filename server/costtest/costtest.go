@@ -47,7 +47,7 @@ const (
 	enough = 20 * time.Millisecond
 )
 
-// Measure returns the cost per byte of an input.
+// Measure returns the cost per byte of an input: the lowest figures of several rounds.
 func Measure(in Input) (least Cost) {
 	for range 3 { // lets pools, maps and buffers reach their final size
 		in.Send()
@@ -130,7 +130,7 @@ func Raw(t *testing.T, address string, read func(from *bufio.Reader) (last bool)
 	}
 }
 
-// HTTP reads an HTTP/1.1 answer. It is an argument for [Raw].
+// HTTP reads an HTTP/1.1 answer, and reports whether it is the last on its connection. It is an argument for [Raw].
 func HTTP(from *bufio.Reader) (last bool) {
 	r, err := http.ReadResponse(from, nil)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 // maxAdminConns is the maximum number of connections to the admin listener. Further connections wait.
 const maxAdminConns = 100
 
-// AdminConfig configures the operators' listener. If there is no such listener, nothing is counted.
+// AdminConfig configures the operators' listener. Without the listener, the server collects no metrics.
 type AdminConfig struct {
 	// Address is the address to listen on, or Off. "" means Off.
 	Address string
@@ -46,7 +46,7 @@ type AdminConfig struct {
 	AuditSample int
 	// Level is the log level, which operators can change. If it is nil, changes have no effect.
 	Level *slog.LevelVar
-	// Settings are shown to operators. They contain no secrets.
+	// Settings is the configuration that operators see, without secrets.
 	Settings any
 }
 

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// checkAgain is the interval between checks of a store that was away when the server started.
+// checkAgain is the interval between checks of a store that was unavailable when the server started.
 const checkAgain = time.Second
 
-// checkLater waits for a store that was away at the start, and then checks it. If it finds problems that would have
-// kept the server from starting, it logs them as errors, and the affected decisions fail.
+// checkLater waits for a store that was unavailable when the server started, and then checks it. If it finds problems
+// that would have kept the server from starting, it logs them as errors, and the affected decisions fail.
 func (d *Daemon) checkLater(ctx context.Context) {
 	if d.store.Away == nil {
 		return

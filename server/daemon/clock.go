@@ -18,8 +18,8 @@ const (
 	clockTimeout = time.Second
 )
 
-// storeClock returns the store's time. It is late by at most one round trip, and never early. The expiry of changes
-// is compared with this time, because a server whose own clock is ahead would end changes early for all servers.
+// storeClock estimates the store's time. The estimate is late by at most one round trip, and never early. The expiry of
+// changes is compared with it, because a server whose own clock is ahead would end changes early for all servers.
 type storeClock struct {
 	limiter *headgate.Limiter
 

@@ -47,7 +47,7 @@ type Config struct {
 	// StoreOptions holds the store settings that are not in its URL. Deadlines in them, or in the URL, have no
 	// effect.
 	StoreOptions open.Options
-	// Deadline bounds each decision of a store that is not in memory; 0 means no bound. If the caller's context
+	// Deadline bounds each decision that uses a store outside this process; 0 means no bound. If the caller's context
 	// leaves less time, the bound is three quarters of the remaining time.
 	Deadline time.Duration
 	// ReadyNeedsStore makes the server unready while the store does not answer and some policy's failure mode is

@@ -51,7 +51,7 @@ func (d *Daemon) boundConnections() {
 	}
 }
 
-// peerRule returns the share of connections, requests and calls that one peer may take.
+// peerRule returns the rule for the share of connections, requests and calls that one peer may take.
 func (d *Daemon) peerRule() peers.Rule {
 	return peers.Rule{
 		Percent: cmp.Or(d.config.PeerShare, peers.DefaultPercent),

@@ -78,7 +78,8 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	return d, nil
 }
 
-// open opens the parts that the configuration enables.
+// open opens the store, the front ends, and the other parts that the configuration enables. If it returns an error, the
+// parts opened so far stay open: see abandon.
 func (d *Daemon) open(ctx context.Context) (err error) {
 	c := &d.config
 	if d.admin, err = openAdmin(c); err != nil {

@@ -23,7 +23,7 @@ type denials struct {
 	show   func(key string) string
 }
 
-// Observe logs the denied requests of one call.
+// Observe logs the denied requests of one call, within the limit on lines. It implements [service.Observer].
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
 		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {

@@ -21,7 +21,8 @@ func (d *Daemon) follow(reload func(ctx context.Context) error, paths ...string)
 	d.files = append(d.files, followed{paths, reload})
 }
 
-// logged returns a function that reloads files and logs the result.
+// logged returns a function that calls reload and logs whether the files have changed, or the error. The argument what
+// names the files in the log.
 func (d *Daemon) logged(what string, reload func() (changed bool, err error)) func(context.Context) error {
 	return func(context.Context) error {
 		changed, err := reload()

@@ -27,7 +27,7 @@ type GatewayConfig struct {
 // errNoUpstream is the configuration error for requests that would have no upstream.
 var errNoUpstream = errors.New("--upstream is not set; accepted: a URL, or --unmatched deny and an upstream for every route")
 
-// check returns an error if some request would have no upstream.
+// check returns [errNoUpstream] if the routes would leave some request without an upstream.
 func (c *GatewayConfig) check(routes *route.Table) error {
 	if c.Upstream != nil {
 		return nil
@@ -81,7 +81,7 @@ func (d *Daemon) gatewayMetrics() *metrics.Gateway {
 	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
-// keepUpstreams updates the gateway after a change to the routes.
+// keepUpstreams passes new routes to the gateway, and warns if routes or upstreams are missing.
 func (d *Daemon) keepUpstreams(routes *route.Table) {
 	if d.gateway == nil {
 		return

@@ -25,7 +25,7 @@ type GRPC struct {
 	// Force starts the server even if the configuration has an error.
 	Force   bool
 	Options envoy.Options
-	// Deadline bounds each decision of a store that is not in memory; 0 means no bound.
+	// Deadline bounds each decision that uses a store outside this process; 0 means no bound.
 	Deadline time.Duration
 	// MaxAge and MaxAgeGrace are described in [grpcapi.Config].
 	MaxAge, MaxAgeGrace time.Duration
@@ -175,7 +175,7 @@ func (f *grpcFrontEnd) close() {
 // GRPCAddr returns the gRPC listen address. It returns nil if there is no listener.
 func (d *Daemon) GRPCAddr() net.Addr { return addr(d.grpc.open()) }
 
-// counts returns [admin.Config.Counts].
+// counts returns the function for [admin.Config.Counts]. It returns nil without the rate limit service.
 func (d *Daemon) counts() func(policy, space, key string) bool {
 	if d.grpc == nil || d.grpc.service == nil {
 		return nil

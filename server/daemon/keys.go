@@ -10,7 +10,7 @@ import (
 const (
 	// maxCut is the maximum number of bytes that are shown if a client's key is not shown in full.
 	maxCut = 8
-	// maxNamed is the maximum number of bytes shown of a key named by an operator.
+	// maxNamed is the maximum number of bytes that are shown of a key that an operator has sent.
 	maxNamed = 64
 )
 
@@ -22,7 +22,7 @@ func (c *Config) shownKey() func(key string) string {
 	return cut
 }
 
-// namedKey returns the function that formats keys named by operators for the log.
+// namedKey returns the function that formats a key for the log if an operator has sent it.
 func (c *Config) namedKey() func(key string) string {
 	if c.LogKeys {
 		return whole

@@ -21,7 +21,7 @@ func (n *oldNames) used(former, now string) {
 	}
 }
 
-// ofRights reports the former names of rights in a users file.
+// ofRights logs the former names of rights that a users file contains.
 func (n *oldNames) ofRights(f *users.File) {
 	for former, now := range f.FormerRights() {
 		n.used("may: ["+former+"]", "may: ["+now+"]")

@@ -16,12 +16,12 @@ import (
 )
 
 // recoveryTime is how long the store must answer without a failure before an outage ends. It applies only to an outage
-// that began less than recoveryTime after another one. A full store, or a Cluster with some nodes away, alternates
+// that began less than recoveryTime after another one. A full store, or a Cluster with some nodes down, alternates
 // between failing and answering.
 const recoveryTime = time.Second
 
 // outage logs one line when the store fails and one when it answers again. It implements [service.Watcher]. A store
-// whose answers are late for less than recoveryTime counts as slow, not as away.
+// whose answers are late for less than recoveryTime counts as slow, not as unavailable.
 type outage struct {
 	logger *slog.Logger
 	away   atomic.Bool // written under mu

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// nameProcess names this process in the group of processes that share the store.
+// nameProcess sets this process's name in the group of processes that share the store, unless it is already set.
 func (c *Config) nameProcess() {
 	if name := &c.StoreOptions.Membership.Name; *name == "" {
 		*name = processName(c.Version)
@@ -29,5 +29,5 @@ func serverName() string {
 	return fmt.Sprintf("%s/%d", part(host, 100), os.Getpid())
 }
 
-// part turns a string into one part of a name.
+// part returns the first most bytes of s, with hyphens for slashes, because a slash separates the parts of a name.
 func part(s string, most int) string { return strings.ReplaceAll(s, "/", "-")[:min(len(s), most)] }

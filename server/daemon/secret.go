@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// secretName is the store's name for the secret that signs reservations. The secret needs no further
+// secretName is the name under which the store holds the secret that signs reservations. The secret needs no further
 // protection, because a program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 
@@ -31,7 +31,7 @@ type sharedSecret struct {
 }
 
 // retrySecret is the pause between a failure and the next attempt, so that not every call waits while the store is
-// away.
+// unavailable.
 const retrySecret = time.Second
 
 // errNoSecret means that the store has lost a value that had just been written.
@@ -46,7 +46,8 @@ func secretIn(opened open.Opened) func(context.Context) ([]byte, error) {
 	return (&sharedSecret{values: opened.Redis}).get
 }
 
-// get returns the secret. While the store does not answer, it returns the last secret that was read.
+// get returns the secret. While the store does not answer, it returns the last secret that was read. If none was read
+// yet, it returns the error of the last attempt.
 func (s *sharedSecret) get(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

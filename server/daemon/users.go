@@ -14,7 +14,8 @@ import (
 // UsersFiles names the files with each listener's users. If a file's name is "", its listener accepts every client.
 type UsersFiles struct{ RESP, HTTP, GRPC string }
 
-// openUsers reads the files, including the operators' file. Listeners with the same file share it.
+// openUsers reads the users files, including the operators' file. Listeners that name the same file share one
+// [users.File].
 func (d *Daemon) openUsers() error {
 	files := map[string]*users.File{}
 	open := func(name string, to **users.File) (err error) {

@@ -38,7 +38,7 @@ func (p *usersPolicies) activated(names []string) {
 	p.check()
 }
 
-// reloaded compares the files with the active policies after a file was read again.
+// reloaded checks the users files against the active policies after a file was reloaded.
 func (p *usersPolicies) reloaded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

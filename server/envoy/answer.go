@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// status holds a descriptor's answer in one allocation.
+// status holds a descriptor's answer and its reset time, so that both take one allocation.
 type status struct {
 	pb.RateLimitResponse_DescriptorStatus
 	reset durationpb.Duration
@@ -53,7 +53,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 // tally combines the statuses of the descriptors.
 type tally struct {
 	denied, quotas, quotasOver int
-	// closest is the status that is over its limit or, if none exists, nearest to it.
+	// closest is the status with the fewest remaining units, or nil if no descriptor has a limit.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }

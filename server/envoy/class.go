@@ -12,11 +12,13 @@ import (
 // classes holds a rule's classes in order. The zero value means no classes.
 type classes struct {
 	all []policy.Class
-	// lowered holds the limits of the classes. They apply if the rule's policy is not active.
+	// lowered contains the limit of each class, in the order of all. These limits apply if the rule's policy is not
+	// active.
 	lowered []engine.Limit
 }
 
-// limit returns the limit for a class. For an unknown class it returns the last class's limit.
+// limit returns the limit for a class. For an unknown class it returns the last class's limit, and without classes the
+// argument limit.
 func (c *classes) limit(name string, limit engine.Limit) engine.Limit {
 	for i := range c.all {
 		if limit = c.lowered[i]; c.all[i].Name == name {
@@ -26,7 +28,7 @@ func (c *classes) limit(name string, limit engine.Limit) engine.Limit {
 	return limit
 }
 
-// String lists the classes, for headgate check.
+// String returns the classes separated by commas, for the output of headgate check.
 func (c *classes) String() string {
 	texts := make([]string, len(c.all))
 	for i := range c.all {

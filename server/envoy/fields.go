@@ -40,7 +40,7 @@ var limitKeys = func() (keys []string) {
 	return keys
 }()
 
-// known contains the keys from both lists, for hints.
+// known contains the keys from both lists. Errors suggest the nearest one for an unknown key.
 var known = slices.Sorted(func(yield func(string) bool) {
 	for _, keys := range []map[string]bool{validKeys, extraKeys} {
 		for key := range keys {
@@ -63,7 +63,7 @@ func (c *checker) wrong(err error) error {
 	return err
 }
 
-// check checks the keys of a mapping.
+// check checks the keys of a mapping and of the mappings inside it, except metadata.
 func (c *checker) check(n *node) error {
 	for _, p := range n.pairs() {
 		key := (*node)(p.Key)

@@ -39,7 +39,8 @@ func (k *keyWriter) end() []byte {
 	return append(k.buffer[:k.from], route.Shortened(string(key))...)
 }
 
-// entriesOf returns the entries of a key as written by a keyWriter. The value of a rule's pattern is the pattern.
+// entriesOf returns the entries of a key written by a keyWriter. If all values of a pattern share a counter, the value
+// is the pattern.
 func entriesOf(key string) (entries []*ratelimit.RateLimitDescriptor_Entry) {
 	var parts [2][]byte // key and value
 	at := 0

@@ -64,7 +64,7 @@ type settings struct {
 	counter string
 }
 
-// blocked reports whether the quota allows nothing.
+// blocked reports whether the quota is 0, so that it denies every hit.
 func (q *quota) blocked() bool { return q.current.GetRequestsPerUnit() == 0 }
 
 // counts reports whether hits are counted as in envoyproxy/ratelimit: in a fixed window aligned to the clock,
@@ -126,7 +126,8 @@ func (s *settings) limit(period time.Duration) (engine.Limit, error) {
 	return limit, nil
 }
 
-// settings returns the limit's further settings for the given algorithm.
+// settings converts the fields in more to settings of a limit with the given algorithm. It returns an error for a field
+// that the algorithm does not have.
 func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) {
 	for _, field := range slices.Sorted(maps.Keys(s.more)) {
 		if !a.Has(field) {
@@ -162,12 +163,14 @@ func acceptedAlgorithms() string {
 	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
 }
 
-// near returns the count above which hits count as near the limit.
+// near returns the number of hits above which further hits count as near the limit: the quota times ratio, rounded
+// down.
 func (q *quota) near(ratio float32) uint64 {
 	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
 }
 
-// String describes the quota, for headgate check.
+// String returns text such as "10 per minute" for the output of headgate check. An algorithm other than the fixed
+// window follows in parentheses.
 func (q *quota) String() string {
 	c := q.current
 	text := strconv.FormatUint(uint64(c.RequestsPerUnit), 10) + " per "

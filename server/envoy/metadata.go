@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// metadata returns a descriptor's metadata for answers. It returns nil if none exists.
+// metadata returns the metadata that a descriptor adds to answers. It returns nil if the descriptor has none.
 func (f *fields) metadata() (*structpb.Struct, error) {
 	n := f.child("metadata")
 	if n == nil || len(n.Pairs) == 0 {

@@ -72,8 +72,8 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 	return o, ok
 }
 
-// besides returns the answer of an item's shadow. For an item that was charged under a smaller limit than its own,
-// this is the answer of its own limit. besides returns nil if there is neither.
+// besides returns the additional answer for an item: from its shadow or, if the item was charged under a smaller limit
+// than its own, from its own limit. It returns nil if there is none.
 func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	for i := range r.Shadows {
 		if s := &r.Shadows[i]; s.Item == item {
@@ -92,7 +92,7 @@ func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
 	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 }
 
-// as returns the quota for a limit that an operator has set instead of the rule's limit.
+// as returns the quota that describes a limit in answers, for a limit that an operator has set instead of the rule's.
 func (q *quota) as(limit engine.Limit) *quota {
 	if limit.Algorithm().DeniesAll() {
 		return &quota{current: &pb.RateLimitResponse_RateLimit{Unit: q.current.Unit, UnitMultiplier: q.current.UnitMultiplier, Name: q.current.Name}, limit: q.limit, seconds: q.seconds}

@@ -50,7 +50,7 @@ type Options struct {
 	NeedDomain bool
 }
 
-// failure returns the failure mode.
+// failure returns the failure mode, which is deny unless o.Failure is set.
 func (o *Options) failure() policy.Failure {
 	if o.Failure == nil {
 		return policy.Deny
@@ -58,7 +58,7 @@ func (o *Options) failure() policy.Failure {
 	return *o.Failure
 }
 
-// Headers holds the names of HTTP headers.
+// Headers holds the names of the rate-limit headers. If Enabled is false, answers contain no headers.
 type Headers struct {
 	Enabled                 bool
 	Limit, Remaining, Reset string

@@ -29,7 +29,7 @@ func parse(name string, data []byte) (root *node, documents int, errs yamlfile.E
 	return root, documents, errs
 }
 
-// kind returns the value's type.
+// kind returns the value's type. The booleans of YAML 1.1, such as a plain yes, have the type Truth.
 func (n *node) kind() yamlfile.Kind {
 	if _, ok := truth[n.Text]; ok && n.Kind == yamlfile.Text && n.Plain {
 		return yamlfile.Truth
@@ -37,7 +37,7 @@ func (n *node) kind() yamlfile.Kind {
 	return n.Kind
 }
 
-// pairs returns the fields of a mapping without duplicates.
+// pairs returns the fields of a mapping. If a key occurs twice, the last value is kept, at the position of the first.
 func (n *node) pairs() []yamlfile.Pair {
 	at := make(map[string]int, len(n.Pairs))
 	pairs := make([]yamlfile.Pair, 0, len(n.Pairs))
@@ -98,7 +98,7 @@ type position struct {
 
 func located(err error, at yamlfile.Place) error { return &position{err, at} }
 
-// inFile returns an error with its position in a file.
+// inFile returns err with the file's name, and with the position that err contains.
 func inFile(name string, err error) *yamlfile.Error {
 	if done, ok := errors.AsType[*yamlfile.Error](err); ok {
 		return done

@@ -111,7 +111,7 @@ func (g *gate) user(ctx context.Context, method string) (_ context.Context, open
 	}
 }
 
-// registrar registers services whose calls must first pass a gate.
+// registrar registers services on a server, and wraps their methods so that each call must first pass a gate.
 type registrar struct {
 	*grpc.Server
 

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// maxTarget bounds the path and query of a request that a proxy describes, in bytes.
+// maxTarget is the maximum length, in bytes, of the path and query in a request described by a proxy.
 const maxTarget = 8 << 10
 
 // authorize decides the request described by the proxy's headers, using the routes.

@@ -19,8 +19,8 @@ const (
 	smallBody = 4 << 10
 )
 
-// shape bounds a body. Valid bodies have at most 10 levels: the body, requests, a request, charges, a charge, its
-// limit, all, a limit, windows, a window.
+// shape bounds the nesting and the sizes in a body. Valid bodies have at most 10 levels: the body, requests, a request,
+// charges, a charge, its limit, all, a limit, windows, a window.
 var shape = jsontext.Bounds{
 	Depth: 10, Elements: []int{engine.MaxOps, engine.MaxCharges}, Names: 32, Text: 64 << 10, Name: 256, Number: 64,
 }

@@ -26,7 +26,8 @@ var chargeNames = append(slices.Clip(counted), "ceiling")
 
 const chargesAccepted = "charges: 1 to 32 in one request"
 
-// check checks all fields except the limit.
+// check returns an error if a field other than the limit is missing or invalid. Callers check the limit's contents and
+// the key's length.
 func (f *chargeFields) check() error {
 	switch {
 	case f.Key == nil:
@@ -46,7 +47,7 @@ func (f *chargeFields) check() error {
 	}
 }
 
-// item converts one of several charges.
+// item checks one of several charges and converts it.
 func (f *chargeFields) item() (item decide.Item, err error) {
 	if err := f.check(); err != nil {
 		return item, err

@@ -36,7 +36,7 @@ type decision struct {
 	Limits       []limitDecision   `json:"limits,omitempty"`
 }
 
-// limitDecision is the answer for one of several limits.
+// limitDecision is the JSON form of the state of one limit, for a request with several limits.
 type limitDecision struct {
 	Policy     string `json:"policy,omitempty"`
 	Charges    []int  `json:"charges,omitempty"`
@@ -97,7 +97,8 @@ func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	return a
 }
 
-// retryMillis returns nil for an allowed request, and null for a request that can never pass.
+// retryMillis returns the value of retry_after_ms: nil, which omits the field, for an allowed request, and JSON's null
+// for a request that can never pass.
 func retryMillis(allowed bool, after time.Duration) any {
 	switch {
 	case allowed:
@@ -132,7 +133,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	problem.WriteJSON(w, status, value)
 }
 
-// failed is the answer for a failed request in a batch.
+// failed is the JSON form of the answer to a batch's request that was invalid or could not be decided.
 type failed struct {
 	Error httplimit.Problem `json:"error"`
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// New returns the handler.
+// New returns the handler for all paths of the API. It adds an id to each request: see package requestid.
 func New(s *service.Service) http.Handler {
 	a := &api{service: s}
 	mux := http.NewServeMux()
@@ -100,7 +100,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 	writeSingle(w, v, &call.requests[0], &responses[0])
 }
 
-// Ready returns the handler for /readyz.
+// Ready returns the handler for /readyz. It answers 200 if the server is ready, and 503 otherwise.
 func Ready(s *service.Service) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Ready(r.Context()); err != nil {

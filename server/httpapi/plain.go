@@ -52,7 +52,7 @@ func plainFields(data []byte) (f requestFields, ok bool) {
 	return f, p.take('}') && len(p.rest) == 0
 }
 
-// plainReader reads JSON from the front of rest.
+// plainReader parses the JSON in rest. Its methods remove the parsed bytes from the front of rest.
 type plainReader struct{ rest []byte }
 
 func (p *plainReader) space() {
@@ -92,7 +92,7 @@ func (p *plainReader) text() (value []byte, ok bool) {
 // maxDigits is the maximum number of digits in a plain number. Any number with so few digits fits into an int64.
 const maxDigits = 18
 
-// units reads a whole number that is not negative.
+// units reads a whole number that is not negative. It returns false for a number with more than maxDigits digits.
 func (p *plainReader) units() (*int64, bool) {
 	n, digits := int64(0), 0
 	for digits < len(p.rest) && digits <= maxDigits && p.rest[digits] >= '0' && p.rest[digits] <= '9' {

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// verb is the operation of a path.
+// verb describes the operation that a path performs: the fields of its requests, and the form of its answers.
 type verb struct {
 	kind engine.Kind
 	// fields lists the fields that a request can have.

@@ -15,23 +15,24 @@ type entry struct {
 	allowed bool
 }
 
-// Accuracy compares the decisions with the exact steps for the same requests, key by key.
+// Accuracy compares the target's decisions with an exact simulation of the limit for the same requests, key by key.
 type Accuracy struct {
 	// Known is false if there was no limit to compare with.
 	Known bool
-	// Exact is the number of units that the steps allowed, and Allowed the number that the target allowed.
+	// Exact is the number of units that the simulation allowed, and Allowed the number that the target allowed.
 	Exact, Allowed int64
 	// Over is the number of units allowed beyond Exact, and Under the number of units missing, each summed over all
 	// keys.
 	Over, Under int64
-	// StoreTime is true if the steps used the store's time of each decision. If it is false, they used the midpoint
+	// StoreTime is true if the simulation used the store's time of each decision. If it is false, it used the midpoint
 	// between sending and receiving, on this machine's clock. Units allowed within a round trip are then uncertain.
 	StoreTime bool
 	// Skipped is the number of decisions that were neither recorded nor compared, because there were too many.
 	Skipped int64
 }
 
-// compare runs the exact steps on the recorded requests, and compares the results.
+// compare simulates the limit exactly for the recorded requests, and compares the results. For an invalid limit, such
+// as the zero Limit, Known stays false.
 func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 	if limit.Err() != nil {
 		return a
@@ -39,7 +40,7 @@ func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 	a.Known = true
 	slices.SortStableFunc(log, func(x, y entry) int { return cmp.Compare(x.at, y.at) })
 	states := make([]algo.State, keys)
-	excess := make([]int64, keys) // units allowed beyond the steps, by key
+	excess := make([]int64, keys) // units allowed beyond the simulation, by key
 	steps := make([]algo.Step, 1)
 	divides := limit.Algorithm().Divides() // if so, all keys share one state
 	for _, e := range log {

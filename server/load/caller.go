@@ -78,7 +78,7 @@ func sleep(ctx context.Context, until time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// picker returns a function that chooses a key's index.
+// picker returns a function that chooses the index of the next request's key, according to Config.Zipf.
 func (c *caller) picker() func() int {
 	source := random.New(random.NewPCG(random.Uint64(), random.Uint64()))
 	if c.config.Zipf {

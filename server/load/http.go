@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// httpTarget is the HTTP port of a server.
+// httpTarget sends requests to the HTTP port of a server.
 type httpTarget struct {
 	client *http.Client
 	take   string

@@ -4,7 +4,7 @@
 //	load.go      a run: callers, progress, report
 //	caller.go    one caller
 //	target.go    the target of the requests; resp.go, http.go and store.go implement it
-//	accuracy.go  comparison with the exact steps
+//	accuracy.go  comparison with an exact simulation
 package load
 
 import (
@@ -95,7 +95,7 @@ type counters struct {
 	failure                         atomic.Pointer[error]
 }
 
-// Progress counts the requests so far.
+// Progress holds the numbers of requests that were allowed, were denied and failed since the start of the run.
 type Progress struct {
 	Allowed, Denied, Failed int64
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/respclient"
 )
 
-// respTarget is the RESP port of a server. Every caller has its own connection.
+// respTarget sends commands to the RESP port of a server. Every caller has its own connection.
 type respTarget struct{ address string }
 
 func (t respTarget) open(_ context.Context, c *Config) (client, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/server/audit"
 )
 
-// Audit collects the auditor's metrics.
+// Audit is the [prometheus.Collector] for an auditor's measurements.
 type Audit struct {
 	// Figures returns the measurements.
 	Figures func() []audit.Figures

@@ -112,7 +112,7 @@ func (m *Metrics) Rejected(err error) {
 	}
 }
 
-// Buckets of the classic histograms.
+// Upper bounds of the buckets of the classic histograms: durations in seconds, and numbers of requests or operations.
 var (
 	seconds = []float64{10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 1}
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
@@ -131,7 +131,7 @@ var described = map[string][]string{
 
 func describe(name string, labels ...string) { described[name] = labels }
 
-// options returns the options of a histogram that is both classic and native.
+// options returns the options for a histogram that is exported in both the classic and the native form.
 func options(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Namespace: namespace, Name: name, Help: help, Buckets: buckets,

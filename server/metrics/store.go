@@ -18,7 +18,7 @@ import (
 // Wrap wraps a store to measure its calls.
 func (m *Metrics) Wrap(store engine.Store) engine.Store { return &timed{store, m.storeCall} }
 
-// Called counts one store call: see [batch.Config].
+// Called records the number of operations in one store call, and the time that they waited for it: see [batch.Config].
 func (m *Metrics) Called(ops int, waited time.Duration) {
 	m.storeOps.Observe(float64(ops))
 	m.storeWait.Observe(waited.Seconds())
@@ -43,9 +43,9 @@ func (t *timed) Unwrap() engine.Store { return t.Store }
 
 // Outage is the state of the store from the server's point of view.
 type Outage struct {
-	// Away is true if the store has failed and has not answered since.
+	// Away is true if the store is unavailable: it has failed and has not answered since.
 	Away bool
-	// For is how long the store has been away. It is 0 if the store is not away.
+	// For is how long the store has been unavailable. It is 0 if Away is false.
 	For time.Duration
 	// Outages is the number of outages so far, and Total is their total duration.
 	Outages int64

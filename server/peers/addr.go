@@ -8,7 +8,7 @@ import (
 // v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address that a peer is counted under.
+// group returns the address under which a peer is counted: the /64 network of an IPv6 address, or the address itself.
 func group(peer netip.Addr) netip.Addr {
 	peer = peer.Unmap()
 	if !peer.Is6() {

@@ -164,7 +164,7 @@ func (c *Conns) Open() (open int, closed int64) {
 	return len(c.open), c.closed
 }
 
-// end closes a connection whose place has already been freed. Its unsent output may be lost.
+// end closes a connection whose place has already been freed. Output that has not been sent may be lost.
 func (c *Conn) end() {
 	if c == nil {
 		return

@@ -35,7 +35,7 @@ type Change struct {
 
 // The errors of changes.
 var (
-	// ErrConflict is returned if the change to be replaced is no longer the latest one.
+	// ErrConflict is returned if another change to the same target was stored in the meantime.
 	ErrConflict = errors.New("another change was made in the meantime")
 	// ErrTooMany is returned for a change beyond [MaxChanges].
 	ErrTooMany = fmt.Errorf("there are %d changes; clear some, or write them into the file", MaxChanges)
@@ -70,7 +70,7 @@ func (c *Change) check(now time.Time) error {
 	return nil
 }
 
-// onFile returns the change in the form used by package policy.
+// onFile returns the change as package policy applies it to a file.
 func (c *Change) onFile() policy.Change {
 	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
 }

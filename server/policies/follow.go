@@ -15,7 +15,7 @@ const storeTimeout = 2 * time.Second
 // unreadPoll is the interval for retrying to read changes that New could not read.
 const unreadPoll = 100 * time.Millisecond
 
-// unread is the log line for a store that does not answer. Its changes are then unknown.
+// unread is the log message for a store that does not answer, so that changes made by other servers are unknown.
 const unread = "changes of other servers cannot be read; the policies stay as they are"
 
 // Run follows other servers' changes and the expiry of changes until ctx ends. It reads the store whenever other
@@ -64,7 +64,7 @@ func (m *Manager) untilNext(poll time.Duration) time.Duration {
 	for i := range m.changes {
 		switch c := &m.changes[i]; {
 		case c.Expires.IsZero():
-		case c.expired(now): // clearing it has failed
+		case c.expired(now): // it is still listed because clearing it has failed
 			next = min(next, pollShared)
 		default:
 			next = min(next, max(time.Millisecond, c.Expires.Sub(now)))
@@ -102,7 +102,7 @@ func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *polic
 		case err == nil, errors.Is(err, errUnannounced):
 			c.Before, c.After = Describe(before, c.Policy, c.Key), m.describe(&c)
 			m.audit(actionExpire, &c, &c, c.Author, c.Reason)
-		case !errors.Is(err, ErrConflict): // the store is away
+		case !errors.Is(err, ErrConflict): // the store is unavailable
 			left = append(left, c)
 		}
 	}

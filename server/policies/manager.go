@@ -34,8 +34,8 @@ type Config struct {
 	// Away reports whether an error from Changes means that the store did not answer. In that case New starts without
 	// the changes, which are read later. If Away is nil, New returns all errors.
 	Away func(err error) bool
-	// Made is true if SetMade will add policies from a source other than the file before the server serves. Until then
-	// a change that does not fit the file is not logged, because it can be a change to one of these policies.
+	// Made is true if SetMade will add policies from a source other than the file before the server accepts requests.
+	// Until then a change that does not fit the file is not logged, because it can be a change to one of these policies.
 	Made bool
 	// ShowKey returns a change's key as it appears in the log. By default the whole key is shown.
 	ShowKey func(key string) string
@@ -66,8 +66,8 @@ type Manager struct {
 }
 
 // New activates the file's policies with the store's changes on top. If the store does not answer, New returns an
-// error, unless [Config.Away] classifies the store as away. In that case only the file applies until the changes have
-// been read.
+// error, unless [Config.Away] classifies the store as unavailable. In that case only the file applies until the changes
+// have been read.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	if c.Base == nil {
 		c.Base = policy.Empty()

@@ -54,8 +54,8 @@ type stored struct {
 	cleared       bool
 }
 
-// head is the value that lists the recent changes. Losses is how often a server found fewer changes in the store than
-// the server had already read.
+// head is the value that lists the recent changes. Losses is the number of times that a server found fewer changes in
+// the store than it had already read.
 type head struct {
 	Format int      `json:"format"`
 	Made   int64    `json:"made"`
@@ -81,7 +81,7 @@ func NewShared(values engine.Coordinator) Store {
 
 func (s *shared) Poll() time.Duration { return pollShared }
 
-// hashOf returns the store's name for the change to n.
+// hashOf returns the hash that identifies the change to n in the store.
 func hashOf(n name) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(n.policy), n.policy, n.key))
 	return hex.EncodeToString(sum[:16])
@@ -176,7 +176,7 @@ func valueOf(text string, version int64) (v stored, ok bool) {
 	return v, true
 }
 
-// keep caches a value after reading or writing it.
+// keep updates the cache after a value was read or written.
 func (s *shared) keep(hash string, v stored) {
 	if before, known := s.changes[hash]; known && !before.cleared {
 		s.live--

@@ -15,7 +15,7 @@ import (
 // parallelReads is the number of values read concurrently.
 const parallelReads = 32
 
-// Load reads the changes that other servers have made since the last call.
+// Load reads the values that other servers have changed since the last call, and returns all changes.
 func (s *shared) Load(ctx context.Context) (changes []Change, same bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *shared) loadAll(ctx context.Context) error {
 		case !v.cleared:
 			listed[hash] = true
 		case len(s.changes) > 2*s.most:
-			delete(s.changes, hash) // so that it is not trusted if the store comes back with it
+			delete(s.changes, hash) // bounds the cache; Put reads a value that is not cached
 		}
 	}
 	return s.read(ctx, slices.Collect(maps.Keys(listed)))
@@ -105,7 +105,7 @@ func (s *shared) restore(ctx context.Context, hash string, v stored, version int
 	return err
 }
 
-// listed returns the names of all changes.
+// listed returns the set of names in the store's list of changes.
 func (s *shared) listed(ctx context.Context) (map[string]bool, error) {
 	pages := make([]string, 256)
 	for i := range pages {

@@ -73,7 +73,7 @@ func (m *memory) Delete(_ context.Context, c Change) error {
 	return m.replace(next, m.version)
 }
 
-// replace stores the changes if keep succeeds.
+// replace replaces all changes if the function keep accepts them.
 func (m *memory) replace(next map[name]Change, version int64) error {
 	if m.keep != nil {
 		if err := m.keep(sorted(next)); err != nil {

@@ -65,8 +65,8 @@ func noPolicy(config *policy.Config, c *Change) error {
 	}
 }
 
-// others returns the changes that have not expired, except the change with the given name. It also returns them in
-// the form used by package policy.
+// others returns the changes that have not expired, except the one named but. The second result holds the same changes
+// for package policy.
 func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	now := m.config.Now()
 	for i := range m.changes {
@@ -77,7 +77,7 @@ func (m *Manager) others(but name) (others []*Change, onFile []policy.Change) {
 	return others, onFile
 }
 
-// unfit returns an error if one of the other active changes would be omitted.
+// unfit returns an error if the new change would make one of the other changes incompatible with the configuration.
 func (m *Manager) unfit(others []*Change, left map[int]error) error {
 	for i, other := range others {
 		if left[i] != nil && m.broken[other.name()] != other.Version {

@@ -30,7 +30,7 @@ var (
 // begin is the start time of tests that do not set one.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// file checks a whole file.
+// file checks all fields of a test file, and parses the tests' start times.
 func (c *checker) file(text *content) {
 	if text.Policies == nil {
 		c.invalid("missing; accepted: the path of a policies file", "policies")
@@ -97,7 +97,7 @@ func (c *stepChecker) check(last time.Duration) {
 	}
 }
 
-// only reports the fields that are set without the other field that they require.
+// only reports the fields in set that are true as errors, because they are accepted only together with the field other.
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {
@@ -106,7 +106,7 @@ func (c *stepChecker) only(other string, set map[string]bool) {
 	}
 }
 
-// when checks the time of a step.
+// when parses and checks the time of a step. It must not be before last, the time of the step above.
 func (c *stepChecker) when(last time.Duration) {
 	c.step.after = last
 	if c.step.At != nil {
@@ -188,7 +188,7 @@ func (c *stepChecker) request() {
 	s.http = &seen
 }
 
-// span parses a duration that is not negative.
+// span parses a duration of 0 or more.
 func span(text string) (time.Duration, bool) {
 	if text == "0" {
 		return 0, true

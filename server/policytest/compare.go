@@ -34,7 +34,7 @@ type stepAnswer struct {
 	denies map[string]bool
 }
 
-// answerOf copies an answer, because the batch reuses the memory of keys.
+// answerOf returns the answer to a step, with a copy of its key, because the batch reuses the memory of keys.
 func answerOf(r *decide.Request, response *decide.Response, shadows []decide.Shadow) stepAnswer {
 	a := stepAnswer{Response: *response, route: -1, key: r.Key, denies: map[string]bool{}}
 	for i := range shadows {

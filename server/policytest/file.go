@@ -64,7 +64,7 @@ type Step struct {
 	http  *route.Request // the parsed form of Request
 }
 
-// content is the content of a test file.
+// content holds the fields of a test file as written.
 type content struct {
 	Policies *string `yaml:"policies"`
 	Tests    []Test  `yaml:"tests"`

@@ -126,7 +126,7 @@ func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	return answerOf(&request, &responses[0], b.Shadows(responses))
 }
 
-// kindOf returns a step's operation.
+// kindOf returns the operation that a step's do field names, or OpAllow if the field is not set.
 func kindOf(s *Step) engine.Kind {
 	if s.Do == nil {
 		return engine.OpAllow

@@ -46,10 +46,9 @@ func size(bytes int64) string {
 	return fmt.Sprint(bytes>>10, " KiB")
 }
 
-// OfRoute adds to h the rate-limit headers for the decision on a routed request, unless the decision is not known. ok
-// is true if the request may pass. Otherwise p is the answer. If a limit denied the request, the status of p is the
-// argument denied. If the decision is not known, it is the error's status. If a part of the key is missing, noKey
-// chooses the status.
+// OfRoute returns the answer to a routed request, and adds the rate-limit headers to h if the decision is known. If ok
+// is true, the request may pass. Otherwise the answer is p. Its status is the argument denied if a limit denied the
+// request, the error's status if the decision is not known, and otherwise noKey's status for a missing part of the key.
 func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (p httplimit.Problem, ok bool) {
 	if r.Err != nil {
 		p, _ = Of(r.Err) // every error from the service has a problem

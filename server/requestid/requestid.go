@@ -27,7 +27,7 @@ func Of(sent string) string {
 	return sent
 }
 
-// Valid reports whether an id from a client is acceptable.
+// Valid reports whether an id from a client consists of 1 to [MaxBytes] printable ASCII characters.
 func Valid(sent string) bool {
 	for i := range len(sent) {
 		if sent[i] < ' ' || sent[i] > '~' {

@@ -131,8 +131,8 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	return dst
 }
 
-// flushIfLong bounds the buffered replies. If they are long, the next command is answered only after the client has
-// accepted them.
+// flushIfLong writes the buffered replies if they exceed flushAt. The next command is then answered only after the
+// client has accepted them.
 func (c *conn) flushIfLong() {
 	if len(c.out) >= flushAt {
 		_ = c.flush() // its error is in c.writeErr
@@ -193,7 +193,7 @@ func unknownCommand(words [][]byte) string {
 	return "ERR unknown command '" + printable(words[0], maxShown) + "', with args beginning with: " + args.String()
 }
 
-// printable returns the first max bytes of word, with '?' for bytes that are not printable ASCII.
+// printable returns at most the first max bytes of word, with '?' for bytes that are not printable ASCII.
 func printable(word []byte, max int) string {
 	shown := []byte(string(word[:min(len(word), max)]))
 	for i, c := range shown {

@@ -63,7 +63,7 @@ func clientSetInfo(_ context.Context, c *conn, words [][]byte) {
 	c.replyOK()
 }
 
-// clientInfo returns a line of fields like Redis does, with the fields that are meaningful here. multi is -1 because
+// clientInfo replies with a line of fields as Redis does, limited to those that are meaningful here. multi is -1 because
 // no transaction is open when the command is executed.
 func clientInfo(_ context.Context, c *conn, _ [][]byte) {
 	line := fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d db=0 multi=-1 cmd=client|info user=default lib-name=%s lib-ver=%s resp=%d\n",

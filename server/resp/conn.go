@@ -141,7 +141,7 @@ func (c *conn) setReadDeadline() {
 	}
 }
 
-// end handles the error that ended the input.
+// end logs the error that ended the input. For a protocol error it also appends an error reply.
 func (c *conn) end(err error) {
 	if protocol := (*wire.ProtocolError)(nil); errors.As(err, &protocol) {
 		c.out = wire.AppendError(c.out, "ERR "+protocol.Error())

@@ -16,10 +16,10 @@ import (
 // errCharges is the error for a command with too many charges.
 var errCharges = errors.New("charges must be 1 to 32, each a policy, a key and units")
 
-// ownUnits represents the policy's own cost.
+// ownUnits in place of a number of units means the policy's own cost.
 const ownUnits = "*"
 
-// ofCharges returns HEADGATE.ALLOWALL, PEEKALL or RESERVEALL.
+// ofCharges returns the command HEADGATE.ALLOWALL, HEADGATE.PEEKALL or HEADGATE.RESERVEALL.
 func ofCharges(name string, kind engine.Kind, summary string) command {
 	return command{
 		Spec: resp.Spec{

@@ -24,7 +24,8 @@ var (
 	errReservation = errors.New("reservation must be the one that HEADGATE.RESERVE answered")
 )
 
-// holdCommand returns a command. The argument most is the command's maximum number of words.
+// holdCommand returns a command that makes one request. The argument most is the maximum number of words, including the
+// command's name. The function parse sets the request's fields, and reply appends the reply if there is no error.
 func holdCommand(spec resp.Spec, most int, parse func(*decide.Request, [][]byte) error, reply func([]byte, wire.Proto, *decide.Response) []byte) command {
 	spec.Flags, spec.Group = []string{"write", "fast"}, "headgate"
 	return command{
@@ -109,7 +110,7 @@ func report() command {
 	}, withFound)
 }
 
-// settling parses a reservation and the numbers of used units. If there are no numbers, 0 units were used.
+// settling parses a reservation and the numbers of used units, which are 0 if the command contains none.
 func settling(r *decide.Request, words [][]byte) (err error) {
 	r.Kind, r.HasCost, r.Reservation = engine.OpSettle, true, strings.Clone(text(words[1]))
 	if r.Reservation == "" {
@@ -180,7 +181,7 @@ func parseID(r *decide.Request, word []byte) error {
 	return nil
 }
 
-// withFound appends 1 if there was anything to settle or release.
+// withFound appends 1 if there was anything to settle or release, and 0 otherwise.
 func withFound(dst []byte, _ wire.Proto, r *decide.Response) []byte { return appendFound(dst, r) }
 
 // withHeld appends 1 if the permit is still held.
@@ -191,7 +192,7 @@ func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	return wire.AppendInt(dst, 0)
 }
 
-// appendHandle appends the id that a later command needs. It appends null if none exists.
+// appendHandle appends the id that later commands need, or null if handle is "".
 func appendHandle(dst []byte, proto wire.Proto, handle string) []byte {
 	if handle == "" {
 		return wire.AppendNull(dst, proto)

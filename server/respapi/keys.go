@@ -29,7 +29,7 @@ func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Reques
 	}
 }
 
-// appendCount appends the number of keys that had state.
+// appendCount appends the number of keys that had state, or the first error.
 func appendCount(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 	found := int64(0)
 	for i := range answers {

@@ -87,7 +87,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 	return append(dst, r), nil
 }
 
-// ofUnits renames the field "cost" in an error to "units", which is its name in commands.
+// ofUnits returns err with the field "cost" renamed to "units", its name in commands. It returns other errors unchanged.
 func ofUnits(err error) error {
 	var decided *service.Error
 	var input *engine.InputError
@@ -123,7 +123,7 @@ func appendRemaining(dst []byte, r *decide.Response) []byte {
 	return wire.AppendInt(dst, r.Decision.Remaining)
 }
 
-// appendFound appends 1 if the key had state.
+// appendFound appends 1 if the key had state, and 0 otherwise.
 func appendFound(dst []byte, r *decide.Response) []byte {
 	if r.Found {
 		return wire.AppendInt(dst, 1)

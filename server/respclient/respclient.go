@@ -18,11 +18,11 @@ const bufferBytes = 4 << 10
 type Options struct {
 	User, Secret string
 	TLS          *tls.Config   // nil for a plain connection
-	Timeout      time.Duration // of connecting; 5 s if it is 0
+	Timeout      time.Duration // for connecting; 0 means 5 s
 }
 
-// Client is a connection to a server. If the connection breaks, the next command opens it again. A Client is for one
-// goroutine at a time. It sends no command a second time, because the first may have been charged.
+// Client is a connection to a server. If the connection breaks, the next command opens it again. Commands are never
+// sent twice, because the first may have been charged. A Client must not be used concurrently.
 type Client struct{ conn rueidis.Client }
 
 // Open connects to the server at host:port.
@@ -44,7 +44,8 @@ func (c *Client) Do(ctx context.Context, words ...string) (rueidis.RedisMessage,
 	return c.conn.Do(ctx, c.conn.B().Arbitrary(words...).Build()).ToMessage()
 }
 
-// Integers returns the first size items of a reply, which are integers, and the other items.
+// Integers returns the first size items of an array reply as integers, and the other items unchanged. It returns an
+// error if the reply is not such an array.
 func Integers(reply rueidis.RedisMessage, size int) (first []int64, rest []rueidis.RedisMessage, err error) {
 	items, err := reply.ToArray()
 	if err != nil {

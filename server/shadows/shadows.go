@@ -109,7 +109,7 @@ func index(allowed bool) int {
 	return 0
 }
 
-// Compare returns the changes that the shadows would make, sorted by policy.
+// Compare returns the counts for each policy with a shadow, sorted by policy.
 func (t *Tracker) Compare() []adminapi.Shadow {
 	rows := t.table.Load().rows
 	all := make([]adminapi.Shadow, len(rows))

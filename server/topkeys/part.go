@@ -53,5 +53,5 @@ func (p part) subject(o *service.Observed) (policy, key string) {
 	return cmp.Or(p.limit.Policy, service.InlinePolicy), p.limit.Key
 }
 
-// denies reports whether the key caused its request's denial, provided that the request was denied.
+// denies reports whether the key is a reason for the denial of its request. The request must have been denied.
 func (p part) denies() bool { return p.limit == nil || p.limit.Decision.RetryAfter > 0 }

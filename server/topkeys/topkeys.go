@@ -63,7 +63,8 @@ func (t *Tracker) shadows(o *service.Observed, events topkeys.Events) {
 	}
 }
 
-// requests describes each request of a call: its key, whether it was denied, and its timeline event.
+// requests describes the requests of a call by index. The functions return the request's key, whether it was denied,
+// and its timeline event.
 type requests struct {
 	of     func(i int) (topkeys.Subject, bool)
 	denied func(i int) bool

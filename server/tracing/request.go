@@ -38,7 +38,8 @@ func (t *Tracer) begin(ctx context.Context, name string, attributes ...attribute
 	return context.WithValue(ctx, spanKey{}, s), s
 }
 
-// end ends the span. A request without a decision either failed earlier or has no limit.
+// end ends the span and, if the request got no decision, sets its outcome first. Such a request either failed, or has
+// no limit.
 func (s *requestSpan) end(failed bool) {
 	switch {
 	case s.decided:

@@ -107,5 +107,5 @@ func (t *Tracer) sampled(client trace.SpanContext) bool {
 	return t.draw()
 }
 
-// draw returns true for a random share of its calls.
+// draw returns true with probability [Config.Ratio].
 func (t *Tracer) draw() bool { return t.ratio > 0 && rand.Float64() < t.ratio }

@@ -110,8 +110,8 @@ type fields struct {
 	Inline   *bool          `yaml:"inline"`
 }
 
-// list returns a field that is a list of strings. It returns nil if the field is not set. An empty list causes an
-// error, because it could mean none or all.
+// list returns the strings of the list n, which is the field with the given name. It returns nil if the field is not
+// set. An empty value causes an error, because it could mean none or all.
 func list(name string, n *yamlfile.Node, accepted string) (texts []string, err error) {
 	switch {
 	case n == nil:
@@ -217,7 +217,8 @@ func (a *all) add(name string, f *fields) error {
 	return a.addSecrets(&u, digests)
 }
 
-// allow sets a user's rights and policies.
+// allow sets the user's rights and policies from the lists in the file. It returns an error for an unknown right or an
+// invalid pattern.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		known := rights[cmp.Or(formerRights[right], right)]

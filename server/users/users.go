@@ -144,7 +144,8 @@ var (
 	ErrMayNotBring   = errors.New("requests of this user cannot have limits of their own; accepted: a policy")
 )
 
-// Bearer returns the user for an Authorization header.
+// Bearer returns the user with the bearer token in an Authorization header. For "" it returns the user for clients
+// without a secret. It returns an error if there is no such user.
 func (f *File) Bearer(authorization string) (*User, error) {
 	if authorization == "" {
 		if u := f.Unknown(); u != nil {

@@ -15,7 +15,7 @@ import (
 const (
 	// maxEntries is the maximum number of files and directories in one watched directory.
 	maxEntries = 20_000
-	// maxDepth is the maximum nesting of its subdirectories.
+	// maxDepth is the maximum depth of subdirectories in a watched directory.
 	maxDepth = 8
 )
 
@@ -29,7 +29,7 @@ type snapshot struct {
 	directories []string
 }
 
-// take takes a snapshot of paths.
+// take returns a snapshot of the files and directories at paths.
 func take(paths []string) (snapshot, error) {
 	t := taker{sum: sha256.New(), seen: map[string]bool{}}
 	for _, path := range paths {

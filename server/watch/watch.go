@@ -22,7 +22,7 @@ const (
 	// quiet is how long the files must stay unchanged before a change is reported. An editor, or a copy of many
 	// files, changes a directory in several steps.
 	quiet = 100 * time.Millisecond
-	// longest is the maximum time that a report waits for quiet.
+	// longest is the maximum time from a change to its report, even if the files keep changing.
 	longest = time.Second
 	// pollEvery is the interval between comparisons of the files without an event. Network file systems send no
 	// events for changes by other machines.
@@ -100,7 +100,8 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 // Close frees a watcher that is not running.
 func (w *Watcher) Close() { _ = w.events.Close() }
 
-// settle waits until no more events arrive. It returns false when ctx ends.
+// settle waits until no event has arrived for the time quiet, but at most for the time longest. It returns false if ctx
+// ends or the watcher is closed first.
 func (w *Watcher) settle(ctx context.Context) bool {
 	latest := time.NewTimer(longest)
 	defer latest.Stop()

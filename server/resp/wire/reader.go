@@ -200,9 +200,8 @@ func parseBulk(b []byte, in *bounds) (word []byte, n int, err error) {
 	return b[from:to:to], to + 2, nil
 }
 
-// parseLength parses a decimal number from -1 to limit and its CRLF. It returns the number of bytes consumed, which is
-// 0 while they are incomplete. It returns the error wrong for a bad number, and the error endless for a line without an
-// end.
+// parseLength parses a decimal number from -1 to limit and its CRLF. n is the number of bytes consumed, or 0 if more
+// bytes are needed. The error is wrong for an invalid number, and endless for a line that is too long.
 func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n int, err error) {
 	i := 0
 	for i < len(b) && i <= maxHeader && b[i] != '\r' {

@@ -27,7 +27,7 @@ func ReadValue(r *bufio.Reader) (Value, error) {
 	return v, err
 }
 
-// parser reads one reply. It counts down the bytes and values that the reply may still contain.
+// parser reads one reply. items and bytes are the numbers of values and of text bytes that the reply may still contain.
 type parser struct {
 	r            *bufio.Reader
 	items, bytes int

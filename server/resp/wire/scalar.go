@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scalar parses a value that fits on one line.
+// scalar parses the text of a value that fits on one line. The error is a *ProtocolError.
 func scalar(kind Kind, text string) (v Value, err error) {
 	v, ok := Value{Kind: kind}, true
 	switch kind {

@@ -91,7 +91,7 @@ type Span struct {
 	Texts map[string]string
 }
 
-// Spans waits until there are n spans, and returns them by name.
+// Spans waits until n spans have arrived, and returns all spans by name. It fails the test if they do not arrive.
 func (c *Collector) Spans(t testing.TB, n int) map[string][]Span {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -119,7 +119,7 @@ func (c *Collector) Tokens() []string {
 	return append([]string(nil), c.tokens...)
 }
 
-// About returns the attributes of the server that sent the last message.
+// About returns the resource attributes of the last message. They describe the server that sent it.
 func (c *Collector) About() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
