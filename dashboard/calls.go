@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/errcode"
 )
 
-// routes registers the handlers for the page and its calls, except for calls that change a server.
+// routes registers the handlers for the page and for the API calls that a program supports. None of them changes
+// anything.
 func (p *Program) routes() {
 	p.mux.Handle("/", Handler())
 	for _, e := range []adminapi.Endpoint{

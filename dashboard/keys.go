@@ -69,7 +69,8 @@ func (p *Program) explain(r *http.Request, body *adminapi.KeyAndCost) (answer ad
 	return answer, nil
 }
 
-// explained returns a key's state under a policy, and reports whether the key has spent anything.
+// explained returns a key's state under a policy. touched is true if the key has spent units, or if its state is not
+// known because of an error. If asked is nil, the cost is 1.
 func explained(ctx context.Context, of *headgate.Policy, key string, asked *int64) (e adminapi.Explanation, touched bool) {
 	e = adminapi.Explanation{Policy: of.Name(), KeyFields: adminapi.NewKey(key), Cost: 1, Generation: 1, Limits: []adminapi.Standing{}}
 	if asked != nil {

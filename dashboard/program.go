@@ -55,7 +55,7 @@ type policyCounters struct {
 	counts outcomes.Table[atomic.Uint64]
 }
 
-// rowCounts holds the values read from a row.
+// rowCounts holds the values of a policy's counters at one reading.
 type rowCounts [outcomes.Count][outcomes.Modes]uint64
 
 // New returns a page for a program. The caller closes it.
@@ -134,7 +134,7 @@ func event(r *headgate.Result, now time.Time, counts int64) *topkeys.Event {
 	return e
 }
 
-// read returns the decisions since the last call.
+// read returns the rates of decisions per second since the last call. It also updates the outage.
 func (p *Program) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(p.since).Seconds(), 0.001)
 	p.since = now

@@ -59,8 +59,8 @@ func (e *Event) JSON(policy string) adminapi.Decided {
 	return d
 }
 
-// TimelineJSON returns the last decisions on a key under the given policies. The key may be counted under several
-// names.
+// TimelineJSON returns the last decisions on a key under the given policies, the latest first. The arguments keys are
+// all names under which the key may be counted, such as its hashes.
 func (t *Tracker) TimelineJSON(policies []string, keys ...string) adminapi.Timeline {
 	answer := adminapi.Timeline{Decisions: []adminapi.Decided{}}
 	for _, policy := range policies {

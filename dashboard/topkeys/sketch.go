@@ -26,7 +26,7 @@ func newSketch(most int) *sketch {
 	return &sketch{entries: make(map[Subject]*entry, most), heap: make([]*entry, 0, most), most: most}
 }
 
-// add counts a subject n times. If the subject is new, add clones its strings.
+// add adds n to a subject's count. If the subject is new, add clones its strings.
 func (s *sketch) add(of Subject, n int64) {
 	e := s.entries[of]
 	switch {
@@ -81,7 +81,7 @@ func (s *sketch) swap(a, b *entry) {
 	s.heap[a.place], s.heap[b.place] = a, b
 }
 
-// absent returns the largest possible count for a subject outside the sketch.
+// absent returns the largest possible count for a subject outside the sketch. It returns 0 while the sketch has room.
 func (s *sketch) absent() int64 {
 	if len(s.heap) < s.most {
 		return 0
@@ -95,7 +95,7 @@ type segment struct {
 	absent int64
 }
 
-// finish returns at most keep of the sketch's highest counts.
+// finish returns the sketch's highest counts, at most keep of them, as a segment.
 func (s *sketch) finish(keep int) (done segment) {
 	all := slices.Clone(s.heap)
 	slices.SortFunc(all, func(a, b *entry) int { return int(b.count - a.count) })

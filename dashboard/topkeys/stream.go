@@ -17,7 +17,7 @@ const (
 	tuneEvery = 100 * time.Millisecond
 )
 
-// stream counts the events of one kind: requests or denials.
+// stream counts the events of one kind, such as denials, for the last minute and hour.
 type stream struct {
 	seen atomic.Int64 // number of events
 	next atomic.Int64 // number of the event to count next
@@ -36,8 +36,9 @@ func newStream() *stream {
 	return &stream{stride: 1, widest: 1, minute: newWindow(10 * time.Second), hour: newWindow(10 * time.Minute)}
 }
 
-// add counts n events at an instant. It calls the function of for each sampled event. The function returns the event's
-// subject, or false if the event does not count.
+// add counts n events at the time now. It calls the function of for each sampled event with the event's index and the
+// number of events that the sample represents. The function returns the event's subject, or false if the event does
+// not count.
 func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject, bool)) {
 	end := s.seen.Add(int64(n))
 	if s.next.Load() >= end {

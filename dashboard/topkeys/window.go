@@ -18,7 +18,7 @@ func newWindow(length time.Duration) window {
 	return window{length: length, live: newSketch(capacity)}
 }
 
-// turn ends the spans that have passed.
+// turn ends the current span if it is over at the time now, and starts the next one. Any spans between are empty.
 func (w *window) turn(now time.Time) {
 	if w.began.IsZero() {
 		w.began, w.first = now.Truncate(w.length), now
@@ -45,7 +45,7 @@ func (w *window) span(now time.Time, last int) time.Duration {
 	return now.Sub(begin)
 }
 
-// bounds are a count and its bounds.
+// bounds holds a subject's count, and the bounds between which the true count is.
 type bounds struct{ count, least, most int64 }
 
 // sum adds up the last spans, including the current one. The upper bound of each returned subject also covers the spans

@@ -23,7 +23,8 @@ type column struct {
 	seen  bool // in JSON: whether any line contained it
 }
 
-// columnParts are the fields that --field accepts, in reading order: a request line is read before the separate parts.
+// columnParts lists the fields that --field accepts, in the order in which they are applied. Separate parts come after
+// the request line, so they override it.
 var columnParts = []struct {
 	name string
 	part part
@@ -158,7 +159,7 @@ func (c *columns) want(headers, cookies map[string]bool) {
 	}
 }
 
-// needed reports whether the column's value is needed.
+// needed reports whether the replay needs the column's value. A header or cookie is needed only if it was requested.
 func (c *column) needed() bool {
 	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
 }

@@ -66,7 +66,7 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 	return complete(q, hasTime)
 }
 
-// splitCSV appends the values in a line. Within a quoted value, two quotes represent one.
+// splitCSV appends the values in a line to values. Within a quoted value, two quotes represent one.
 func splitCSV(values []string, line string, separator byte) ([]string, error) {
 	for {
 		if !strings.HasPrefix(line, `"`) {

@@ -48,7 +48,8 @@ var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareF
 // FormatAccepted lists the values that --format accepts.
 const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, caddy, envoy, traefik, cloudflare, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
-// parseFormat returns the reader for a format string.
+// parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
+// contain extra text at the end.
 func parseFormat(text string, more bool) (t *template, err error) {
 	if strings.Contains(text, "$") {
 		t, err = parseNginx(text)
@@ -62,7 +63,7 @@ func parseFormat(text string, more bool) (t *template, err error) {
 	return t, nil
 }
 
-// taken is the format chosen for a file.
+// taken is the reader chosen for a file, with a description of its format.
 type taken struct {
 	reader
 
@@ -104,7 +105,7 @@ func (o *Options) choose(first []string) (taken, error) {
 	return o.chooseFields(named, first)
 }
 
-// chooseFields returns the format of JSON or CSV lines.
+// chooseFields returns a reader for lines of JSON or CSV. The argument named holds the fields from --field.
 func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
 		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)

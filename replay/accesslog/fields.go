@@ -48,7 +48,7 @@ func (n *Need) String() string {
 	return "the " + string(n.Kind) + " " + n.Name
 }
 
-// has reports whether the lines contain a field.
+// has reports whether the lines contain the field n. The Cookie header contains all cookies.
 func (f *Fields) has(n *Need) bool {
 	switch n.Kind {
 	case Client:
@@ -82,7 +82,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
 }
 
-// hint explains how to log a field.
+// hint returns the text that explains how to log a field with nginx and Apache, and how to name it with --field.
 func hint(n *Need) string {
 	var nginx, apache string
 	switch n.Kind {

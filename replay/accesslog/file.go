@@ -63,7 +63,7 @@ func (f *file) open(stdin io.Reader) error {
 	return err
 }
 
-// run reads the file and passes its requests on in order.
+// run reads the file and sends its requests, sorted by time, in batches to the channel f.out.
 func (f *file) run(ctx context.Context) error {
 	var ordered []Request
 	for {

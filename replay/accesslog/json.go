@@ -68,7 +68,7 @@ func (j *jsonLines) unseen(n *Need) (from string, none bool) {
 	return "", false
 }
 
-// serves reports whether the column contains the field that a replay needs.
+// serves reports whether the column contains the field that n describes.
 func (c *column) serves(n *Need) bool {
 	t := template{variables: []variable{c.variable}}
 	f := t.fields()

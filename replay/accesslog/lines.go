@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits on reading.
+// Limits on line length and memory.
 const (
 	// MaxLine is the maximum length of a line. A longer line counts as bad.
 	MaxLine = 64 << 10

@@ -20,7 +20,8 @@ type order struct {
 	late          int64
 }
 
-// add adds a request.
+// add adds a request. If it is older than requests that take has returned, it counts as late and gets the time up to
+// which requests were returned.
 func (o *order) add(q *Request) {
 	if q.Time < o.reached {
 		q.Time = o.reached

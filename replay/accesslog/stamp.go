@@ -20,7 +20,8 @@ type stamper struct {
 	micro int64
 }
 
-// read parses a time in any of the formats, and returns µs since 1970.
+// read parses a time in any of the formats in this file, and returns µs since 1970. It returns an error for a time
+// before 1970 or after latest.
 func (s *stamper) read(text string) (micro int64, err error) {
 	if text == s.text && text != "" {
 		return s.micro, nil

@@ -89,7 +89,7 @@ func (t *template) finish() error {
 	}
 }
 
-// fields returns the fields that a line contains.
+// fields returns the fields that each line of the format contains.
 func (t *template) fields() Fields {
 	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
 	for i := range t.variables {
@@ -115,7 +115,7 @@ func (t *template) fields() Fields {
 	return f
 }
 
-// want records which headers and cookies the requests need.
+// want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
 		v := &t.variables[i]
@@ -123,7 +123,7 @@ func (t *template) want(headers, cookies map[string]bool) {
 	}
 }
 
-// read parses one line.
+// read parses one line into q. It returns an error if the line does not match the format.
 func (t *template) read(line string, q *Request) (err error) {
 	rest, ok := strings.CutPrefix(line, t.before)
 	if !ok {

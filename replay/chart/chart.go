@@ -46,7 +46,7 @@ func (d *drawing) rect(class string, x, y, w, h float64, title string) {
 	d.WriteString(`</rect>`)
 }
 
-// title adds an element's tooltip.
+// title adds a tooltip to the element being written.
 func (d *drawing) title(text string) {
 	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(text))
 }
@@ -59,13 +59,13 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(d, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
 }
 
-// svg returns the complete drawing. about describes it for screen readers.
+// svg returns the complete drawing as an SVG element. The argument about is its description for screen readers.
 func (d *drawing) svg(about string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`,
 		wide, d.height, html.EscapeString(about), d.String())
 }
 
-// Standalone adds the colours, for a drawing in a separate file.
+// Standalone returns the drawing with its style sheet included, so that it can be a separate file.
 func Standalone(svg string) string {
 	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }
@@ -82,7 +82,7 @@ func tick(most int64) int64 {
 	}
 }
 
-// scale draws the horizontal grid lines with their values, and returns the height of one unit.
+// scale draws the horizontal grid lines for values from 0 to most, and returns the height of a value of 1 in pixels.
 func (d *drawing) scale(most int64) float64 {
 	height := float64(d.height - top - bottom)
 	unit := height / float64(max(most, 1))

@@ -41,7 +41,7 @@ func layoutOf(length int64) string {
 	}
 }
 
-// Histogram draws the keys by their number of requests.
+// Histogram draws the number of keys in each range of requests per key, on a logarithmic scale.
 func Histogram(counts []simulate.Bar) string {
 	bars := make([]chart.Bar, len(counts))
 	for i, b := range counts {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/replay/suggest"
 )
 
-// SuggestionText prints the suggestions.
+// SuggestionText prints the suggestions with the reasons for them and their effect on the log's requests.
 func SuggestionText(w io.Writer, r *suggest.Result) {
 	l := lines{w}
 	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), format.Counted(r.Requests, "request"))

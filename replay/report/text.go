@@ -56,7 +56,7 @@ func LogText(w io.Writer, s *Log) {
 	}
 }
 
-// Notes returns sentences about how the log was read.
+// Notes returns notes on requests and lines that were moved or left out while the log was read.
 func Notes(s *Log) (notes []string) {
 	if s.Spread {
 		notes = append(notes, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
@@ -148,7 +148,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the time span of a policy's denials.
+// when formats the times of a policy's first and last denial. It returns "" if there was none.
 func when(p *simulate.PolicyReport) string {
 	if p.Denied == 0 {
 		return ""
@@ -166,7 +166,7 @@ func keysText(l lines, top []simulate.KeyReport) {
 	}
 }
 
-// by formats the names of the policies that denied requests.
+// by formats the names of the policies that denied requests. It returns "" if counts contains none.
 func by(counts []simulate.PolicyCount) string {
 	var names []string
 	for _, c := range counts {

@@ -98,7 +98,7 @@ func (g *Groups) Times(key int) []int64 {
 	return g.times[from:to:to]
 }
 
-// Of returns the tag and the cost of the key's request with index place.
+// Of returns the tag and the cost of a key's request. The argument place is the request's index in [Groups.Times].
 func (g *Groups) Of(key, place int) (tag, cost uint16) {
 	if g.tags == nil {
 		return 0, 1

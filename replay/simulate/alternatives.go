@@ -84,7 +84,7 @@ func alternatives(c *policy.Config, t *tally) {
 	}
 }
 
-// addAlternatives adds the policy's counts for some of the keys.
+// addAlternatives adds the counts in all, which cover some of the keys, to the policy's alternatives.
 func (p *PolicyReport) addAlternatives(all *[]Alternative) {
 	if all == nil {
 		return
@@ -121,7 +121,8 @@ func alternativesOf(c *policy.Config, keys []key, groups *series.Groups, from, t
 	return results
 }
 
-// decide counts how many of a key's requests each variant denies.
+// decide decides the key's requests with each variant, and adds the numbers of requests and denials to the list to. The
+// argument place is the key's index.
 func (c *counter) decide(groups *series.Groups, place int, times []int64, charges []charged, to *[]Alternative) {
 	requests, units := int64(0), int64(0)
 	costOf := func(i int) (cost int64, ok bool) {
@@ -159,7 +160,7 @@ func (c *counter) decide(groups *series.Groups, place int, times []int64, charge
 	}
 }
 
-// find returns the entry for a variant.
+// find returns the entry in all for a variant of a limit. If there is none, it appends one.
 func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	i := slices.IndexFunc(*all, func(a Alternative) bool { return a.Limit == limit && a.Algorithm == algorithm })
 	if i < 0 {

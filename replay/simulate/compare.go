@@ -157,12 +157,12 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	}
 }
 
-// shortened returns a path, cut to the maximum length for lists.
+// shortened returns a copy of a path, cut to maxPatternText bytes.
 func shortened(path string) string {
 	return strings.ToValidUTF8(strings.Clone(path[:min(len(path), maxPatternText)]), "?")
 }
 
-// twoWords describes an answer in a few words.
+// twoWords returns "passes", or "denied by" and the policy, and adds a reason if there was no route or no key.
 func (a *Answer) twoWords() string {
 	switch {
 	case a.Allowed && a.Route < 0:
@@ -195,7 +195,7 @@ func (p *pair) end(top int) *Comparison {
 	return r
 }
 
-// first returns the keys with the highest counts.
+// first returns the n keys with the highest counts, the highest first.
 func first(all []KeyChange, n int, count func(k *KeyChange) int64) []KeyChange {
 	slices.SortFunc(all, func(a, b KeyChange) int {
 		return cmp.Or(cmp.Compare(count(&b), count(&a)), cmp.Compare(a.Key, b.Key))

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Cost is the load that the limits put on a server and its store.
+// Cost estimates the load that the limits put on a server and its store.
 type Cost struct {
 	// Calls is the number of store calls: one for each request that matches a route. BusiestSecond is the maximum
 	// number of calls in one second.

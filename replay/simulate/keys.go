@@ -70,7 +70,8 @@ type detail struct {
 	agent            string
 }
 
-// keys counts requests and denials by key.
+// keys counts requests and denials by key, for at most the first most keys. It counts the requests from other keys
+// together.
 type keys struct {
 	places   map[string]int32
 	all      []key
@@ -132,7 +133,7 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 	return place
 }
 
-// add records a denial.
+// add records a denied request. The argument pattern is the number of the request's pattern.
 func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	d.last = q.Time
 	d.by[a.Policy]++

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// charged is a route's charge that includes a limit, with the cost set by the policy.
+// charged identifies a route's charge that is counted by a limit, with the cost that the policy sets.
 type charged struct {
 	charge uint16 // its index
 	cost   int64

@@ -63,7 +63,7 @@ type Result struct {
 	Compared int64 `json:"compared"`
 }
 
-// Run decides all requests in a log.
+// Run decides all requests in a log, and returns the counts by route, policy and key.
 func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if err := log.Want(Needs(c.Policies, c.File)); err != nil {
 		return nil, err

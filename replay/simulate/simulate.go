@@ -22,8 +22,8 @@ const DefaultMaxKeys = 4_000_000
 type Answer struct {
 	// Route is the index of the route in the file, or -1.
 	Route int
-	// Key is the key that the request is counted under. If there are several charges, it is the key of the binding
-	// limit. It is "" if there is no route or no key.
+	// Key is the key that the request is charged to. If there are several charges, it is the binding limit's key. It is
+	// "" if there is no route or no key.
 	Key string
 	// Allowed reports whether the request passes.
 	Allowed bool

@@ -47,7 +47,7 @@ type PolicyReport struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
-// tally counts answers.
+// tally counts the answers by route, policy, key and time.
 type tally struct {
 	keys     keys
 	routes   []RouteReport
@@ -91,7 +91,7 @@ func routeReport(i int, r *route.Route) RouteReport {
 	return report
 }
 
-// Keys describes the keys that the route's requests are counted under.
+// Keys returns the parts of the keys that the route's requests are charged to, with semicolons between keys.
 func (r *RouteReport) Keys() string {
 	keys := make([]string, len(r.Charges))
 	for i := range r.Charges {
@@ -100,7 +100,7 @@ func (r *RouteReport) Keys() string {
 	return strings.Join(keys, "; ")
 }
 
-// add counts an answer, and records its charges.
+// add counts an answer, and records its charges, so that the requests can be decided again with other algorithms.
 func (t *tally) add(q *accesslog.Request, a *Answer) {
 	t.requests++
 	if q.Status == 429 {

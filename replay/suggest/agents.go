@@ -35,7 +35,8 @@ type agentUse struct {
 	reach       int     // the maximum distance of near requests, in requests of the key
 }
 
-// setPeople estimates the number of people that use a key, and the activity of the busiest of them.
+// setPeople estimates the number of people that use a key, and the largest number of requests from one of them. If too
+// few User-Agents look like people, it sets rotates instead.
 func (p *profile) setPeople(g *series.Groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
@@ -60,7 +61,7 @@ func (p *profile) setPeople(g *series.Groups, key int) {
 	p.persons, p.busiest = people, busiest
 }
 
-// usesOf returns a key's requests, grouped by the hash of their User-Agent.
+// usesOf returns a key's requests, grouped by the hash of their User-Agent, which is their tag in g.
 func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 	uses, times := map[uint16]*agentUse{}, g.Times(key)
 	for i, t := range times {

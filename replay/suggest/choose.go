@@ -127,14 +127,15 @@ func within(a, b engine.Limit) bool {
 	return a.Capacity() <= b.Capacity() && perSecond(a.Rate(0)) <= perSecond(b.Rate(0))
 }
 
-// set sets the limit and its parameters.
+// set sets the suggested limit, and the fields that describe it.
 func (s *Suggestion) set(limit engine.Limit) {
 	rate := limit.Rate(0)
 	s.limit, s.Limit, s.Algorithm = limit, limit.String(), limit.Algorithm().String()
 	s.Rate, s.Window, s.Burst = rate.String(), windowText(rate.Period), limit.Capacity()
 }
 
-// override returns the limit for a shared address.
+// override returns the limit for the shared address with index place. It uses the algorithm and window of limit, the
+// limit for all other keys.
 func (f *finder) override(place int, limit engine.Limit) Override {
 	p, rate := &f.all[place], limit.Rate(0)
 	o := Override{Key: f.texts[place], place: place}

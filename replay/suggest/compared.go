@@ -17,7 +17,7 @@ type finder struct {
 	policy  string // the name of the suggested policy
 	// behaved and outliers are indices of keys. The keys in exempt get their own limits and are in neither list.
 	behaved, outliers, exempt []int
-	// set is a sentence about the group of keys that determines the limit. It can be "".
+	// set is the note about a small group of keys that determines the limit, or "" if there is no such group.
 	set string
 }
 
@@ -116,14 +116,14 @@ func (f *finder) deniedShare(limit engine.Limit) float64 {
 	return float64(denied) / float64(requests)
 }
 
-// short returns the limits to compare for bursts and steady use.
+// short returns the candidates for the limit on bursts and steady use: a token bucket, and windows of up to a minute.
 func (f *finder) short() []engine.Limit {
 	limits := []engine.Limit{f.bucket(f.behaved)}
 	minute, tenSeconds := f.rate(inMinute), f.rate(inTenSeconds)
 	return append(limits, rule.FixedWindow(minute), rule.SlidingWindow(minute), rule.SlidingLog(minute), rule.SlidingWindow(tenSeconds))
 }
 
-// long returns the limits to compare for totals over a window.
+// long returns the candidates for the limit on the total over the window with index w.
 func (f *finder) long(w int) []engine.Limit {
 	rate := f.rate(w)
 	limits := []engine.Limit{rule.TokenBucket(rate), rule.FixedWindow(rate), rule.SlidingWindow(rate)}
@@ -148,7 +148,7 @@ func (f *finder) mostUpTo(w int, share float64) int64 {
 	return upTo(values, share)
 }
 
-// evaluate computes the effect that a limit alone would have had.
+// evaluate returns the effect that a limit would have had on the log's requests, without any other limit.
 func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.deniedShare(limit)
@@ -165,7 +165,7 @@ func (f *finder) evaluate(limit engine.Limit) Compared {
 	return c
 }
 
-// count adds a limit's effect on some keys.
+// count adds a limit's effect on the given keys to c, except for the outliers' share.
 func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
 	var admitted []int64
 	for _, key := range keys {

@@ -1,7 +1,7 @@
 // Package suggest computes limits for the keys of an access log.
 //
 // It builds a profile of each key, finds the outliers, and searches for the limits that deny the most requests from
-// outliers without affecting the other keys. It decides requests with the same steps as the stores.
+// outliers without affecting the other keys. It decides requests with the same code as the stores.
 //
 //	result.go     the results
 //	run.go        a log → its keys → limits

@@ -37,7 +37,8 @@ func (j *joint) allow(now int64) bool {
 	return allowed
 }
 
-// limitsFor returns a key's limits.
+// limitsFor returns the limits that apply to the key with index place: for each suggestion, its limit or the key's
+// override.
 func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	for i := range all {
 		limit := all[i].limit
@@ -76,7 +77,8 @@ func (d *decided) decide(limits []engine.Limit, times []int64) (denied int64) {
 	return denied
 }
 
-// effect decides all requests with all suggestions.
+// effect decides all requests with all suggestions together. It returns the counts, and the times of the requests that
+// passed and were denied.
 func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
 	e = Effect{Requests: int64(f.groups.Len())}
 	parts := make([]decided, cores())

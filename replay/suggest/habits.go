@@ -35,7 +35,7 @@ func (h *habits) add(q *accesslog.Request, t *texts) {
 	}
 }
 
-// did returns a key's habits for a report.
+// did returns the most frequent path, status and User-Agent.
 func (h *habits) did(t *texts) (d Did) {
 	if h == nil {
 		return d

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// notes returns the assumptions behind the suggestions.
+// notes returns the assumptions of the suggestions, in whole sentences.
 func (f *finder) notes() []string {
 	all := []string{"each request is charged one unit: where a route has another cost, multiply the limit by it"}
 	if len(f.all) < fewestKeys {
@@ -33,7 +33,7 @@ func (f *finder) tooFew() string {
 		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), format.Counted(f.all[first].most[inMinute], "request"), f.all[second].most[inMinute], f.percent(1))
 }
 
-// percent returns a number of keys as a percentage of the well-behaved keys, rounded up to a tenth.
+// percent converts a number of keys to a percentage of the well-behaved keys, rounded up to one decimal.
 func (f *finder) percent(keys int) float64 {
 	return math.Ceil(1000*float64(keys)/float64(len(f.behaved))) / 10
 }

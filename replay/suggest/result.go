@@ -56,7 +56,7 @@ type KeyProfile struct {
 	// From and To are the times of the key's first and last request, in µs since 1970.
 	From int64 `json:"from_us"`
 	To   int64 `json:"to_us"`
-	// Did is the key's most frequent activity.
+	// Did is the key's most frequent path, status and User-Agent.
 	Did Did `json:"did"`
 	// Why explains why the key is listed.
 	Why string `json:"why,omitempty"`
@@ -77,7 +77,7 @@ type Did struct {
 	Agent  string `json:"agent,omitempty"`
 }
 
-// Compared is a limit that was considered, with its effect.
+// Compared is a candidate for a suggestion, with the effect that it would have had on its own.
 type Compared struct {
 	Limit     string `json:"limit"`
 	Algorithm string `json:"algorithm"`
@@ -107,7 +107,7 @@ type Override struct {
 	limit engine.Limit
 }
 
-// Suggestion is one limit.
+// Suggestion is one suggested limit, with the reasons for it and the candidates that it was compared with.
 type Suggestion struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
@@ -152,7 +152,7 @@ type Result struct {
 	NoKey int64 `json:"no_key,omitempty"`
 	Other int64 `json:"not_matched,omitempty"`
 	Keys  int64 `json:"keys"`
-	// Notes are the assumptions behind the suggestions, in whole sentences.
+	// Notes are the assumptions of the suggestions, in whole sentences.
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`

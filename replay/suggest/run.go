@@ -125,7 +125,7 @@ func (c *collector) add(q *accesslog.Request) error {
 	return nil
 }
 
-// habit records the habits of a key, starting with its habitsFrom-th request.
+// habit counts a request in the habits of its key, starting with the key's request number habitsFrom.
 func (c *collector) habit(place int32, q *accesslog.Request) {
 	if c.counts[place]++; c.counts[place] < habitsFrom {
 		return
@@ -180,7 +180,7 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	return c.find(&o, config), nil
 }
 
-// find computes the limits.
+// find computes the result from the recorded activity.
 func (c *collector) find(o *Options, config *policy.Config) *Result {
 	var total [len(Windows)]int64
 	for w := range Windows {
@@ -237,7 +237,7 @@ func policyName(parts []route.Part) string {
 	return name
 }
 
-// denyText compares the number of denied well-behaved keys with the requested share.
+// denyText returns a sentence that compares the share of well-behaved keys with denied requests to the requested share.
 func (f *finder) denyText(e *Effect) string {
 	asked := shareText(f.options.Deny)
 	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {

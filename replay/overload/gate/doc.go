@@ -1,4 +1,4 @@
-// Package gate implements gates for package model: Headgate's own steps, and other projects' limiters, rewritten from
+// Package gate implements gates for package model: Headgate's own limiters, and other projects' limiters, rewritten from
 // their documentation and source code. Each limiter's comment names its source and its known faults.
 //
 // Time is passed as an argument in µs. No gate reads a clock.

@@ -32,7 +32,7 @@ const (
 // NewGoZero returns a shedder with default settings.
 func NewGoZero() *GoZero { return &GoZero{passed: newRing(shedPart, parts)} }
 
-// Tick smooths the CPU use of the server's process group.
+// Tick updates the smoothed CPU use with a reading for the server's process group.
 func (g *GoZero) Tick(_ int64, l model.Load) { g.cpu = 0.95*g.cpu + 0.05*l.Own }
 
 // bound returns the number of attempts that may be in flight while the gate sheds load.
@@ -58,7 +58,7 @@ func (g *GoZero) Limit() float64 {
 	return g.bound(g.now)
 }
 
-// Allow decides an attempt.
+// Allow denies an attempt if the gate sheds load and both numbers in flight exceed the bound.
 func (g *GoZero) Allow(now int64, a model.Attempt) (bool, int64) {
 	g.now = now
 	if g.cpu >= shedCPU {
@@ -75,7 +75,7 @@ func (g *GoZero) Allow(now int64, a model.Attempt) (bool, int64) {
 	return true, 0
 }
 
-// Done counts an attempt, and smooths the number in flight.
+// Done counts a successful attempt, and updates the smoothed number in flight.
 func (g *GoZero) Done(now int64, s model.Sample) {
 	if !s.Failed {
 		g.passed.add(now, s.RTT)

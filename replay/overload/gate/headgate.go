@@ -14,7 +14,7 @@ func NewHeadgate(c adaptive.Config) (Headgate, error) {
 	return Headgate{controller}, err
 }
 
-// Allow decides an attempt, based on Inflight.
+// Allow passes the number of attempts in flight to the controller, which decides.
 func (h Headgate) Allow(now int64, a model.Attempt) (bool, int64) {
 	return h.Controller.Allow(now, int64(a.Inflight)-1), 0
 }

@@ -30,7 +30,7 @@ const (
 	loadDecay = 0.92004
 )
 
-// Tick reads the load. The CPU use is read once a second.
+// Tick updates the load average, and once a second the CPU use.
 func (g *Sentinel) Tick(now int64, l model.Load) {
 	if now%1_000_000 == 0 {
 		g.cpu = max(l.Own, l.Host)
@@ -58,7 +58,8 @@ func (g *Sentinel) capacity(now int64) float64 {
 	return most * least / 1e6
 }
 
-// Allow decides an attempt.
+// Allow denies an attempt if the CPU use is above its bound or if, while the load is above its bound, more than one other
+// attempt is in flight and their number exceeds the capacity.
 func (g *Sentinel) Allow(now int64, a model.Attempt) (bool, int64) {
 	if g.MaxCPU > 0 && g.cpu > g.MaxCPU {
 		return false, 0

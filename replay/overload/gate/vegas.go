@@ -37,7 +37,7 @@ func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 // Limit returns the limit.
 func (v *Vegas) Limit() float64 { return v.limit }
 
-// Observe adjusts the limit.
+// Observe lowers the minimum RTT or, if the sample does not lower it, adjusts the limit.
 func (v *Vegas) Observe(_ int64, s model.Sample) {
 	rtt := float64(s.RTT)
 	v.probes++
@@ -58,7 +58,8 @@ func (v *Vegas) Observe(_ int64, s model.Sample) {
 	v.limit = min(max(v.limit, 1), v.Max)
 }
 
-// move returns how much an estimated queue changes the limit.
+// move returns the change of the limit for an estimated queue length. The argument step is the limit's decimal
+// logarithm, rounded down, and at least 1.
 func (v *Vegas) move(queue, step float64) float64 {
 	alpha, beta := 3*step, 6*step
 	switch {

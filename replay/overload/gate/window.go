@@ -29,7 +29,8 @@ func (w *window) add(now int64, s model.Sample) {
 	w.failed = w.failed || s.Failed
 }
 
-// full reports whether the window is complete.
+// full reports whether the window has been open for at least span, in µs, and contains at least the given number of
+// samples.
 func (w *window) full(now, span int64, samples int) bool {
 	return now-w.opened >= span && len(w.rtts) >= samples
 }
@@ -42,7 +43,7 @@ func (w *window) mean() float64 {
 	return sum / float64(max(len(w.rtts), 1))
 }
 
-// quantile returns a quantile of the samples. It reorders them.
+// quantile returns the q-quantile of the samples in µs, or 0 if there are none. It sorts the samples.
 func (w *window) quantile(q float64) float64 {
 	if len(w.rtts) == 0 {
 		return 0

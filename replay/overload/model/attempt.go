@@ -46,7 +46,7 @@ func (r *run) open(client int32) int32 {
 	return i
 }
 
-// try makes an attempt of a call.
+// try makes the next attempt for a call: the gate decides, and an admitted attempt enters the server.
 func (r *run) try(id int32) {
 	r.total++
 	c := &r.calls[id]
@@ -85,7 +85,8 @@ func (r *run) finished(slot int32) {
 	r.startWaiting()
 }
 
-// end ends an attempt at the server. A timeout has already been reported to a gate at the client.
+// end ends an attempt at the server, and either completes its call or retries it. With a gate at the client, a timeout
+// has already been reported to the gate.
 func (r *run) end(slot int32) {
 	a := &r.attempts[slot]
 	if a.call >= 0 || !r.AtClient {
@@ -131,7 +132,8 @@ func (r *run) expired(slot int32, use uint32) {
 	r.again(id, 0)
 }
 
-// again retries a call, if its client retries.
+// again schedules the next attempt for a call, or ends the call if it has no retries left. The argument wait is the
+// denial's Retry-After in µs, or 0.
 func (r *run) again(id int32, wait int64) {
 	c := &r.calls[id]
 	policy := &r.Clients[c.client].Retry

@@ -72,7 +72,7 @@ func (r *run) startWaiting() {
 	}
 }
 
-// work returns the service time of the next attempt, given the current slowdown and contention.
+// work draws the service time of the next attempt, in µs, under the current slowdown and contention.
 func (r *run) work(service *Service, random *rand.Rand) int64 {
 	t := service.Draw(random)
 	if len(r.slowdown.points) > 0 {
@@ -82,7 +82,7 @@ func (r *run) work(service *Service, random *rand.Rand) int64 {
 	return int64(min(max(t, 1), maxLength))
 }
 
-// load returns the averages since the last reading.
+// load returns the machine's average load since the last call, and starts a new interval.
 func (r *run) load(now int64) Load {
 	s := &r.server
 	s.account(now)

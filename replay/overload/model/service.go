@@ -28,7 +28,7 @@ type Service struct {
 	Share  float64
 }
 
-// Draw returns a service time of at least 1 µs.
+// Draw draws a service time, in µs, from the distribution. It is at least 1 µs.
 func (s *Service) Draw(r *rand.Rand) float64 {
 	t := s.Mean
 	switch s.Shape {

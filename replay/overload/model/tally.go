@@ -13,7 +13,8 @@ type Count struct {
 // Share counts the calls of one tenant.
 type Share struct{ Offered, Good int64 }
 
-// Moment is a part of the run. Its fields are sums over the part's ticks.
+// Moment holds the counts of one part of the run. Limit, Squares and Inflight are sums over the part's Ticks. Good and
+// Offered are numbers of calls.
 type Moment struct {
 	// Squares is the sum of the squared limits.
 	Limit, Squares, Inflight float64

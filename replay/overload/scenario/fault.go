@@ -14,7 +14,7 @@ type Fault struct {
 	Most bool
 }
 
-// Shown returns the figure, and whether it demonstrates the fault.
+// Shown returns the row's figure, and reports whether it demonstrates the fault.
 func (f *Fault) Shown(r *Row) (figure float64, shown bool) {
 	figure = f.Figure(r)
 	return figure, f.Most && figure <= f.At || !f.Most && figure >= f.At

@@ -9,10 +9,10 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// Gate creates a gate for a run.
+// Gate is a gate under comparison. New creates a fresh gate for each run.
 type Gate struct {
 	Name, About string
-	// Ours is true if the gate uses Headgate's own steps.
+	// Ours is true if the gate uses Headgate's own code.
 	Ours bool
 	New  func(seed uint64, tenants int) (model.Gate, error)
 }

@@ -42,7 +42,7 @@ type Phase struct {
 	Limit float64
 }
 
-// newRow averages a gate's runs.
+// newRow returns a gate's figures, averaged over its runs. Without best, the figures are not compared.
 func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 	r := &Row{Gate: g.Name, About: g.About, Ours: g.Ours, Least: 1, Sample: tallies[0], Phases: make([]Phase, len(tallies[0].Phases))}
 	latency, n := &model.Histogram{}, float64(len(tallies))
@@ -67,7 +67,7 @@ func newRow(g *Gate, tallies []*model.Tally, best *Best) *Row {
 	return r
 }
 
-// addLimits adds the limits in one of n runs.
+// addLimits adds a run's share of the averages over n runs: the figures about its limit, and those for each phase.
 func (r *Row) addLimits(t *model.Tally, n float64) {
 	early, _ := t.LimitBetween(0.05, 0.1)
 	late, _ := t.LimitBetween(0.95, 1)

@@ -25,7 +25,7 @@ type PhaseBest struct {
 // Rows whose goodput is within alike of the highest count as equal. Among them, the row with the lowest P99 wins.
 const alike = 0.002
 
-// search finds the best fixed limit.
+// search tries the fixed limits and returns the best one, for the whole run and for each phase.
 func (s *Scenario) search(o *Options) (*Best, error) {
 	rows, limits, err := s.tryFixed(o.Limits, o)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Scenario) tryFixed(limits []int64, o *Options) ([]*Row, []int64, error)
 	return rows, limits, nil
 }
 
-// bestOf returns the index of the best row.
+// bestOf returns the index of the row with the lowest P99 among the rows with nearly the highest goodput.
 func bestOf(rows []*Row) (best int) {
 	top := 0.0
 	for _, r := range rows {
