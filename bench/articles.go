@@ -35,7 +35,8 @@ func articles(ctx context.Context, s settings) ([]table, error) {
 	return append(fifty, remote...), err
 }
 
-// fiftyCallers checks the articles' claim: with 50 callers, 50 000 scripts per second, 99.99 % of them within 5 ms.
+// fiftyCallers checks a claim in the articles: with 50 callers, Redis runs 50 000 scripts per second, and 99.99 % of
+// them take less than 5 ms.
 func fiftyCallers(ctx context.Context, s settings) ([]table, error) {
 	servers, err := startSeveral(ctx, 2)
 	if err != nil {
@@ -161,7 +162,7 @@ func distant(ctx context.Context, address string, each time.Duration) (string, e
 	return listener.Addr().String(), nil
 }
 
-// later forwards bytes, each after the same delay.
+// later forwards bytes from one connection to the other, and delays each byte by the same time.
 func later(from, to net.Conn, each time.Duration) {
 	type piece struct {
 		due  time.Time

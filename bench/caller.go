@@ -23,7 +23,7 @@ type caller struct {
 	read  byte
 }
 
-// one sends one request, or one call with requests for many keys.
+// one sends one request or, if the contender has askMany, one call with requests for several keys.
 func (c *caller) one() {
 	if c.askMany != nil {
 		c.choose(len(c.next))
@@ -54,7 +54,7 @@ func (c *caller) choose(n int) {
 	c.ready = n
 }
 
-// pick chooses a key.
+// pick returns the index of the next key: uniformly distributed, or from the load's picks.
 func (c *caller) pick() int {
 	if !c.zipf {
 		return c.random.IntN(len(c.keys))
@@ -86,7 +86,7 @@ func (c *caller) flatOut() {
 	}
 }
 
-// late bounds how late a timer can fire on a quiet machine.
+// late is the maximum delay of a timer on a quiet machine.
 const late = 2 * time.Millisecond
 
 // timed sends requests at predetermined times and measures latency from these times, so that waiting for an earlier

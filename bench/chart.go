@@ -16,7 +16,7 @@ const (
 	groupGap   = 34
 )
 
-// chart draws each table as bars. The longest bar takes up the whole width.
+// chart writes an SVG file with each table drawn as bars. A table's longest bar takes up the whole width.
 func chart(path string, tables []table) error {
 	var b strings.Builder
 	y := 10

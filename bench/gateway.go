@@ -62,7 +62,7 @@ func gateways(ctx context.Context, s settings) (tables []table, err error) {
 	return tables, nil
 }
 
-// starter starts servers. After one fails to start, it starts no more.
+// starter starts servers in separate processes. After one fails to start, it keeps the error and starts no more.
 type starter struct {
 	ctx     context.Context //nolint:containedctx // the group's context
 	self    string          // the path of this program
@@ -184,7 +184,8 @@ func flood(address, request string, lasts time.Duration) (float64, error) {
 
 var lengthOf = []byte("Content-Length: ")
 
-// readAnswer reads a response that must have status 200 and a known length.
+// readAnswer reads a response to its end. It returns an error if the status is not 200. The response must have a
+// Content-Length.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for first := true; ; first = false {

@@ -149,7 +149,7 @@ func closeConns(conns []*grpc.ClientConn) {
 	}
 }
 
-// keyNumber returns a number that spreads keys over connections and values.
+// keyNumber returns a hash of a key. It selects the connection and the values of the descriptor.
 func keyNumber(key string) int {
 	n := 0
 	for i := range len(key) {
@@ -233,7 +233,7 @@ func grpcTables(contenders []*grpcContender, perSecond, cpu, busy, steady [][]fl
 	}
 }
 
-// spreads describes the range of values over the rounds.
+// spreads returns text with the lowest and highest value over the rounds for each contender in which.
 func spreads(contenders []*grpcContender, rounds [][]float64, which ...int) string {
 	var texts []string
 	for _, i := range which {

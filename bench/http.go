@@ -23,8 +23,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// manyPerDay is a limit that no address in this row reaches. A unit takes 8.6 s to refill, so that each address's state
-// lasts from one request to the next.
+// manyPerDay is a limit, in requests per day, that no address reaches in this benchmark. A unit takes 8.6 s to refill,
+// so that each address's state lasts from one request to the next.
 const manyPerDay = 10_000
 
 // middleware compares middlewares that limit by the client's address. Each wraps an empty handler.

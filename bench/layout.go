@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/stack"
 )
 
-// staying is a limit whose units count for 86 s. It denies no requests.
+// staying is a limit that denies no requests in the benchmark. A unit takes 86 s to refill, so that states last.
 var staying = rule.TokenBucket(rule.PerDay(1000), rule.Burst(1_000_000))
 
 // layouts compares the layout with one key per state and the layout with hashes, each on its own Redis. It measures

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// leasedRow compares a hot key with units prefetched from Redis with a hot key in memory.
+// leasedRow compares decisions on one hot key in two stores: Redis with prefetched units, and the memory store.
 func leasedRow(ctx context.Context, s settings) (table, error) {
 	server, err := startRedis(ctx)
 	if err != nil {

@@ -39,12 +39,12 @@ func newModel(l *headgate.Limiter) *model {
 	}
 }
 
-// rates returns the charges of a call, without its permit.
+// rates returns the charges for a call of the user, except the permit.
 func (m *model) rates(user string) []headgate.Charge {
 	return []headgate.Charge{{Policy: m.requests, Key: user, Units: 1}, {Policy: m.tokens, Key: user, Units: 40}, {Policy: m.budget, Key: organisation(user), Units: 3}}
 }
 
-// organisation returns one of a hundred organisations.
+// organisation returns the user's organisation, one of a hundred.
 func organisation(user string) string { return "org" + user[len(user)-2:] }
 
 func (m *model) reserve(ctx context.Context, charges ...headgate.Charge) (*headgate.Reservation, error) {

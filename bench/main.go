@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// settings holds the durations and sizes for all measurements.
+// settings holds the lengths and sizes of all measurements.
 type settings struct {
 	name   string
 	rounds int

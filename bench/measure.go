@@ -144,7 +144,7 @@ func interleave(contenders []contender, l load, s settings) ([][]sample, error) 
 	return all, nil
 }
 
-// turn runs one contender's part of a round.
+// turn runs one round of one contender and returns its result.
 func turn(c contender, l load, s settings) (one sample, err error) {
 	if c.rate != nil {
 		one.perSecond, err = c.rate(s.lasts)
@@ -209,7 +209,7 @@ func each(samples []sample, number func(sample) float64) []float64 {
 
 func middle(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile returns the value below which the given part of the values is.
+// quantile returns the quantile of the values for a fraction from 0 to 1, such as 0.5 for the median.
 func quantile(values []float64, part float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*part))]

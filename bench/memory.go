@@ -22,14 +22,14 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the in-memory limit. A unit takes 86 s to refill, so that a key's state still exists after ten million keys
-// have been created and the other contenders have had their turns.
+// perDay is the limit in memory, in units per day. A unit takes 86 s to refill, so that a key's state still exists after
+// ten million keys have been created and the other contenders have had their turns.
 const perDay = 1000
 
-// zipfs is a note for rows with a Zipf distribution.
+// zipfs is added to the titles of rows whose keys have a Zipf distribution.
 const zipfs = ", by the law of Zipf"
 
-// names returns keys of 20 bytes.
+// names returns n different keys of 20 bytes each.
 func names(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
@@ -99,8 +99,8 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 	return tables, nil
 }
 
-// inMemory creates the limiters, each in its best configuration for this number of keys. It requests each key once and
-// measures the memory used.
+// inMemory creates the limiters, each in its best configuration for this number of keys, and requests each key once. It
+// also returns the memory that each limiter uses.
 func inMemory(keys []string) (contenders []contender, weights []line, err error) {
 	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()

@@ -80,8 +80,8 @@ func grpcBeside(on, off *server, s settings) (table, error) {
 	})
 }
 
-// beside measures with and without counting, in turn, and compares the medians. The note contains the ratio for each
-// pair.
+// beside alternates between measurements with and without counting, and returns a table of the medians. The table's note
+// contains the ratio for each pair of measurements.
 func beside(s settings, measure func(on bool) (float64, error)) (table, error) {
 	var rates [2][]float64
 	for round := range 2*s.rounds + 1 {

@@ -57,7 +57,8 @@ list[2 * #KEYS + 1], list[2 * #KEYS + 2] = 'PX', '86400000'
 redis.pcall('MSETEX', #KEYS, unpack(list))
 return table.concat(out)`
 
-// rung returns the script of a step. The write comes last, because it needs the results of the other steps.
+// rung returns the script with the ladder's steps 0 to n. The write comes last in the loop, because it needs the results
+// of the other steps.
 func rung(n int) string {
 	var once, each []string
 	last, write := "", "redis.pcall('SET', KEYS[i], value, 'PX', ttl)"
@@ -172,7 +173,7 @@ func scripted(ctx context.Context, client *redis.Client, name, script string) (c
 	}}, nil
 }
 
-// mergedCalls asks a store for one unit of each key of a call. All keys have a state.
+// mergedCalls returns a contender that requests one unit for each key in a call. All keys have a state.
 func mergedCalls(ctx context.Context, server *server, name string, limit engine.Limit) (contender, error) {
 	store, err := open(ctx, "redis://"+server.address, stack.Config{WithoutBatch: true})
 	if err != nil {

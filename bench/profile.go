@@ -20,7 +20,8 @@ type profiles struct {
 	found map[string]*profile.Profile
 }
 
-// during runs one round of a contender for a row of a table, and records its profile.
+// during calls round, which measures a contender for a row of a table, and records its CPU profile. It merges the
+// profiles of several rounds.
 func (p *profiles) during(row, contender string, round func()) error {
 	if p == nil {
 		round()

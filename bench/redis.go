@@ -22,8 +22,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// perSecond is the limit on Redis. In rows with many keys, most requests pass, as in real use. In rows with one hot
-// key, most are denied.
+// perSecond is the limit on Redis, in units per second. In rows with many keys, most requests pass, as in real use. In
+// rows with one hot key, most are denied.
 const perSecond = 1000
 
 const (
@@ -164,7 +164,7 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder moves the line with the given name to the front, to compare it with the others.
+// reorder swaps the first line with the line of the given name, because the first line is compared with the others.
 func reorder(lines []line, name string) []line {
 	for i := range lines {
 		if lines[i].name == name {

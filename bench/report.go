@@ -41,7 +41,7 @@ type line struct {
 // the same round, so that other load on the machine affects both.
 type spread struct{ from, median, to float64 }
 
-// over returns the spread of the ratios of one line to another.
+// over returns the spread of the ratios of this line's values to the other's. ok is false if the other's median is 0.
 func (l *line) over(other *line) (s spread, ok bool) {
 	if other.value == 0 {
 		return s, false
@@ -60,7 +60,7 @@ func (l *line) over(other *line) (s spread, ok bool) {
 	return spread{quantile(ratios, 0.25), middle(ratios), quantile(ratios, 0.75)}, true
 }
 
-// String formats the median. If the bounds differ, it includes them.
+// String returns the median, followed by the bounds in parentheses if they differ.
 func (s spread) String() string {
 	if s.from == s.to {
 		return fmt.Sprintf("%.2f", s.median)

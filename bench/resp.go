@@ -75,7 +75,7 @@ func respServers(ctx context.Context, s settings) ([]table, error) {
 	return tables, nil
 }
 
-// served is a server with the command to measure it with.
+// served is a server with the command that redis-benchmark sends to it.
 type served struct {
 	name   string
 	ours   bool

@@ -103,8 +103,8 @@ func (s *server) stop() {
 	}
 }
 
-// inside starts a server in this process, so that it can be profiled. The function address returns the server's
-// address.
+// inside starts a server in this process, so that it can be profiled. The function address selects the listener whose
+// address the contenders use.
 func inside(ctx context.Context, c daemon.Config, address func(*daemon.Daemon) net.Addr) (*server, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.StoreOptions, c.Logger = prefetching, slog.New(slog.DiscardHandler)

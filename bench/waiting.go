@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// waiters is both the number of callers that wait for one key and the rate in units per second.
+// waiters is the number of callers that wait for one key. It is also the limit's rate in units per second.
 const waiters = 1000
 
 // waiting makes the callers of two limiters wait for one key on Redis, all at the same time. It compares the time

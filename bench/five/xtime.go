@@ -15,7 +15,7 @@ func xtimeCalls() func() bool {
 
 func xtimeUsers() func(user string) bool {
 	var mu sync.Mutex
-	users := map[string]*rate.Limiter{} // it grows with each user
+	users := map[string]*rate.Limiter{} // grows with the number of users and never shrinks
 	return func(user string) bool {
 		mu.Lock()
 		defer mu.Unlock()

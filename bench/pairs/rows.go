@@ -20,7 +20,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// decisionKind is one kind of decision.
+// decisionKind is a row: one kind of decision, and the number of callers that make it.
 type decisionKind struct {
 	name    string
 	callers int // 1 by default
@@ -28,7 +28,7 @@ type decisionKind struct {
 	make    func(ctx context.Context, redis string) (work, error)
 }
 
-// work makes decisions, and reports how much CPU time they have used so far.
+// work holds a row's limiter. ask makes one decision, cpu returns the CPU time used so far, and done closes the limiter.
 type work struct {
 	ask  func(key string) error
 	cpu  func(context.Context) (time.Duration, error)
@@ -44,10 +44,10 @@ var keys = func() []string {
 	return all
 }()
 
-// often is a limit that a row does not reach during its measurement.
+// often is a rate so high that no row reaches it.
 var often = rule.PerHour(1_000_000)
 
-// of returns the row for one policy in memory.
+// of returns the function that creates the work for one policy with the given limits, in memory.
 func of(limits ...engine.Limit) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()

@@ -1,5 +1,5 @@
-// A pool of workers in any number of processes, where at most three jobs run at a time. If a worker dies, its place
-// stays occupied for at most the lease time.
+// This program runs a pool of workers. At most three jobs run at a time in all processes together. If a worker dies, its
+// place stays occupied for at most the lease time.
 //
 //	go run ./10-workers -store redis://127.0.0.1:6379 &
 //	go run ./10-workers -store redis://127.0.0.1:6379

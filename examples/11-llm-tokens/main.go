@@ -99,7 +99,7 @@ func uses(tokens int64) model {
 
 func fails(context.Context, prompt) (int64, error) { return 0, errors.New("overloaded") }
 
-// session makes calls, and prints them with the remaining tokens.
+// session makes calls to the proxy, and prints each result with the user's remaining tokens.
 type session struct {
 	ctx   context.Context //nolint:containedctx // of one run
 	w     io.Writer

@@ -1,5 +1,6 @@
-// A gateway's request limiter. Replenish rate, burst capacity and requested tokens are a token bucket's rate, burst and
-// cost. With the settings below, a caller can send 3 requests at once, and then one request per minute.
+// This program configures the request limiter of a gateway. The settings replenish rate, burst capacity and requested
+// tokens are a token bucket's rate, burst and cost. With the values below, a caller can send 3 requests at once, and then
+// one request per minute.
 package main
 
 import (

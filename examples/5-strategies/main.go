@@ -1,5 +1,5 @@
-// Several kinds of limiters in one library: a fixed window, sliding windows with small segments, a leaky bucket, a
-// token bucket, and a log with several windows.
+// This program uses several algorithms: a fixed window, sliding windows with small segments, a leaky bucket, a token
+// bucket, and a sliding log with several windows.
 package main
 
 import (

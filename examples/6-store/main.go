@@ -1,4 +1,4 @@
-// A store opened by URL. Several processes share a policy's counters.
+// This program opens a store by its URL, so that several processes can share a policy's counters.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Fail open: every request passes while the store does not answer.
+// This program fails open: every request passes while the store does not answer.
 package main
 
 import (

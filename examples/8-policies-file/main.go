@@ -1,4 +1,4 @@
-// A web service with its limits in a file. A headgate server can use the same file.
+// This program is a web service with its limits in a file. A headgate server can use the same file.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// A web service that limits log-ins by address and by account, searches by their cost, and downloads by their bytes.
+// This program is a web service that limits log-ins by address and by account, searches by their cost, and downloads by
+// their bytes.
 package main
 
 import (

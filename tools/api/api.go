@@ -34,7 +34,7 @@ func (s *surface) names() int {
 	return len(s.functions) + len(s.types) + len(s.errors) + len(s.constants)
 }
 
-// read returns the exported names of the package in a folder.
+// read returns the exported names of the package in a directory, excluding its tests.
 func read(folder string) (*surface, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *surface) typed(t *doc.Type) {
 	}
 }
 
-// engineIn adds the engine types in a signature, or in the exported fields of a type.
+// engineIn adds the engine types that occur in a signature, or in the exported fields of a type, to s.engine.
 func (s *surface) engineIn(node ast.Node) {
 	ast.Inspect(node, func(n ast.Node) bool {
 		if at, ok := n.(*ast.SelectorExpr); ok {

@@ -77,13 +77,14 @@ var floors = [][]room{
 	},
 }
 
-// packagePosition is a package's position.
+// packagePosition is the room of a package and the index of its floor, from the top.
 type packagePosition struct {
 	floor int
 	room  *room
 }
 
-// placeOf returns a directory's place. The longest matching name wins.
+// placeOf returns the position of the package in a directory. The longest matching name wins. ok is false if no room
+// contains the package.
 func placeOf(folder string) (best packagePosition, ok bool) {
 	length := -1
 	for f := range floors {
@@ -181,7 +182,7 @@ func (h *house) reduced() map[string][]string {
 	return arrows
 }
 
-// page returns the page with the drawing.
+// page returns the content of docs/design/house.md.
 func (h *house) page() string {
 	var b strings.Builder
 	b.WriteString(`# The house

@@ -14,7 +14,7 @@ type mutant struct {
 	line        int    // in mutants.txt
 	dir         string // determines the suites that should catch it
 	kind        string // selects the suites that should catch it
-	function    string // the number of the match in the function, from 1; 0 if it is the only one
+	function    string // the name of the function or Lua part
 	which       int    // the number of the match in the function, from 1; 0 if there is only one
 	pattern     string // the original code
 	replacement string // the code that replaces it
@@ -34,7 +34,7 @@ func (m *mutant) key() string {
 // cached files with the same mistakes.
 func (m *mutant) id() int { return int(crc32.ChecksumIEEE([]byte(m.key()))) }
 
-// ids returns the number of each mutant.
+// ids returns the id of each mutant, in the same order.
 func ids(mutants []mutant) []int {
 	all := make([]int, len(mutants))
 	for i := range mutants {
@@ -58,7 +58,7 @@ func read(path string) ([]mutant, error) {
 	return list(string(data))
 }
 
-// list parses the list. mutants.txt describes the format.
+// list parses the text of mutants.txt, whose comments describe the format.
 func list(text string) (mutants []mutant, err error) {
 	dir, kind, headed := "", "", map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
@@ -97,7 +97,7 @@ func section(line string, headed map[string]bool) (dir, kind string, err error) 
 	return dir, kind, nil
 }
 
-// parse parses a line with four fields separated by bars.
+// parse sets m's fields from a line with four fields separated by bars.
 func (m *mutant) parse(line string) error {
 	fields := strings.Split(line, "¦")
 	if len(fields) != 4 {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options holds the values of the command-line flags.
 type options struct {
 	repository, only, part string
 	within                 time.Duration
@@ -85,7 +85,7 @@ func run(o *options) error {
 	return r.summary()
 }
 
-// runner tries mutants.
+// runner tries the mutants in its queue, and records the test that catches each one, or that none does.
 type runner struct {
 	began time.Time
 	options

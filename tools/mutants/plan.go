@@ -75,7 +75,7 @@ func (r room) plan(m *mutant) (edit, error) {
 	return f.replace(f.patternMatch, m.replacement)
 }
 
-// where lists the functions that contain the pattern, to help find the mutant's new place.
+// where returns text for an error that lists the functions with the pattern, to help find the mutant's new place.
 func (r room) where(m *mutant) string {
 	var names []string
 	for _, s := range r.scopes {

@@ -126,7 +126,7 @@ func (p *plantation) plantLua(e *edit, id int) error {
 
 const embeds = "\nvar embedded embed.FS\n"
 
-// openFragments makes each package with mistakes in its fragments read the fragments at run time.
+// openFragments makes the package with mistakes in its fragments read the fragments at run time.
 func (p *plantation) openFragments(edits []edit) error {
 	for _, e := range edits {
 		if filepath.Ext(e.file) != ".lua" {
@@ -157,7 +157,8 @@ func (p *plantation) openFragments(edits []edit) error {
 	return nil
 }
 
-// add adds a new file to the package that contains an existing file.
+// add adds a file with the given name to the package that contains the file beside. The argument format is its content,
+// with a placeholder for the package's name.
 func (p *plantation) add(beside, name, format string) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)
 	if err != nil {

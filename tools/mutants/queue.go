@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// batchSize is the number of a package's mutants that are tried before another package's. The package's tests are built
-// once per batch.
+// batchSize is the maximum number of mutants in a batch. All of them are from one package, whose tests are built once
+// per batch.
 const batchSize = 16
 
 // due fills the queue. If there is no time limit, all mutants are in one batch. If there is one, mutants in changed
@@ -42,7 +42,7 @@ func (r *runner) due(edits []edit) error {
 	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
 	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	// Slow mutants begin first.
+	// Start with the slow mutants, so that none of them is running alone at the end.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
 	if len(first) > 0 {
 		r.queue, r.always = [][]int{first}, 1
@@ -88,7 +88,7 @@ func (r *runner) script(name string) string {
 	return string(out)
 }
 
-// together returns one pattern for several tests. Each test is given by its name and the names of its subtests. The
+// together returns one pattern for the flag -test.run that matches several tests, each given as Test/subtest. The
 // pattern may also match other tests.
 func together(names []string) string {
 	var levels [][]string

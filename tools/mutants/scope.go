@@ -28,7 +28,7 @@ func between(words []word, from, to int) []word {
 // line returns the number of the line that contains a byte.
 func (s scope) line(at int) int { return 1 + strings.Count(s.source[:at], "\n") }
 
-// room is the code of a directory: a Go package, or Lua fragments.
+// room holds the code in a directory, which is a Go package or a set of Lua fragments.
 type room struct {
 	dir    string
 	scopes []scope
@@ -57,7 +57,7 @@ func (r room) named(name string) (found []scope) {
 	return found
 }
 
-// wordsOf splits text into words of the scope's language.
+// wordsOf splits text into the words of Go or Lua, depending on the scope's file.
 func (s scope) wordsOf(text string) []word {
 	if filepath.Ext(s.file) == ".lua" {
 		return luaWords(text)

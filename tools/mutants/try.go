@@ -19,7 +19,7 @@ const (
 	suiteLimit = 150 * time.Second
 )
 
-// field is where mutants are tried: the tree with all mistakes compiled in.
+// field builds and runs the tests of the tree with all mistakes compiled in.
 type field struct {
 	root string
 	*plantation
@@ -70,7 +70,8 @@ func (f *field) env(on *mutant) []string {
 	return append(env, fmt.Sprint(switchOn, "=", on.id()))
 }
 
-// run runs the tests in a suite, with a mistake unless on is nil. It stops at the first failing test.
+// run runs the tests in a suite, with the mistake on or, if on is nil, without a mistake. It stops at the first failing
+// test. passed is false if a test fails or limit is exceeded.
 func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
@@ -84,7 +85,8 @@ func (f *field) run(s suite, on *mutant, limit time.Duration) (output string, pa
 	return string(out), err == nil
 }
 
-// try returns the test that catches a mutant.
+// try returns the test that catches a mutant. It runs the known test first, if there is one. caught is false if all
+// tests pass.
 func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	if known.pkg != "" {
 		limit := testLimit
@@ -103,7 +105,7 @@ func (f *field) try(m *mutant, known suite) (by suite, caught bool) {
 	return suite{}, false
 }
 
-// only returns the suite for a single known test, which is given by its name and the names of its subtests.
+// only returns the suite that runs a single known test, given as Test/subtest.
 func (s suite) only() suite {
 	if s.tests == everything {
 		return suite{s.pkg, "."}

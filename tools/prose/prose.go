@@ -39,7 +39,7 @@ var patterns = []pattern{
 	{"by it", regexp.MustCompile(`(?i)\b(by|of|from) it\b`)},
 }
 
-// finding is where a pattern was found.
+// finding is a place where a pattern was found.
 type finding struct {
 	file string
 	line int
@@ -61,7 +61,7 @@ func main() {
 	fmt.Fprint(os.Stdout, counts(found))
 }
 
-// counts returns one line for each pattern.
+// counts returns one line for each pattern, with the number of places and the pattern's name.
 func counts(found map[string][]finding) string {
 	var b strings.Builder
 	for _, p := range patterns {

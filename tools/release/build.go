@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// cleared lists settings on the machine that would change a binary or break the build.
+// cleared lists the environment variables that could change a binary or break the build.
 var cleared = []string{"GOFLAGS", "GOEXPERIMENT", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED"}
 
 // build builds the static binary for a target, and returns its path.
@@ -31,7 +31,7 @@ func (r *release) compile(t target, path string, flags ...string) error {
 	return err
 }
 
-// environment returns the process's environment without the settings that would change a binary.
+// environment returns the process's environment without the variables in cleared.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(line string) bool {
 		name, _, _ := strings.Cut(line, "=")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// chart writes the Helm chart with the release's version. Helm and registries require this file name.
+// chart writes the Helm chart with the release's version. Its file name is the one that Helm and registries require.
 func (r *release) chart() error {
 	folder := filepath.Join(r.root, "deploy", "chart")
 	files, err := filesIn(folder)

@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options holds the values of the command-line flags.
 type options struct{ version, source, out, key, passwordFile string }
 
 func run(args []string) error {
@@ -77,7 +77,7 @@ func run(args []string) error {
 	return r.seal(signer)
 }
 
-// marker identifies the directory of an earlier release.
+// marker is a file in every release. A directory that contains it may be emptied for a new release.
 const marker = "SHA256SUMS"
 
 // emptied returns an empty directory. It removes an earlier release, but no other files.

@@ -119,7 +119,8 @@ func (r *release) ofKind(kind string, p *papers) (own files.Contents, zipped []s
 	}, []string{p.notices}
 }
 
-// document returns the file type for documents. Only rpm marks documents.
+// document returns the file type for documents in a kind of package. It returns "" except for rpm, because only rpm
+// marks documents.
 func document(kind string) string {
 	if kind == "rpm" {
 		return files.TypeRPMDoc

@@ -24,7 +24,7 @@ type papers struct {
 	root                        string // of the repository
 }
 
-// papers creates the papers in the work directory.
+// papers creates the papers in the work directory and returns their paths.
 func (r *release) papers() (*papers, error) {
 	folder := filepath.Join(r.work, "papers")
 	if err := os.MkdirAll(filepath.Join(folder, "man"), 0o755); err != nil {

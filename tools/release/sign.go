@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// signer signs with the key of the person that makes the release.
+// signer signs with the minisign key of the person making the release.
 type signer struct{ key minisign.PrivateKey }
 
 // readKey reads a minisign secret key, which may be encrypted. If path is "", it returns nil.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// source is the commit that a release is made from.
+// source is the checked-out commit from which a release is built.
 type source struct {
 	root    string // an absolute path
 	version string // without the v

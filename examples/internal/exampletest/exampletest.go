@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/open"
 )
 
-// Run is a function that runs the program with the store at a URL.
+// Run is the function of an example that runs its program with the store at a URL, and prints to w.
 type Run func(ctx context.Context, w io.Writer, url string) error
 
 // Prints runs the program in memory, and twice on one Redis server. Every run must print the same text.
@@ -34,8 +34,8 @@ func patient(url string) string {
 	return url + "?deadline=10s"
 }
 
-// PrintsOn runs the program twice with the store at a URL. The second run shows that the program does not depend on
-// the state that the first run left.
+// PrintsOn runs the program twice with the store at a URL, and fails the test if a run does not print want. The second
+// run shows that the program does not depend on the state that the first run left.
 func PrintsOn(t *testing.T, run Run, url, want string) {
 	t.Helper()
 	for _, which := range []string{"first", "second"} {
