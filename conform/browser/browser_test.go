@@ -63,12 +63,12 @@ overrides:
 `
 )
 
-// hostile are keys that the page could mistake for markup or code.
+// hostile lists keys that a careless page would treat as markup or code.
 var hostile = []string{
 	`<img src=x onerror="window.hacked=1;alert(1)">`, `"><script>window.hacked=1</script>`, "\u202etxet\u0000\u001b[31m", "{{constructor.constructor('window.hacked=1')()}}",
 }
 
-// world contains the servers that the browser connects to.
+// world holds the servers that the browser connects to, and the traffic on them.
 type world struct {
 	t     *testing.T
 	redis *redistest.Server
@@ -107,7 +107,8 @@ func TestPage(t *testing.T) {
 	serve := func(more ...string) map[string]string {
 		return programs.Serve(t, 2, append([]string{"serve", "--resp", "off", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain", "0s"}, more...)...)
 	}
-	// On a busy machine, a decision may take longer than the default deadline, and the store would count as away.
+	// On a busy machine, a decision may take longer than the default deadline, and the store would count as
+	// unavailable.
 	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process

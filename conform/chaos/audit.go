@@ -27,7 +27,8 @@ type happened struct {
 	restarts []restart
 	// stalls lists, in order, the spans when the machine did not run the control goroutine.
 	stalls []span
-	// hangs lists the spans when a standalone Redis did not answer, also without a fault: its disk can be slow.
+	// hangs lists the spans when a standalone Redis did not answer, with or without a fault, because a slow disk can
+	// also block it.
 	hangs []span
 	// steps lists the steps of Redis's clock in order.
 	steps []step
@@ -49,7 +50,7 @@ type restart struct {
 	span
 }
 
-// violation is a broken promise.
+// violation is a broken promise: the name of the check that found it, and a description.
 type violation struct {
 	Rule, Text string
 }
@@ -63,7 +64,7 @@ type found struct {
 	excess map[cell]excess
 }
 
-// cell is a row of the table. Fault is empty for spans without a fault.
+// cell identifies a row of the table by a fault and the mode of the answers. Fault is "" for spans without a fault.
 type cell struct{ Fault, Mode string }
 
 type excess struct {
@@ -125,7 +126,8 @@ func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	return n
 }
 
-// faultsIn returns the faults in a span. The span of a fault includes the time that the processes need to recover.
+// faultsIn returns the names of the faults in a span, or one empty name if there are none. A fault counts for a second
+// longer, because the processes need time to recover.
 func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	for _, s := range h.faults {
 		if s.touches(from-time.Second, to) && !slices.Contains(names, s.Fault) {
@@ -168,7 +170,7 @@ func (f *found) believes(h *happened, l *limit, log []answer) {
 // started.
 var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_down", "loading", "no_script"}
 
-// spared is the maximum number of a key's requests that may end without a decision. On a busy machine, a request's
+// spared is the number of a key's requests that may end without a decision. On a busy machine, a request's
 // deadline can pass before the request is sent to the store.
 const spared = 10
 

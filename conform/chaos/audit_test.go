@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// policyOf returns the limit of a policy.
+// policyOf returns the limit of the policy with the given name.
 func policyOf(policy string) *limit { return limitOf(limits(), policy) }
 
 const ms = time.Millisecond
@@ -155,7 +155,7 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 }
 
 // TestAuditNeedless checks that a process decides without the store only while the store, or the master with the key, is
-// away, or while a limit recovers from a loss.
+// unavailable, or while a limit recovers from a loss.
 func TestAuditNeedless(t *testing.T) {
 	l := policyOf("log-local")
 	answers := func(n int, as answer) (log []answer) {

@@ -27,7 +27,8 @@ const (
 	callerPatience = 10 * time.Second      // a caller that waits longer is stuck
 )
 
-// answer is one request and its answer. Times are measured from the start of the run, by one monotonic clock.
+// answer is a log entry: one request with its answer. Times are measured from the start of the run, with one monotonic
+// clock.
 type answer struct {
 	limit          *limit
 	key            string
@@ -37,7 +38,7 @@ type answer struct {
 	class   string
 	allowed bool
 	mode    string
-	// assumed means that the protocol does not report the mode. The recorded mode is then the mode expected if no data
+	// assumed is true if the protocol does not report the mode. The recorded mode is then the mode expected if no data
 	// was lost.
 	assumed bool
 	// overshoot is the number of units beyond the limit that the answer says may be admitted, or -1 if unlimited.
@@ -68,7 +69,7 @@ func (a *answer) byProgram() bool { return a.process >= waiterProcess }
 
 func (a *answer) fallback() bool { return a.class == "" && a.mode == "fallback" }
 
-// callers sends requests and keeps the log.
+// callers sends requests to all processes of a seed and logs the answers.
 type callers struct {
 	began  time.Time
 	client *http.Client
@@ -205,7 +206,7 @@ func (c *callers) keep(a answer) {
 
 func pause(random *rand.Rand) { time.Sleep(time.Duration(random.Int64N(int64(2 * callerPause)))) }
 
-// take sends a request over HTTP.
+// take charges one unit over HTTP and returns the answer.
 func (c *callers) take(process int, address string, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
 	_ = c.decide(&a, address, "/v1/take", map[string]any{"policy": l.policy, "key": key})
@@ -291,7 +292,7 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	return a
 }
 
-// classOf returns the class of a caller's error.
+// classOf returns the class of an error that a caller got instead of an answer, for answer.class.
 func classOf(err error) string {
 	var timeout net.Error
 	switch {

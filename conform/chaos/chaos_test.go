@@ -74,7 +74,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// schedules returns the schedules that the flags request.
+// schedules returns the schedules selected by the flags, or the short ones if no flag selects any.
 func schedules() (all []schedule) {
 	if *seeds == 0 {
 		return short()
@@ -89,7 +89,7 @@ func schedules() (all []schedule) {
 	return all
 }
 
-// strike runs one seed.
+// strike runs one seed, audits its log, and returns the result.
 func strike(t *testing.T, s schedule) *result {
 	w := newWorld(t, s)
 	w.run()

@@ -50,7 +50,8 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 	}
 }
 
-// chargeOf returns the span in which a request was charged.
+// chargeOf returns the span in which a request was charged, or may have been charged. charged is false if it certainly
+// was not.
 func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	switch {
 	case a.class != "" || a.fallback():
@@ -68,8 +69,8 @@ func (h *happened) chargeOf(a *answer) (c charge, charged bool) {
 	}
 }
 
-// spent returns the number of units that may have been spent when a request was denied, and the number that justifies a
-// denial.
+// spent returns the largest number of units that may have been spent when a request was denied. The denial is justified
+// if this number plus the request's cost exceeds room.
 func (h *happened) spent(l *limit, charges []charge, a *answer) (spent, room int64) {
 	room = l.least
 	from := a.sent - l.period - 2*grace

@@ -55,7 +55,7 @@ func (w *world) actions() (all []action) {
 	return all
 }
 
-// remember records the facts about a fault that the audit needs.
+// remember records when a fault may have lost data, left two primaries or restarted a process, for the audit.
 func (w *world) remember(s struck) {
 	// A primary that comes back considers itself the primary until other nodes tell it otherwise.
 	const told = 2 * time.Second
@@ -207,7 +207,7 @@ func (w *world) sentinelFault(e event) failing {
 	}
 }
 
-// hot returns a Redis key that callers use.
+// hot returns the Redis key of a counter that callers use all the time.
 func (w *world) hot() string { return w.schedule.windowKey("fixed-local") }
 
 // keysOf returns the keys of callers whose slots are on the same primary as the given key. It returns nil if all are.

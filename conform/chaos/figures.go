@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// deadline is the processes' --deadline. spare is the additional time that a caller may wait.
+	// deadline is the processes' --deadline. spare is how much longer than the deadline a caller may wait.
 	deadline = 50 * time.Millisecond
 	spare    = 10 * time.Millisecond
 	// exactAgain is the time within which answers must be exact again once the servers have a primary.

@@ -21,7 +21,7 @@ type hold struct {
 	denied bool
 }
 
-// holdOf returns the hold described by the answer to a request for a permit.
+// holdOf returns what is known about a permit from the answer to the request for it.
 func holdOf(a *answer) *hold {
 	byShare := a.mode == "fallback"
 	h := &hold{policy: a.limit.policy, process: a.process, shared: byShare, may: span{a.sent, a.received + seatLease}}
@@ -38,7 +38,7 @@ func holdOf(a *answer) *hold {
 	return h
 }
 
-// renewed applies the answer to a renewal.
+// renewed extends the hold after a renewal. class is the class of the renewal's error, or "".
 func (h *hold) renewed(sent, received time.Duration, class string) {
 	if h.may.to = received + seatLease; class != "" {
 		h.may.to += late
@@ -47,7 +47,7 @@ func (h *hold) renewed(sent, received time.Duration, class string) {
 	h.to = sent + seatLease
 }
 
-// end applies the answer to a release.
+// end ends the hold when its release was sent. If the store has confirmed the release, it also sets ended.
 func (h *hold) end(sent, received time.Duration, released bool) {
 	if h.to = min(h.to, sent); released {
 		h.ended = received

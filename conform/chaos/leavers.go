@@ -20,7 +20,7 @@ const (
 	leavesWithin = 100 * time.Millisecond
 )
 
-// limited returns the limit of a policy, and the policy in a program.
+// limited returns a policy's limit, as the audit knows it, and the policy of a program with that name.
 func (c *callers) limited(p *program, policy string) (*limit, *headgate.Policy) {
 	return limitOf(c.limits, policy), operate.Policy(p.limiter, policy, p.limits[policy])
 }
@@ -55,7 +55,8 @@ func (c *callers) leave(p *program, seed uint64) {
 }
 
 // comeLate runs a caller, the only one of its program, whose requests all come after their deadline, until end is called.
-// They must get the context's error. Such requests do not show that the store is away, so no share may answer them.
+// They must get the context's error. Such requests do not show that the store is unavailable, so no share may answer
+// them.
 func (c *callers) comeLate(p *program) {
 	l, at := c.limited(p, tardyPolicy)
 	c.works.Go(func() {

@@ -19,7 +19,7 @@ const (
 )
 
 // needless checks that processes decide without the store only if the store cannot be reached, or has lost data that a
-// limit has not recovered from. While one master of a Cluster is away, this applies to the keys of the other masters.
+// limit has not recovered from. While one master of a Cluster is down, this applies to the keys of the other masters.
 func (f *found) needless(h *happened, answers []answer) {
 	byProcess := map[int][]*answer{}
 	for i := range answers {
@@ -33,7 +33,7 @@ func (f *found) needless(h *happened, answers []answer) {
 	}
 }
 
-// withoutStore finds a row of a process's answers that the store did not decide.
+// withoutStore reports the first long run of consecutive answers from one process that the store did not decide.
 func (f *found) withoutStore(h *happened, process int, log []*answer) {
 	n, first := 0, (*answer)(nil)
 	for _, a := range log {
@@ -66,7 +66,8 @@ func (h *happened) reachable(a *answer) bool {
 	return !slices.ContainsFunc(h.faults, reaches) && !slices.ContainsFunc(h.hangs, hung) && h.lossesIn(a.sent-recovers-depth, a.received) == 0
 }
 
-// usedFor is the length of each span that idle checks. A quarter of the pacer's rate is enough on a busy machine.
+// usedFor is the length of each span that idle checks. In each span a quarter of the pacer's rate must be used, because
+// a busy machine can be slow.
 const usedFor = 2 * time.Second
 
 // idle checks that callers that leave a pacer's queue do not hold on to units that waiting callers could use.

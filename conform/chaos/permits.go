@@ -74,7 +74,7 @@ func (h *hold) until(away away) time.Duration {
 	return min(h.may.to, h.ended)
 }
 
-// calm reports whether there was no fault in a span.
+// calm reports whether a span contains no fault.
 func (h *happened) calm(from, to time.Duration) bool {
 	touches := func(s span) bool { return s.touches(from, to) }
 	return !slices.ContainsFunc(h.faults, func(s struck) bool { return touches(s.span) }) && !slices.ContainsFunc(h.losses, touches)

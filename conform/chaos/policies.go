@@ -36,7 +36,7 @@ type limit struct {
 	// failure is the failure mode.
 	failure string
 	leased  bool
-	// weight determines the policy's portion of the requests.
+	// weight is the policy's share of the requests, relative to the other policies' weights.
 	weight int
 	// also lists further windows of the policy. Every request counts in each of them.
 	also []limit
@@ -44,7 +44,7 @@ type limit struct {
 	reserved bool
 }
 
-// limits returns all policies. Callers send more requests than any policy allows.
+// limits returns the limits of all policies. Callers send more requests than any of them allows.
 func limits() []limit {
 	local := func(l limit) limit {
 		l.policy, l.failure = l.policy+"-local", "local"

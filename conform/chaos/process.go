@@ -90,7 +90,7 @@ func (p *process) start() {
 	}
 }
 
-// lastLines returns the end of the process's log.
+// lastLines returns the last lines of the process's log, for error messages.
 func (p *process) lastLines() []byte {
 	text, _ := os.ReadFile(p.log)
 	return text[max(0, len(text)-4096):]
@@ -150,7 +150,7 @@ func (p *process) get(path string) (metrics map[string]float64, err error) {
 	return metrics, lines.Err()
 }
 
-// use is the resource usage of one process.
+// use is the resource usage of one process: goroutines, open files, and resident memory in bytes.
 type use struct{ goroutines, files, memory float64 }
 
 func (p *process) use() (use, error) {

@@ -38,7 +38,7 @@ type result struct {
 	Histories int
 }
 
-// row is a row of the table with its values.
+// row is one row of the table: the largest excess for a fault and a mode.
 type row struct {
 	cell
 	excess
@@ -136,7 +136,7 @@ func (h *happened) exactAfter(fault struck, answers []answer, from time.Duration
 	return longest
 }
 
-// others reports whether another fault may have kept a process from recovering from this one.
+// others reports whether another fault may have kept a process from recovering from the given fault in a span.
 func (h *happened) others(fault struck, process int, from, until time.Duration) bool {
 	return slices.ContainsFunc(h.faults, func(s struck) bool {
 		return s.event != fault.event && (s.Process < 0 || s.Process == process) && s.Fault != versions && s.touches(from-time.Second, until)

@@ -36,10 +36,10 @@ var samplePolicies = map[string]string{
 	"sample-log":    "algorithm: sliding-log, limit: 20, window: 1h",
 }
 
-// errInSight is the error for a sample that may overlap a fault.
+// errInSight is the error for a sample that is dropped because it may overlap a fault.
 var errInSight = errors.New("a request of the sample had no exact answer")
 
-// take is an operation in a sample, and stood is its answer.
+// take is an operation in a sample: an allow of one unit, or a peek if Peek is set. stood is its answer.
 type take struct{ Peek bool }
 
 type stood struct {

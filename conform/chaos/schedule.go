@@ -23,7 +23,7 @@ var deployments = []string{standalone, sentinel, cluster}
 // The faults.
 const (
 	killed      = "redis killed"
-	restarting  = "restarts meanwhile" // one process restarts again and again while Redis is away
+	restarting  = "restarts meanwhile" // one process restarts again and again while Redis is down
 	emptied     = "redis empty"
 	older       = "redis older"
 	hung        = "redis hangs"
@@ -227,10 +227,10 @@ func lasts(random *rand.Rand, fault string) time.Duration {
 	}
 }
 
-// steps lists the clock steps: shorter and longer than the span of the limits.
+// steps lists the sizes of clock steps. Some are shorter and some longer than the limits' spans.
 var steps = []time.Duration{300 * time.Millisecond, 5 * time.Second, -300 * time.Millisecond, -1200 * time.Millisecond, -5 * time.Second, -20 * time.Second}
 
-// by draws the clock step for a fault.
+// by draws the size of the clock step. It returns 0 for a fault that does not step the clock.
 func by(random *rand.Rand, fault string) time.Duration {
 	if fault != stepped {
 		return 0
@@ -238,7 +238,7 @@ func by(random *rand.Rand, fault string) time.Duration {
 	return steps[random.IntN(len(steps))]
 }
 
-// has reports whether the schedule contains a fault.
+// has reports whether the schedule contains a fault of the given kind.
 func (s schedule) has(fault string) bool {
 	return slices.ContainsFunc(s.Events, func(e event) bool { return e.Fault == fault })
 }

@@ -10,7 +10,7 @@ import (
 // clock may be adjusted while a seed runs.
 const grace = time.Millisecond
 
-// tally counts the units admitted in a span by the source of the decision: the store or shares.
+// tally counts the units admitted in a span, separately for decisions by the store and by shares.
 type tally struct {
 	store, shares     int64
 	leased, overshoot int64 // the largest bounds stated in answers

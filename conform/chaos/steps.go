@@ -31,7 +31,7 @@ func (h *happened) stepping(at time.Duration) bool {
 // life is how long a process may hold prefetched units.
 const life = time.Second
 
-// unsettled is how long callers keep a reservation open.
+// unsettled is the longest time that callers keep a reservation open.
 const unsettled = time.Second
 
 // jumpsIn returns how many times clock steps make the whole limit available again in a span: once for each step

@@ -114,7 +114,7 @@ func (c *callers) waitFor(ctx context.Context, at *headgate.Policy, l *limit, ke
 	c.keep(a)
 }
 
-// decided sets what a Go program's limiter returned.
+// decided sets the answer's fields from the decision or the error that a Go program's limiter returned.
 func (a *answer) decided(d *headgate.Decision, err error) {
 	if err == nil {
 		a.allowed, a.mode, a.overshoot = d.Allowed, d.Promise.Mode.String(), d.Promise.OvershootMax

@@ -16,7 +16,7 @@ import (
 
 const languages = "../../examples/languages/"
 
-// language is a program in examples/languages, and how to run it.
+// language is a program in examples/languages with the command that runs it.
 type language struct {
 	file string
 	// command returns the part of the command line before the file name. It can install dependencies in dir, the
@@ -118,7 +118,8 @@ func npmInstall(t *testing.T, dir string, packages ...string) {
 	run(t, dir, programs.Tool(t, "npm"), append(words, packages...)...)
 }
 
-// listeningOn returns a program's text with the default addresses replaced by a server's addresses.
+// listeningOn returns a program's text with the documentation's default addresses replaced by the addresses resp and
+// http.
 func listeningOn(t *testing.T, program, resp, http string) string {
 	t.Helper()
 	_, port, _ := strings.Cut(resp, ":")

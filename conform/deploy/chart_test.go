@@ -53,7 +53,7 @@ tolerations: [{key: dedicated, operator: Exists}]
 affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}}
 `
 
-// object returns a value of the API's type for a kind.
+// object returns an empty value of the Kubernetes API's type for a kind. It returns nil for an unknown kind.
 func object(kind string) any {
 	switch kind {
 	case "ConfigMap":
@@ -72,7 +72,7 @@ func object(kind string) any {
 	return nil
 }
 
-// decode returns the objects by kind. Unknown fields are an error.
+// decode returns a manifest's objects by kind. It fails the test if an object contains an unknown field.
 func decode(t *testing.T, manifest string) map[string]any {
 	t.Helper()
 	found := map[string]any{}
@@ -212,7 +212,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// compareWithHelm checks that Helm renders the same objects.
+// compareWithHelm checks that Helm renders the same objects from the same values.
 func compareWithHelm(t *testing.T, values string, objects map[string]any) {
 	t.Helper()
 	helm, err := exec.LookPath("helm")
@@ -258,7 +258,7 @@ func TestChartStarts(t *testing.T) {
 	}
 }
 
-// TestChartRefuses checks the combinations of values that would not work.
+// TestChartRefuses checks that the chart rejects combinations of values that would not work.
 func TestChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{
 		"replicas: 2":                  "store.url",
@@ -274,8 +274,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestChartExpectsItsReplicas checks that a pod that starts while Redis is away knows among how many servers the limits
-// are divided.
+// TestChartExpectsItsReplicas checks that a pod that starts while Redis is unavailable knows the number of servers among
+// which the limits are divided.
 func TestChartExpectsItsReplicas(t *testing.T) {
 	const store = "store: {url: \"redis://redis:6379\"}\n"
 	for values, want := range map[string]string{

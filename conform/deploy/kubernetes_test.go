@@ -29,7 +29,7 @@ type manifests struct {
 
 const kubernetes = "../../deploy/kubernetes.yaml"
 
-// manifestsOf returns the objects that a release always has; a single replica has no budget.
+// manifestsOf returns the objects that every release contains. A release with a single replica has no disruption budget.
 func manifestsOf(objects map[string]any) (m manifests) {
 	m.config = *objects["ConfigMap"].(*core.ConfigMap)
 	m.deployment = *objects["Deployment"].(*apps.Deployment)

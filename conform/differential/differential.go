@@ -64,8 +64,8 @@ func Run(t *testing.T, store engine.Store, clock *headgatetest.Clock, algorithm,
 	}
 }
 
-// translate converts a case to the file format that both sides read. All keys of a fair-share limit in the namespace
-// share one counter. translate puts the keys of lists in the same slot as this counter.
+// translate converts a case to the file format that stores replay. All keys of a fair-share limit in the namespace share
+// one counter. translate puts the keys of lists in the same slot as this counter.
 func translate(t *testing.T, c model.Case, space string) vectors.File {
 	t.Helper()
 	data, err := json.Marshal(model.File{Cases: []model.Case{c}})
@@ -79,7 +79,7 @@ func translate(t *testing.T, c model.Case, space string) vectors.File {
 	return file
 }
 
-// history formats the steps that led to a difference.
+// history formats the step with a difference and the eight steps before it.
 func history(t *testing.T, c *model.Case, step int) string {
 	t.Helper()
 	var text strings.Builder

@@ -29,7 +29,7 @@ const tools = "../../tools/ratelimit"
 // patience is how long a server may take to start.
 const patience = 30 * time.Second
 
-// peer is a running server.
+// peer is a running server under comparison.
 type peer struct {
 	name   string
 	http   string // its HTTP address

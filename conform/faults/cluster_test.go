@@ -14,7 +14,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// Regression: bugs 32 and 34. While slots move, calls reach nodes that do not serve them. Failed calls are not charged.
+// Regression: bugs 32 and 34. While slots move, calls reach nodes that do not serve their slots. A call that fails
+// charges nothing.
 func TestClusterErrors(t *testing.T) {
 	t.Parallel()
 	c := redistest.Cluster(t, testbed.Flavor(redistest.Redis), "cluster-require-full-coverage no")

@@ -96,7 +96,8 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 	}
 }
 
-// A Go program with Fallback decides from its share when the deadline passes. Soon it no longer waits for the deadline.
+// A Go program with Fallback decides from its share when a call reaches its deadline. After a few such calls it decides
+// at once, without waiting for the deadline.
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

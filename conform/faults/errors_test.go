@@ -94,8 +94,8 @@ func provokeOOM(t *testing.T, open testbed.Opener) {
 	testbed.Recovers(t, store, 99)
 }
 
-// unwritten sends many operations on a single key in one call, to a server that refuses writes. Operations that must
-// write fail. Operations that were decided before them return their answers.
+// unwritten sends many operations on one key in a single call, to a server that rejects writes. Operations that must
+// write must fail. Operations that were decided before them must return their answers.
 func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// wantRefusal checks that opening a store fails with an error of the given class.
+// wantRefusal checks that opening a store fails with an error of the given class whose text contains names.
 func wantRefusal(t *testing.T, url string, class redisstore.Class, names string) {
 	t.Helper()
 	store, err := rueidisadapter.Open(context.Background(), url, redisstore.Config{})
@@ -54,7 +54,7 @@ func TestEarlierBuildIsRefused(t *testing.T) {
 	testbed.Recovers(t, testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), 99)
 }
 
-// If a process of an earlier build had written nothing before the note was created, it is detected when it writes.
+// A process of an earlier build that had written nothing when the note was created is detected at its first write.
 func TestEarlierBuildAlreadyRunning(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

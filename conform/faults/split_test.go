@@ -25,7 +25,7 @@ var (
 
 const splitUser, splitAll = "user", "everybody"
 
-// charge returns a charge for an operation on permits.
+// charge returns a charge for cost permits under a limit, with its own key.
 func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }

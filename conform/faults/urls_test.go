@@ -127,7 +127,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// The store returns errors for these settings.
+// Invalid settings cause an error when the store is opened.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for _, c := range []redisstore.Config{{Prefix: "a{b"}, {Prefix: strings.Repeat("p", 65)}, {MaxInFlight: -1}, {MaxInFlight: 1 << 17}} {
@@ -137,7 +137,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// The check at start reports these problems to the operator.
+// Check returns warnings about a server that evicts keys, and about missing permissions.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	testbed.EachClient(t, func(t *testing.T, open func(testing.TB, testbed.Deployment, redisstore.Config) *redisstore.Store) {

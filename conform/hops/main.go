@@ -55,7 +55,7 @@ func run(args []string, to string) (failed error) {
 	return nil
 }
 
-// way returns the decision selected by args.
+// way returns the function that makes the decision selected by args.
 func way(args []string) (decide func() error, err error) {
 	ctx, limit := context.Background(), rule.TokenBucket(rule.PerSecond(10), rule.Burst(100))
 	switch args[0] {

@@ -32,7 +32,7 @@ type Asked struct {
 	Ends        int64
 }
 
-// Answered is the part of an answer that depends on the order of operations.
+// Answered contains the fields of an answer that depend on the order of operations.
 type Answered struct {
 	Allowed   bool
 	Remaining [2]int64
@@ -90,7 +90,7 @@ func sequential(limit engine.Limit) porcupine.Model {
 	}
 }
 
-// places returns the indexes of the keys that the operation uses.
+// places returns the indexes in the pair of the keys that the operation uses.
 func (in *Asked) places() (places []int) {
 	for at, on := range in.On {
 		if on {

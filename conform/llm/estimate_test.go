@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// With 100 tokens a minute and an estimate of 1024, the first call passes, and the second waits until all units are
-// available again. BerriAI/litellm#29193 denies the first call.
+// Under 100 tokens a minute, a call with an estimate of 1024 passes, and the second call waits until all units are
+// available again. In BerriAI/litellm#29193 the first call is denied.
 func estimateAboveTheLimit(w *world) {
 	config, err := policy.Parse("policies.yaml", []byte(`
 policies:

@@ -56,7 +56,7 @@ func tenThousandOpen(w *world) {
 	runtime.KeepAlive(held)
 }
 
-// callers runs the calls, 64 at a time.
+// callers runs all calls, 64 at a time, alternating between the two processes.
 func (w *world) callers(call func(i int, p process)) {
 	const callers = 64
 	w.atOnce(callers, func(from int, p process) {

@@ -84,7 +84,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 	return result.Found, result.Dropped
 }
 
-// peek returns the decision for a single charge.
+// peek returns the decision for a single charge, without charging it.
 func (p process) peek(c charge) headgate.Decision {
 	p.Helper()
 	d, err := operate.Policy(p.Limiter, c.policy, c.limit).Peek(context.Background(), c.key, c.units)
@@ -94,7 +94,7 @@ func (p process) peek(c charge) headgate.Decision {
 	return d
 }
 
-// left checks how many units a key has left.
+// left checks that a key has the wanted number of units left.
 func (p process) left(r named, key string, want int64) {
 	p.Helper()
 	if d := p.peek(r.of(key, 1)); d.Remaining != want {

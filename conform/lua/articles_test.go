@@ -58,7 +58,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return 1`
 )
 
-// beside holds a server, a store on this server, and a clock for both.
+// beside is a server on which a script and a Headgate store run, with a clock for both.
 type beside struct {
 	t     *testing.T
 	s     *redistest.Server
@@ -80,7 +80,8 @@ func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.O
 	return opOn(b.t, b.store, kind, limit, cost)
 }
 
-// compare checks the numbers of units that the script and Headgate admit.
+// compare checks that the script admits the wrong number of units stated in the table, and that Headgate admits the
+// right one.
 func (b *beside) compare(what string, article, wrong, ours, right int64) {
 	b.t.Helper()
 	if article != wrong || ours != right {

@@ -36,7 +36,7 @@ func batches(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.
 	})
 }
 
-// alike compares the answers of two stores to random calls, with random clock steps between the calls.
+// alike checks that two stores give the same answers to random calls, with random clock steps between the calls.
 func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store,
 	next func(r *rand.Rand, call int) (func(*rand.Rand) engine.Op, time.Duration),
 ) {

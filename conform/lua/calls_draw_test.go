@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// kindOfCall draws limits of one kind, and operations on them.
+// kindOfCall holds the limits of one kind, and the costs to draw for operations on them.
 type kindOfCall struct {
 	name   string
 	draw   func() engine.Limit
@@ -165,7 +165,7 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 	return op
 }
 
-// besides returns an operation with limits of other kinds added.
+// besides returns op with random charges on limits of other kinds added, except for permits.
 func besides(r *rand.Rand, op engine.Op, f *kindOfCall, families []kindOfCall) engine.Op {
 	for i := range families {
 		other := &families[i]

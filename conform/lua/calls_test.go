@@ -22,8 +22,8 @@ import (
 // randomCalls is the number of scripts that TestCalls runs.
 var randomCalls = flag.Int("calls", raced.Size(150, 30), "random scripts of calls with many operations")
 
-// bySteps decides operations one by one with the steps of package algo. It deletes a state only if having no state at
-// all would be equivalent.
+// bySteps is a reference store that decides operations one by one with the steps of package algo. It deletes a state
+// only if it is equivalent to no state.
 type bySteps struct {
 	clock  func() time.Time
 	states map[string]algo.State

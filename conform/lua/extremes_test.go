@@ -77,7 +77,7 @@ func TestExtremes(t *testing.T) {
 				op.Kind = engine.OpCount
 			}
 			if limit.Algorithm() == algo.Pacer {
-				// On Redis, at most 2^52−1 units can be queued: see docs/reference/bounds.md.
+				// On Redis, a queue holds at most 2^52−1 units: see docs/reference/bounds.md.
 				op.Charges[0].Cost = min(op.Charges[0].Cost, most/64)
 			}
 			a, b := make([]engine.Result, 1), make([]engine.Result, 1)

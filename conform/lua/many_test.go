@@ -57,7 +57,7 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 		}
 	}
 	calls := func() string { return s.Text("info", "commandstats") }
-	s.Text("config", "resetstat") // drops the count of the question at the start
+	s.Text("config", "resetstat") // drops the count of the MSETEX in the check at the start
 	take(59, "")
 	take(58, "")
 	if !strings.Contains(calls(), "cmdstat_msetex:calls=4,") || strings.Contains(calls(), "cmdstat_set:") {

@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// replayVectors replays the exact answers in testdata/vectors.
+// replayVectors checks that the store gives the exact answers recorded in testdata/vectors.
 func replayVectors(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/vectors/*.json")

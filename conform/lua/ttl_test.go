@@ -50,7 +50,8 @@ func TestKeysLiveLongEnough(t *testing.T) {
 	}
 }
 
-// monitor returns a function that waits for the server's next command that contains a string.
+// monitor starts MONITOR on a server. The returned function waits for the next command that contains a string, and
+// returns the command.
 func monitor(t *testing.T, s *redistest.Server) (heard func(with string) string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Addr())

@@ -88,7 +88,8 @@ func (g *governor) moved(l Limit, now int64) (view, bool) {
 	return v, g.far(l, now)
 }
 
-// next returns the rate after an interval has ended.
+// next returns the rate after an interval: an eighth lower after too many failures, the same if less than three
+// quarters of it were used, and otherwise 1/64 higher.
 func (g *governor) next() *big.Int {
 	limit := g.limit
 	if g.bad*100 > limit.Failures*(g.good+g.bad) {
@@ -101,7 +102,7 @@ func (g *governor) next() *big.Int {
 	return add(g.l, floorDiv(g.l, num(64)))
 }
 
-// move sets the rate, clamped to the call's minimum and maximum.
+// move sets the rate, clamped to the call's minimum and maximum. If that changes the rate, it increments the version.
 func (g *governor) move(rate *big.Int) {
 	rate = larger(mul(num(g.limit.MinRate), parts), smaller(mul(num(g.limit.MaxRate), parts), rate))
 	if rate.Cmp(g.l) == 0 {

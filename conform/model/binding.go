@@ -46,7 +46,7 @@ func conclude(rows []row, items []item, allowed bool, delays []int64) Decision {
 	return d
 }
 
-// alone returns the state of the i-th limit. It is denied only if that limit denies.
+// alone returns the answer of the i-th limit as if it were the request's only limit.
 func alone(rows []row, i int, delay int64) Answer {
 	var own []row
 	allowed := true
@@ -82,7 +82,7 @@ func binds(r, b row, allowed bool) bool {
 	return r.reset > b.reset
 }
 
-// later adds the lag of a clock that was set back.
+// later returns the row with us, the lag of a clock that was set back, added to its reset and its wait.
 func (r row) later(us int64) row {
 	if r.reset > 0 {
 		r.reset += us

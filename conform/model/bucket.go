@@ -164,7 +164,7 @@ func (b *bucket) wait(c int64) int64 {
 	return b.until(need)
 }
 
-// until returns the time until the amount is available. If the clock was set back, this includes its lag
+// until returns the time in µs until the amount is available. After a clock step back, it includes the lag of the clock
 // (rule 8).
 func (b *bucket) until(amount *big.Int) int64 {
 	missing := sub(amount, b.amount())
@@ -191,9 +191,8 @@ func (b *bucket) most() int64 {
 	return int64(sort.Search(int(limit), func(i int) bool { return !b.admits(int64(i) + 1) }))
 }
 
-// delay returns the time until the units are available. If the clock was set back, it lags. Unlike retry-after and
-// reset-after, the delay excludes this lag, so it is the real time until the slot. Section 3 says "delay = wait",
-// and the vectors agree.
+// delay returns the time in µs until the units are available. Unlike retry-after and reset-after, it excludes the lag of
+// a clock that was set back, so it is the real time until the slot. Section 3 says "delay = wait", and the vectors agree.
 func (b *bucket) delay(c int64) int64 {
 	if !b.limit.paces() {
 		return 0

@@ -45,7 +45,7 @@ type Step struct {
 	Want   Answer    `json:"want"`
 }
 
-// Each returns the step's cost for each of the limits.
+// Each returns the step's cost for each limit: Costs if it is set, and otherwise N for all limits.
 func (s *Step) Each(limits []Limit) []int64 {
 	if s.Costs != nil {
 		return s.Costs

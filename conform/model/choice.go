@@ -36,7 +36,7 @@ func hasChoices(items []item) bool {
 	return false
 }
 
-// waits returns how long the item must wait for its cost to pass.
+// waits returns the time in µs until the item's cost passes, over all of its windows.
 func (it *item) waits() (wait int64) {
 	if it.cost == 0 {
 		return 0
@@ -47,7 +47,7 @@ func (it *item) waits() (wait int64) {
 	return wait
 }
 
-// beside returns the rows of the items that are not set aside.
+// beside returns the rows without those for items that are set aside.
 func beside(rows []row, items []item) (kept []row) {
 	for _, r := range rows {
 		if !items[r.item].aside {

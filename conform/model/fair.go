@@ -116,9 +116,9 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the selected keys can together charge the cost. The amount that they then owe, multiplied
-// by times, must be at most w times the amount that is then left. times is the number that their weight is divided
-// by. Their first unit is always within.
+// within reports whether the selected keys may together owe the cost in addition. The amount that they then owe,
+// multiplied by times, must be at most w times the amount that is then left. The argument times divides their weight.
+// Their first unit is always allowed.
 func (p *pool) within(c int64, d *big.Int, of func(owned) bool, times *big.Int) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
@@ -240,7 +240,7 @@ func (p *pool) giveBack(n int64, h held, r returns) returns {
 	return r
 }
 
-// back gives units back, and reduces the key's parts accordingly.
+// back calls give, which gives units back to the bucket, and reduces the key's parts in proportion.
 func (p *pool) back(give func()) {
 	before := p.inGrains(p.d)
 	give()

@@ -32,7 +32,7 @@ func newFixed(l Limit, now int64) *fixed {
 	return &fixed{limit: l, now: now, end: end}
 }
 
-// window returns the window that a first request at now would start.
+// window returns the start and the end of the window that a request at now starts if there is no state.
 func (l Limit) window(now int64) (start, end int64) {
 	switch {
 	case l.Calendar != "":

@@ -137,7 +137,8 @@ func (f *flow) pass(us *big.Rat) {
 	f.us = new(big.Rat).Add(f.us, us)
 }
 
-// has returns the amount that the limit's class can take.
+// has returns the amount available to the limit's class: in its own bucket and, unless it is overdrawn, in the shared
+// bucket.
 func (f *flow) has() *big.Rat {
 	own := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.class().Burst)), f.own[f.limit.Rank-1])
 	shared := new(big.Rat).Sub(new(big.Rat).SetInt(f.amount(f.limit.sharedUnits())), f.shared)
@@ -199,7 +200,7 @@ func (o *loan) gone() bool {
 	return o.shared.Sign() == 0 && !slices.ContainsFunc(o.own, missing) && !slices.ContainsFunc(o.capped, missing)
 }
 
-// full returns the time until nothing is missing.
+// full returns the time in µs until nothing is missing from any bucket, if nothing is charged.
 func (o *loan) full() int64 {
 	f := o.flow()
 	for next := f.next(); next != nil; next = f.next() {

@@ -109,8 +109,8 @@ func (s *Subject) held(l Limit, now int64) (live leases, corrected bool) {
 	return live, corrected
 }
 
-// keep writes the state if the call changed or corrected anything. Otherwise nothing is written, not even the expiry of
-// a permit (rule 4).
+// keep writes the state if write is true, because the call has changed or corrected a permit. Otherwise nothing is
+// written, not even the expiry of a permit (rule 4).
 func (s *Subject) keep(l Limit, held leases, write bool) {
 	if write {
 		s.leases[keyOf(l, 0, 1)] = held
@@ -153,7 +153,8 @@ func (h leases) most(l Limit) int64 {
 	return int64(sort.Search(int(l.Limit), func(i int) bool { return !h.admits(l, int64(i)+1, 0) }))
 }
 
-// wait returns the time until enough permits have expired for c units to fit.
+// wait returns the time in µs until enough permits have expired for c units to fit. The holder's own units, had, count
+// as free.
 func (h leases) wait(l Limit, c, had, now int64) int64 {
 	if !(leases{}).admits(l, c, had) {
 		return never

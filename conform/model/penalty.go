@@ -42,7 +42,8 @@ func (o *offender) at(l Limit, now int64) view {
 	return v
 }
 
-// corrected returns a copy without instants in the future, if any of them is too far in the future.
+// corrected returns a copy. If an instant is too far ahead of the clock, no instant in the copy is in the future (rule
+// 8).
 func (o *offender) corrected(l Limit, now int64) *offender {
 	v := *o
 	if o.far(l, now) {
@@ -171,7 +172,7 @@ func (s *Subject) Strikes(limits []Limit, atUS int64) (strikes int64) {
 	return strikes
 }
 
-// lowers returns how often the penalty halves the key's part of the fair limits after it.
+// lowers returns the number of times that a soft penalty halves the key's part of the fair limits that follow it.
 func (o *offender) lowers() int64 {
 	if !o.limit.Soft {
 		return 0

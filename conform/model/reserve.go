@@ -90,9 +90,8 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items or, for a denied request, only the items that count denials, and returns the decision.
-// If the denial is a strike, it lowers the parts of some items. The argument again then reserves these items to find
-// their waits.
+// charged charges the items or, for a denied request, only the items that count denials, and returns the decision. If a
+// denial is a strike, the parts of some items shrink. For each of them, the function again computes the wait anew.
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, again func(i int)) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
@@ -134,7 +133,7 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, aga
 	return conclude(rows, items, allowed, delays)
 }
 
-// bucket returns the item's bucket, also if keys divide it.
+// bucket returns the item's bucket, including the bucket of a fair limit. ok is false for other algorithms.
 func (it *item) bucket() (b *bucket, ok bool) {
 	if p, ok := it.view.(*pool); ok {
 		return p.bucket, true
@@ -272,7 +271,7 @@ func (it *item) spare(atUS int64) int64 {
 	return it.view.at(twice, atUS).most()
 }
 
-// place returns the instant when units charged now count.
+// place returns the instant at or after the clock's time when units charged now count.
 func (b *bucket) place() int64 { return b.ts }
 
 func (f *fixed) place() int64 {

@@ -47,8 +47,8 @@ func (r returns) before(h held) *big.Int {
 	return sum
 }
 
-// waited returns an amount given back since h was charged. It counts only units that were given back while callers
-// were waiting, if these callers may still be waiting.
+// waited returns the part of the amount given back since h was charged that was given back while other callers were
+// waiting and that these callers may still be waiting for.
 func (r returns) waited(h held, now int64) *big.Int {
 	sum := num(0)
 	for _, one := range r.all {

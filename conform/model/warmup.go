@@ -96,8 +96,8 @@ func (w *warmup) moved(l Limit, now int64) (view, bool) {
 	return &c, true
 }
 
-// warm returns the number of units that still count. A limit that has been fully refilled for at most a quarter of the
-// warm-up time has not cooled.
+// warm returns the number of units by which the limit is warm now. A limit that has been idle for at most a quarter of
+// the warm-up time has not cooled. After that, it has lost the units that refilled in the whole idle time.
 func (w *warmup) warm() int64 {
 	idle := w.now - w.ts
 	if w.owed.Sign() > 0 || 4*idle <= w.limit.WarmUpUS {
@@ -121,7 +121,7 @@ func (w *warmup) most() int64 {
 
 func (w *warmup) largest() int64 { return (&bucket{limit: w.limit}).largest() }
 
-// may returns the largest amount that may be owed for c units to pass.
+// may returns the largest price, in 1/P token, that can be owed when c units still pass.
 func (w *warmup) may(c int64) *big.Int {
 	v := w.warm()
 	if w.limit.NextPays {

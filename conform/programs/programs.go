@@ -114,8 +114,9 @@ func Run(t testing.TB, c *exec.Cmd) *strings.Builder {
 	return start(t, c, func(error) {})
 }
 
-// start starts a program. At the end of the test, the program receives SIGTERM, and ended receives the error from its
-// exit. If the test has failed, the program's standard error is logged. The program does not outlive this process.
+// start starts a program and returns its standard error. At the end of the test, the program receives SIGTERM, and ended
+// is called with the error of its exit. If the test has failed, standard error is logged. The program does not outlive
+// this process.
 func start(t testing.TB, c *exec.Cmd, ended func(error)) *strings.Builder {
 	t.Helper()
 	log := new(strings.Builder)

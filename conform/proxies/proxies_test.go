@@ -274,7 +274,7 @@ func throughRestarts(t *testing.T, p *proxy) {
 			}
 		}()
 	}
-	// A request that found the one Headgate away must not find the other away too: it ends before the next restart.
+	// A request that found one Headgate down must not find the other down too, so it must end before the next restart.
 	settled := func() {
 		inFlight.Lock()
 		defer inFlight.Unlock()

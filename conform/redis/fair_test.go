@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/replay/overload/model"
 )
 
-// tenant is a key of a fair share. Its rate is the average number of requests a second, from the second begins on.
+// tenant is a key under a fair share. It starts at the second begins, and then sends rate requests a second on average.
 type tenant struct {
 	rate, begins float64
 	next         float64
@@ -41,7 +41,7 @@ func TestFairShareOfTwoProcesses(t *testing.T) {
 	many := append(tenants(60, func(i int) float64 { return 50 + 40*float64(i) }), tenants(20, func(int) float64 { return 5 })...)
 	for name, c := range map[string]struct {
 		tenants []*tenant
-		modest  int     // the number of tenants, at the end, that request less than their part
+		modest  int     // the number of tenants that request less than their part; they are the last ones
 		denied  float64 // the largest fraction of their requests that may be denied
 	}{
 		"a flood":      {flood, 10, 0.001},

@@ -36,7 +36,7 @@ func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.
 	}
 }
 
-// answered is a store that counts the answers that its caller has got.
+// answered is a store that counts the calls that have returned to its caller.
 type answered struct {
 	engine.Store
 

@@ -117,7 +117,7 @@ func openByGoredis(_ context.Context, url string, c redisstore.Config) (*redisst
 	return redisstore.New(conn, c)
 }
 
-// pass returns how many of the parallel requests pass a limit of 25.
+// pass sends parallel requests under a limit of 25 an hour, and returns how many pass. A failed call counts 1000.
 func pass(store engine.Store, parallel int) (passed int) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -165,7 +165,7 @@ func (s *Server) serves(slot int64) bool {
 	return false
 }
 
-// Hang pauses a key's primary, and prevents that a replica takes over. The other primaries continue to serve their slots.
+// Hang pauses a key's primary and prevents a replica from taking over. The other primaries continue to serve their slots.
 func (c *Nodes) Hang(key string) (primary *Server) {
 	c.t.Helper()
 	c.configure("yes", "no")

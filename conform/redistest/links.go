@@ -28,7 +28,7 @@ type link struct {
 	inner, outer net.Conn
 }
 
-// source returns the local address that a node connects from.
+// source returns the loopback address from which a node connects to the others.
 func source(node int) string { return "127.0.1." + strconv.Itoa(node+1) }
 
 // nodeOf returns the node that connects from the given address, or -1.
@@ -132,7 +132,8 @@ func (l *links) cut(which func(*link) bool) {
 	}
 }
 
-// part cuts the given nodes off from the others. If no nodes are given, it heals the Cluster.
+// part cuts the given nodes off from the others and reconnects all nodes that are not given. Without arguments, it
+// heals the partition.
 func (l *links) part(nodes ...int) {
 	l.mu.Lock()
 	clear(l.apart)

@@ -30,7 +30,7 @@ const (
 	Valkey Flavor = "valkey"
 )
 
-// patience is the longest time that this package waits for anything.
+// patience is the longest time that this package waits for a server's state before it fails the test.
 const patience = 30 * time.Second
 
 // Need skips or fails the test if the flavor's server is not installed: see [programs.Tool].

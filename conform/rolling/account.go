@@ -63,7 +63,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 	return nil
 }
 
-// charge records admitted units.
+// charge records admitted units, and updates the time when the state becomes empty.
 func (a *account) charge(at, cost int64) {
 	a.admits, a.spent = append(a.admits, admit{at, cost}), a.spent+cost
 	n := a.limits[a.version].Numbers()

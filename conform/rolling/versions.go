@@ -212,7 +212,7 @@ func plain(r *rand.Rand, a algo.Algorithm, least int64) []engine.Limit {
 	})
 }
 
-// ofOne draws two or three limits.
+// ofOne calls draw two or three times, and returns the drawn limits.
 func ofOne(r *rand.Rand, draw func() engine.Limit) []engine.Limit {
 	limits := make([]engine.Limit, 2+r.IntN(2))
 	for i := range limits {

@@ -106,7 +106,7 @@ func randomLimitAt(r *rand.Rand, index int, algorithm string, opts Options) mode
 	return l
 }
 
-// ranked returns a limit with guarantees for another class.
+// ranked returns l for a randomly drawn class. It returns a limit without guarantees unchanged.
 func ranked(r *rand.Rand, l model.Limit) model.Limit {
 	if n := len(l.Guarantees); n > 0 {
 		l.Rank = 1 + r.Int64N(int64(n))
@@ -114,7 +114,8 @@ func ranked(r *rand.Rand, l model.Limit) model.Limit {
 	return l
 }
 
-// together returns the algorithms of the limits in a set.
+// together draws the algorithms of the limits in a set. They include the given algorithm, as the first one unless a
+// penalty precedes it.
 func together(r *rand.Rand, algorithm string, opts Options) []string {
 	algorithms := []string{algorithm}
 	if opts.All {
@@ -131,7 +132,7 @@ func together(r *rand.Rand, algorithm string, opts Options) []string {
 	return algorithms
 }
 
-// changed returns the limit l with some of the old parameters, so that each parameter also changes alone. It mostly
+// changed returns l, or old with one parameter of l, so that each parameter also changes alone. It mostly
 // keeps the grid, because a limit on another grid has another counter. If the clock can go back, it always keeps the
 // grid: a store may drop an expired counter while it adds another, which would become visible when the clock goes back.
 func changed(r *rand.Rand, old, l model.Limit, opts Options) model.Limit {

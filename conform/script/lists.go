@@ -45,7 +45,7 @@ func chooses(r *rand.Rand, set []model.Limit) {
 	}
 }
 
-// first replaces verbs that choices do not support.
+// first replaces the step's operation if limits with choices do not support it.
 func (g *generator) first(s *model.Step) {
 	switch s.Op {
 	case model.AtMost, model.Count:

@@ -193,7 +193,7 @@ func (g *generator) op() string {
 	return model.Reset
 }
 
-// units draws a cost, which is usually small and sometimes a large part of the capacity.
+// units draws a cost for a set's limits. It is usually small, and sometimes a large part of the capacity.
 func (g *generator) units(set int) int64 {
 	most := capacity(g.limit(set))
 	switch g.rand.IntN(12) {
@@ -228,7 +228,7 @@ func (g *generator) pause(set int) int64 {
 	return g.rand.Int64N(1 + grain(l))
 }
 
-// later returns a later instant, within the range for scripts.
+// later returns the instant us after now or, if it would exceed the range for scripts, a random earlier one.
 func (g *generator) later(us int64) int64 {
 	if room := max(0, g.latest-g.now); us > room {
 		us = g.rand.Int64N(1 + room/16)

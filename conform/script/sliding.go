@@ -13,7 +13,7 @@ var _ = register(model.SlidingWindow, drawing{
 	grain:  segmentOf,
 })
 
-// segmentOf returns the length of a segment.
+// segmentOf returns the length of the limit's segments in µs.
 func segmentOf(l model.Limit) int64 {
 	switch {
 	case l.SegmentUS > 0:

@@ -47,7 +47,7 @@ func (l *logbook) lines(with string) (found []string) {
 	return found
 }
 
-// web is a server in this process. Tests use it over HTTP.
+// web is a server in this process that tests call over HTTP.
 type web struct {
 	t      *testing.T
 	url    string
@@ -111,7 +111,7 @@ func (w *web) want(status int, take string) {
 	}
 }
 
-// until repeats a request until the response's status is the wanted one.
+// until repeats a request until the response has the wanted status. It fails the test if that takes too long.
 func (w *web) until(want int, path, send string) {
 	w.t.Helper()
 	got := 0

@@ -32,7 +32,7 @@ type answer struct {
 	OvershootMax *int64 `json:"overshoot_max"`
 }
 
-// taken takes one unit under the named policy through the server, and returns the answer.
+// taken charges one unit under the named policy through the server, and returns the answer.
 func taken(w *web, name string) (a answer) {
 	w.t.Helper()
 	status, body := w.status("/v1/allow", `{"policy":"`+name+`","key":"k"}`)
@@ -42,8 +42,8 @@ func taken(w *web, name string) (a answer) {
 	return a
 }
 
-// drain takes units from the servers in turn until each server has denied. It returns the number of units that passed
-// with mode fallback.
+// drain takes units from the servers in turn until all of them deny, and returns the number of units that passed. Every
+// answer must have the mode fallback and state the given bound.
 func drain(servers []*web, name string, bound int64) (passed int) {
 	for denied := 0; denied < len(servers); {
 		denied = 0

@@ -58,7 +58,7 @@ func TestOneMasterHangs(t *testing.T) {
 	}
 	hung.Pause()
 	for range 20 {
-		mode(here[0]) // by then the master's lane counts as away
+		mode(here[0]) // by then the breaker of the master's lane is open
 	}
 	for i := range 40 {
 		if got := mode(here[0]); got != "fallback" {

@@ -19,7 +19,8 @@ type builds struct {
 	old, current *redis.Client
 }
 
-// ask sends a command to a server.
+// ask sends a command, given without the prefix HEADGATE. and as words separated by blanks, and returns the elements of
+// the reply.
 func (b builds) ask(to *redis.Client, words string) []any {
 	b.Helper()
 	var args []any

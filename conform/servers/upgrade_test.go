@@ -34,7 +34,7 @@ var upgraded = map[string]string{
 	"permits": "{algorithm: concurrency, limit: %d, lease: 1d}",
 }
 
-// buildsOf returns the headgate commands from an earlier build and from the working tree.
+// buildsOf returns the paths of the headgate commands of an earlier build and of the working tree.
 func buildsOf(t *testing.T) (earlier, build string) {
 	t.Helper()
 	build = programs.Headgate(t)

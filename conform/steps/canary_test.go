@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// canary holds two versions of a limit, as during a rolling change.
+// canary is a case of TestCanaries: two versions of a limit that are active at the same time during a rolling change.
 type canary struct {
 	change   string
 	old, new engine.Limit

@@ -109,7 +109,8 @@ func TestGuaranteesAreNeverDenied(t *testing.T) {
 	}
 }
 
-// TestGuaranteesInLongTraces checks the same on long random traces, with pauses for buckets to fill.
+// TestGuaranteesInLongTraces checks the same properties as TestGuaranteesAreNeverDenied on long random traces, with
+// pauses that let buckets refill.
 func TestGuaranteesInLongTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range lenders {

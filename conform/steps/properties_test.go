@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// machine is the state of one limit. Its methods take the time as an argument.
+// machine is one limit with its state and its clock, now, in µs.
 type machine struct {
 	limit  engine.Limit
 	stored algo.State
@@ -116,7 +116,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkSpan adds up the units in the span that ends now.
+// checkSpan fails the test if the span that ends with the trace's last entry admitted more units than the bound.
 func checkSpan(t *rapid.T, b bound, trace func(func(at, units int64) bool)) {
 	t.Helper()
 	last := int64(0)

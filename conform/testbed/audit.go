@@ -24,7 +24,7 @@ type audited struct {
 	t       *testing.T
 	prefix  string
 	holders []*redistest.Server
-	// busy reveals parallel calls. Their effects cannot be told apart, so their keys are not checked.
+	// busy detects parallel calls. Their keys are not checked, because it is unknown which call has written a key.
 	busy chan struct{}
 }
 
@@ -38,7 +38,7 @@ func Audit(t *testing.T, store engine.Store, prefix string, holders []*redistest
 	return &audited{Store: store, t: t, prefix: prefix, holders: holders, busy: make(chan struct{}, 1)}
 }
 
-// seen is the state of a key found by a check.
+// seen is a key's serialized value and its TTL in ms at the time of a check.
 type seen struct {
 	dump string
 	ttl  int64

@@ -71,5 +71,5 @@ func Together(t testing.TB, store engine.Store) engine.Store {
 	return layer
 }
 
-// StateKey returns the key of a subject's token bucket.
+// StateKey returns the Redis key of a subject's token bucket in the namespace s, under the default prefix.
 func StateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }

@@ -178,7 +178,7 @@ func OpenRueidis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.St
 	return opened(t, store)
 }
 
-// opened returns the store, and closes it at the end of the test.
+// opened closes the store at the end of the test, and returns it.
 func opened(t testing.TB, store *redisstore.Store) *redisstore.Store {
 	t.Helper()
 	t.Cleanup(func() { _ = store.Close() })

@@ -65,7 +65,7 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	return all
 }
 
-// hashRights are additional rights, for states in hashes.
+// hashRights contains the ACL rules that the layout with hashes needs in addition.
 const hashRights = " +hscan +pttl +hlen"
 
 // Permit grants the rights for a prefix until the test ends.
