@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate"
 )
 
-// A complete program: five replies a minute for each user.
+// This complete program allows each user five replies a minute.
 func Example() {
 	limiter := headgate.New()
 	defer limiter.Close()

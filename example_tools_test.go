@@ -116,7 +116,7 @@ func Example_reset() {
 	// right false
 }
 
-// away is a store that never answers, like a Redis that is away.
+// away is a store whose calls all fail, like a Redis that is unavailable.
 type away struct{}
 
 func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
@@ -127,7 +127,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 
 func (away) Close() error { return nil }
 
-// The answers of a handler while its store is away: 503, or the request is served with FailOpen.
+// While the store is unavailable, a handler answers 503 or, with FailOpen, serves the request.
 func Example_storeAway() {
 	newHandler := func(limiter *headgate.Limiter, options ...httplimit.Option) http.Handler {
 		perIP := limiter.Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerMinute(60)})

@@ -16,8 +16,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// An HTTP server with a limit for each client address. If the server is behind a proxy, pass the proxy's address:
-// ByIP(proxy).
+// An HTTP server limits each client address. If clients connect through a proxy, pass the proxy's address: ByIP(proxy).
 func Example_perIP() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -103,8 +102,8 @@ func Example_planPerCustomer() {
 	// bank true 8
 }
 
-// A limit for each API key. The key function returns the customer's name, not the API key, so that no secret is written
-// to the store. A request with an unknown API key gets a 401.
+// Each API key has its own limit. The key function returns the customer's name, not the API key, so that no secret is
+// written to the store. A request with an unknown API key gets a 401.
 func Example_perAPIKey() {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -181,8 +180,8 @@ func Example_wrongPasswords() {
 	// right 429
 }
 
-// At most three exports at a time for each customer. A permit is renewed while its export runs. If the process dies, the
-// permit expires after the lease time, by default a minute.
+// Each customer can run at most three exports at a time. A permit is renewed while its export runs. If the process dies,
+// the permit expires after the lease time, by default a minute.
 func Example_exportsPerCustomer() {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -16,7 +16,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// acquireHeld acquires a permit and renews it in the background.
+// acquireHeld acquires a permit for n units and renews it in the background. The returned context ends when the permit
+// is lost.
 func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64) (context.Context, *headgate.Permit, error) {
 	permit, err := s.Acquire(ctx, key, n)
 	if err != nil {
@@ -25,8 +26,8 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 	return permit.Hold(ctx), permit, nil
 }
 
-// Callers get the units one after another, in order of arrival. Each caller gets them as soon as the previous caller
-// releases them. The store receives only slightly more than one call per caller.
+// Callers that wait for the same units get them in order of arrival, each as soon as the previous caller has released
+// them. The store receives only slightly more than one call per caller.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)

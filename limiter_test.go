@@ -82,7 +82,7 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 	}
 }
 
-// A denial is a decision, and Err turns it into an error.
+// A denial is a decision without an error. Its method Err returns an error for it.
 func TestDenialIsADecision(t *testing.T) {
 	l, _ := newLimiter(t)
 	d, err := operate.Policy(l, "", five).AllowN(context.Background(), "k", 5)
@@ -389,10 +389,10 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// Dependencies point down. The contract imports no package of the project except the steps. Stores import only the
-// contract; the URLs of Redis also import the package for input errors. Layers also import the memory store, which
-// decides for them during an outage. The API imports the contract, its default store, the queues, and the hooks for
-// package operate.
+// Dependencies point down. Package engine imports no package of the project except engine/algo. Stores import only
+// engine; package redisurl also imports the package for input errors. Layers also import the memory store, which decides
+// for them during an outage. The root package imports engine, its default store, the queues, and the hooks for package
+// operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// For each directory, the project's packages that it may import, including their subpackages.

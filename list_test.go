@@ -43,7 +43,7 @@ func (m llm) reserve(t *testing.T, user string, tokens int64) (*headgate.Reserva
 	return r, d
 }
 
-// peeker is a policy or a semaphore.
+// peeker is implemented by policies and by semaphores.
 type peeker interface {
 	Peek(ctx context.Context, key string, n int64) (headgate.Decision, error)
 }

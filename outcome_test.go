@@ -115,7 +115,7 @@ func TestRetryAfterPauses(t *testing.T) {
 	})
 }
 
-// shared hides that a store is in memory, like a store that several processes share.
+// shared wraps a memory store and hides its type, so that a limiter treats it like a store shared by processes.
 type shared struct{ engine.Store }
 
 // A Retry-After reaches the other processes on the store without a further request of this process. Outcomes without a
@@ -193,8 +193,8 @@ func TestLiarMovesOneStep(t *testing.T) {
 	})
 }
 
-// The number of stored outcomes is bounded. Outcomes are dropped after a minute, and reach only limits whose rate
-// adapts.
+// The number of stored outcomes is bounded, and they are dropped after a minute. Outcomes affect only limits with an
+// adaptive rate.
 func TestOutcomesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

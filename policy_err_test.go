@@ -20,7 +20,7 @@ func TestPolicyErr(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		limits []engine.Limit
-		want   string // "" for none
+		want   string // text of the error; "" for a valid policy
 	}{
 		{"good", []engine.Limit{fixed}, ""},
 		{"", []engine.Limit{fixed}, ""},

@@ -181,7 +181,7 @@ func TestManyWait(t *testing.T) {
 	})
 }
 
-// slowStore answers after a millisecond.
+// slowStore is a store that answers each call after a millisecond.
 type slowStore struct{ *counting }
 
 func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {

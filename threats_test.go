@@ -37,7 +37,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	}
 }
 
-// defines reports whether a package defines a test.
+// defines reports whether a test file in a directory defines the named test.
 func defines(t *testing.T, directory, test string) bool {
 	t.Helper()
 	if directory == "headgate" {

@@ -118,8 +118,8 @@ func TestWaitLeftInAnOutage(t *testing.T) {
 	})
 }
 
-// Callers that leave while their call is in flight give back the last slots of the call, and later callers move up,
-// so no slot stays empty.
+// When callers leave while their call is in flight, the last slots of the call are given back and the remaining callers
+// move up, so that no slot stays empty.
 func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(1), rule.Burst(1)),
@@ -227,7 +227,7 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 		if d, err := p.AllowN(context.Background(), "k", 6); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}
-		time.Sleep(200 * time.Millisecond) // returning 3 of the 8 units and all 6 of the other caller's would be too many
+		time.Sleep(200 * time.Millisecond) // 3 of the first caller's 8 units and all 6 of the second caller's would be too many to give back
 		if d, err := p.Peek(context.Background(), "k", 1); err != nil || d.Remaining > 6 || d.Remaining < 5 {
 			t.Errorf("%d left, want 5 or 6, as if the first had never come: %v", d.Remaining, err)
 		}

@@ -141,7 +141,7 @@ func TestWaitCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit engine.Limit
 		leave func(i int) bool
-		took  time.Duration // by the remaining callers
+		took  time.Duration // time until the remaining callers have passed
 	}{
 		"window":  {rule.FixedWindow(rule.PerSecond(1)), func(i int) bool { return i%2 == 1 }, 9 * time.Second},
 		"last":    {rule.TokenBucket(rule.PerSecond(1)), func(i int) bool { return i >= 10 }, 9 * time.Second},
@@ -254,7 +254,7 @@ func TestTwoProcessesWait(t *testing.T) {
 	})
 }
 
-// A call to Wait that does not have to wait allocates no more than Allow does.
+// A call of Wait that passes at once allocates no more than Allow.
 func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")

@@ -79,8 +79,8 @@ func FuzzParseLeave(f *testing.F) {
 	})
 }
 
-// TestLeaveUnderPressure checks that the quarters are fractions of the remaining units, and that the class keeps one
-// unit at full pressure.
+// TestLeaveUnderPressure checks that each level of pressure reserves another quarter of the units that the class may
+// use, and that the class keeps one unit at full pressure.
 func TestLeaveUnderPressure(t *testing.T) {
 	for level, want := range [engine.FullPressure + 1]int64{20, 64, 109, 154, 199} {
 		if got := (engine.Leave{Percent: 10, Pressure: int64(level)}).Of(200); got != want {

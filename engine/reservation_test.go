@@ -30,7 +30,7 @@ func byShares(shares []engine.Reserved) *engine.Reservation {
 	return r
 }
 
-// termed returns a reservation with estimates and ceilings.
+// termed returns a reservation with a term, and with estimates and ceilings for its charges.
 func termed() *engine.Reservation {
 	r := reservation()
 	r.Due, r.Term = r.Ends, &engine.Term{Within: time.Minute, Then: engine.ChargeEstimate, Estimates: []int64{3, 7}, Ceilings: []int64{9, 0}}

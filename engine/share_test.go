@@ -78,7 +78,7 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	}
 }
 
-// The depth is the time until the maximum charge has drained.
+// The depth of a limit is the time until its largest possible charge has drained.
 func TestDepth(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"100/s burst 500": 5 * time.Second, "100/1m burst 1": 600 * time.Millisecond, "10/1d burst 1": 8640 * time.Second, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
@@ -115,7 +115,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// SharesBound returns the bounds stated in rules.md, section 9.
+// TestSharesBound checks the bounds stated in section 9 of docs/design/rules.md.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{
 		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(1+10) + 3,

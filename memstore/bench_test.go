@@ -17,21 +17,22 @@ import (
 // touched prevents the compiler from removing the reads of keys.
 var touched atomic.Int64
 
-// BenchmarkAllow decides with Words.Allow on keys with a stored state.
+// BenchmarkAllow measures decisions on keys with a stored state by the fast path, Words.Allow.
 func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1000))) }
 
-// BenchmarkSteps decides with the steps of package algo.
+// BenchmarkSteps measures decisions by the steps of package algo, for an algorithm without a fast path.
 func BenchmarkSteps(b *testing.B) {
 	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
 }
 
-// BenchmarkBoxes decides with the steps of package algo on states of more than two words.
+// BenchmarkBoxes measures decisions by the steps of package algo on states of more than two words, which are allocated
+// separately.
 func BenchmarkBoxes(b *testing.B) {
 	b.Run("sliding-window", func(b *testing.B) { decideAll(b, rule.SlidingWindow(rule.PerHour(1000))) })
 	b.Run("fair-share", func(b *testing.B) { decideAll(b, rule.FairShare(rule.PerHour(1_000_000), rule.Burst(1_000_000))) })
 }
 
-// BenchmarkNewKeys decides on keys without a stored state, as in a flood of made-up keys.
+// BenchmarkNewKeys measures decisions on keys without a stored state, as in a flood of invented keys.
 func BenchmarkNewKeys(b *testing.B) {
 	const n = 1 << 20
 	limit, keys := rule.TokenBucket(rule.PerHour(1000)), make([]string, n)

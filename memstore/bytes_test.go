@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/storetest"
 )
 
-// The total memory per key is as documented.
+// The memory per key, including the table's overhead, is as documented.
 func TestBytes(t *testing.T) {
 	if raced.On {
 		t.Skip("slow with the race detector; make test runs this without it too")

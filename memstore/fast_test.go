@@ -122,7 +122,7 @@ func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
 	return results[0].Outcome
 }
 
-// allow charges the key "k".
+// allow charges units to the key "k" and returns the outcome.
 func allow(t *testing.T, s *Store, limit engine.Limit, units int64) engine.Outcome {
 	t.Helper()
 	return decide(t, s, engine.Single(engine.OpAllow, "k", limit, units))
@@ -159,7 +159,7 @@ func TestHotStateIsNeverTorn(t *testing.T) {
 				return
 			default:
 			}
-			// The end of the state identifies its key and its count.
+			// The end of the state, 1_000_000 + n%2000, determines its key and its count.
 			shared.set(hash{n % 2, n % 2}, scopes[n%2], algo.Words{1 + n%1000, 1_000_000 + n%2000}, 0)
 		}
 	})

@@ -86,7 +86,7 @@ func TestTableFindsEveryState(t *testing.T) {
 	}
 }
 
-// isNext checks which state expires next, and that no expired state remains.
+// isNext checks that no state expires before the shard's bound, and that the shard finds the state that expires next.
 func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	t.Helper()
 	h := &s.shards[0]
@@ -157,7 +157,8 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	}
 }
 
-// soonestShard returns the shard with the lowest bound, and the lowest bound of the other shards.
+// TestSoonestShard checks that soonestShard returns the shard with the lowest bound, and the lowest bound of the other
+// shards.
 func TestSoonestShard(t *testing.T) {
 	for _, c := range []struct {
 		bounds []int64

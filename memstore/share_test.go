@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// allowIn charges a key in a namespace.
+// allowIn charges one unit to a key in a namespace, and returns the operation's error.
 func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit) error {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, key, limit, 1)

@@ -305,7 +305,7 @@ func TestRestoreOpenReservation(t *testing.T) {
 	}
 }
 
-// during is a writer that calls a function once, in the first write.
+// during is a buffer that calls the function do once, when it is first written to.
 type during struct {
 	bytes.Buffer
 	do func()

@@ -76,7 +76,7 @@ func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
 	}
 }
 
-// askedServer answers the read of the marker, and the question whether it can write many keys.
+// askedServer is a server that answers only the read of the marker and the check for MSETEX.
 type askedServer struct {
 	Conn
 

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// hangingSlot is a Cluster whose second slot hangs until the caller's context ends. The give on the first slot waits
-// until the caller has overwritten its keys.
+// hangingSlot is a connection to a Cluster. Calls on the second slot hang until the caller's context ends. The call that
+// gives units back to the first slot waits until the caller has overwritten its keys.
 type hangingSlot struct {
 	Conn
 	cancel context.CancelFunc

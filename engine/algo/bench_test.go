@@ -36,7 +36,7 @@ func BenchmarkAllow(b *testing.B) {
 	}
 }
 
-// BenchmarkFastPath decides requests on states of two words, as stores do.
+// BenchmarkFastPath decides requests with Words.Allow, on states of two words, as the memory store does.
 func BenchmarkFastPath(b *testing.B) {
 	for _, text := range []string{"100/s", "fixed-window 100/1s"} {
 		b.Run(text, func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// written returns limits of all kinds, each with a state.
+// written returns limits of every algorithm, and for each limit a state after some charges.
 func written() (limits []engine.Limit, states []algo.State) {
 	limits = []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10)), rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)), rule.FixedWindow(rule.PerHour(10)),

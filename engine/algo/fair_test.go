@@ -57,8 +57,8 @@ func divideUnder(t *testing.T, limit algo.Limit, keys ...*client) (total int, lo
 	}
 }
 
-// jain returns Jain's fairness index for the ratios between the units that keys got and their fair parts. 1 is
-// perfectly fair.
+// jain returns Jain's fairness index, computed from each key's number of units divided by its fair part. 1 is perfectly
+// fair.
 func jain(total int, keys []*client) float64 {
 	left, open := float64(total), slices.Clone(keys)
 	slices.SortFunc(open, func(a, b *client) int { return a.asked - b.asked })

@@ -12,7 +12,7 @@ import (
 // tokenTime is the refill time of one token in µs. It is 2, so that a wait of 1 µs refills half a token.
 const tokenTime = 2
 
-// These limits' reservations need the record.
+// Limits whose reservations need the record of returned units ([algo.Returns]).
 var (
 	bucket = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2}
 	debt   = algo.Limit{Algorithm: algo.TokenBucket, Count: 1, Period: tokenTime, Burst: 2, Queue: 1}
@@ -22,7 +22,7 @@ var (
 	warm   = algo.Limit{Algorithm: algo.WarmUp, Count: 1, Period: tokenTime, Burst: 2, WarmUp: 4 * tokenTime}
 )
 
-// everything is the number of units that a reset gives back.
+// everything is a number of units so large that giving them back resets the bucket.
 const everything = 100
 
 // No order of takes, reservations, settlements and waits admits more units in any span than the sum of burst, debt and
@@ -166,7 +166,7 @@ type bench struct {
 	held     []reserved
 	admitted []admitted
 	back     int64
-	given    int64 // by gives and resets, in 1/period token
+	given    int64 // amount given back by gives and resets, in 1/period token
 }
 
 type reserved struct {

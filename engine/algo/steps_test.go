@@ -66,7 +66,7 @@ func do(steps []algo.Step, now algo.Instant, op string) (allowed bool) {
 	}
 }
 
-// windows returns a handle for a list of windows.
+// windows returns the interned form of a list of windows, as the field Windows of a limit holds it.
 func windows(list ...algo.Window) unique.Handle[algo.Windows] {
 	w := algo.Windows{N: len(list)}
 	copy(w.List[:], list)

@@ -153,7 +153,7 @@ var constants = func() (found []string) {
 	return found[1 : len(found)-1] // without None and the count
 }()
 
-// TestTableIsWhole checks that each algorithm has a distinct name, and that the engine knows each of its fields.
+// TestTableIsWhole checks that all algorithms have different names, and that the engine knows every field of each.
 func TestTableIsWhole(t *testing.T) {
 	all := algo.Algorithms()
 	if len(all) != len(constants) {

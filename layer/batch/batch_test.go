@@ -81,8 +81,8 @@ func start(t *testing.T, c batch.Config) (*gate, *batch.Store, *headgate.Limiter
 
 var five = rule.FixedWindow(rule.PerMinute(5))
 
-// If a call is available, an operation is sent at once, alone. Callers that arrive while it is in flight are sent
-// together, in the order of arrival, and each gets its own decision.
+// While fewer calls than the maximum are in flight, an operation is sent at once, alone. Operations that arrive while
+// all calls are in flight share the next call, in the order of arrival, and each caller gets its own decision.
 func TestWaitingCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -267,7 +267,7 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 					t.Errorf("%v: %+v", op.Kind, results[0])
 				}
 			}
-			go ask(20*time.Millisecond, engine.Single(engine.OpReserve, "k", bucket, 10)) // finds the slot free
+			go ask(20*time.Millisecond, engine.Single(engine.OpReserve, "k", bucket, 10)) // the call that the other callers left no longer occupies a slot
 			synctest.Wait()
 			for _, op := range []engine.Op{engine.Single(engine.OpAllow, "k", bucket, 10), engine.Single(engine.OpAtMost, "k", bucket, 10), engine.Single(engine.OpCount, "k", five, 3)} {
 				go ask(40*time.Millisecond, op)

@@ -79,8 +79,8 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// halved is a store with two parts. Calls with an operation on the second part, with the key "away", block while that
-// part is away. calls counts the calls with operations on both parts.
+// halved is a store with two parts. Calls with an operation on the second part, with the key "away", block while away
+// is set. calls counts the calls with operations on both parts.
 type halved struct {
 	engine.Store
 	away         atomic.Bool
@@ -110,9 +110,9 @@ func (h *halved) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 	h.Store.Do(ctx, ops, results)
 }
 
-// While a part of the store is away, its operations do not delay operations on other parts, apart from those that were
-// sent or queued together before anyone knew. When it answers again, all share calls again
-// (regression: bug 87).
+// While a part of the store is unavailable, its operations do not delay operations on other parts, except operations
+// that were sent or queued with them before the failure was detected. When the part answers again, all operations share
+// calls again (regression: bug 87).
 func TestPartAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})

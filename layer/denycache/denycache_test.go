@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// remote is a store with a delay of some milliseconds in each direction.
+// remote is a store with a network delay in each direction, the time away.
 type remote struct {
 	engine.Store
 	away  time.Duration
@@ -112,7 +112,7 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 	}
 }
 
-// Denials that may not be repeated go to the store.
+// Requests whose denials may not be repeated always go to the store.
 func TestOtherOperationsGoToTheStore(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerMinute(1))
 	for name, op := range map[string]engine.Op{

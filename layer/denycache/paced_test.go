@@ -133,8 +133,8 @@ func crowd(t *testing.T, l *headgate.Limiter, limit engine.Limit) int {
 	return int(passed.Load())
 }
 
-// A forwarded request that gets no answer, or an answer with more tokens than expected, does not take a token from
-// others.
+// If a forwarded request gets no answer, or its answer shows more tokens than expected, other callers still get all
+// tokens.
 func TestFailedRequestTakesNoToken(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 	})
 }
 
-// failing is a store that can be made to fail.
+// failing is a store whose calls all fail.
 type failing struct{ engine.Store }
 
 func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {

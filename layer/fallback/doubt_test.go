@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// do runs one operation on a process's store. Only operations with Hints.Local may be answered by shares.
+// do runs one operation on a store and returns its result. Shares answer it only if its Hints.Local is set.
 func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
@@ -41,7 +41,7 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 			t.Fatalf("%+v", r)
 		}
 		op.Kind = engine.OpPeek
-		for _, store := range all { // both remember that nothing is left
+		for _, store := range all { // both processes then know that no units are left
 			do(t, store, op)
 		}
 	}

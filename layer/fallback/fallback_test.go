@@ -98,8 +98,8 @@ func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.R
 }
 
 // A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
-// away: other requests and the store's denials are exact. An acquire that too few replicas have acknowledged returns an
-// error.
+// unavailable: other requests and the store's denials are exact. An acquire that too few replicas have acknowledged
+// returns an error.
 func TestNotReplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := unconfirmed{newServer(t)}
@@ -291,7 +291,7 @@ func TestLossIsRemembered(t *testing.T) {
 	})
 }
 
-// loud is an error that does not go away until an operator acts.
+// loud is an error that lasts until an operator fixes its cause.
 type loud struct{}
 
 func (loud) Error() string   { return "wrong password" }

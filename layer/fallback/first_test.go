@@ -16,7 +16,7 @@ var (
 	firstCredits  = rule.SlidingLog(rule.PerHour(400), rule.Named("credits"))
 )
 
-// spend returns an operation that charges units to the first of two limits that has enough.
+// spend returns an operation that charges the units to the first limit that has enough units left, of two limits.
 func spend(units int64) engine.Op {
 	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 		{Limit: firstIncluded, Cost: units, Choice: 1}, {Limit: firstCredits, Cost: units, Choice: 2},

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// slowStore answers after a time, and counts the operations that it has answered.
+// slowStore is a store that answers each call after the time takes, and counts the answered operations.
 type slowStore struct {
 	takes    time.Duration
 	answered atomic.Int64

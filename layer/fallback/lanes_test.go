@@ -63,7 +63,7 @@ func TestOneMasterAway(t *testing.T) {
 			return r.Outcome
 		}
 		s.away.Store(true)
-		// A failed request that needs both masters does not show which one is away, so it opens neither breaker.
+		// A failed request that needs both masters does not show which one is down, so it opens neither breaker.
 		both := engine.Op{Key: "a", Charges: []engine.Charge{{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: "b"}}}
 		for range 10 {
 			if r := do(t, store, both); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {

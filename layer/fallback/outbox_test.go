@@ -130,7 +130,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		s.set(nil, false) // the store was away for one call
+		s.set(nil, false) // the store was unavailable for one call
 		r := acquire(t, all[0].store, engine.OpAcquire, "store")
 		// The background can send the share's permit to the store at the same instant. Then the store knows both.
 		knowsBoth := r.Outcome.Promise == engine.Promise{} && r.Outcome.Remaining == 8
@@ -243,7 +243,7 @@ func TestReleaseIsRepeated(t *testing.T) {
 }
 
 // If the share and the store have both granted a permit, but the store's answer was lost, the permit is released in
-// both, even if the store is away at the time of the release.
+// both, even if the store is unavailable at the time of the release.
 func TestPermitOfBothIsReleased(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// reserve reserves units of a key without a delay.
+// reserve reserves units for a key without accepting a delay. It returns the operation and its result.
 func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) (op engine.Op, r engine.Result) {
 	t.Helper()
 	op = engine.Single(engine.OpReserve, "k", limit, units)
@@ -19,8 +19,8 @@ func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) 
 	return op, do(t, store, op)
 }
 
-// In an outage, the share decides a reserve. The process that granted it settles it in the share, only once
-// (regression: bug 57: the reserve was an error).
+// In an outage, the share decides a reserve. The process whose share granted the reservation settles it in the share,
+// and only once (regression: bug 57: the reserve was an error).
 func TestReserveInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

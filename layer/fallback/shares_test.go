@@ -20,7 +20,7 @@ func TestSharesBeginEmpty(t *testing.T) {
 		s := newServer(t)
 		limit := rule.FixedWindow(rule.PerDay(1000))
 		passed := int64(0)
-		for range 24 { // each process receives the number of processes once, and the store fails again
+		for range 24 { // each process learns the number of processes once before the store fails again
 			s.set(nil, false)
 			all := s.begin(t, 2, fallback.Config{})
 			s.set(headgate.ErrStoreUnavailable, false)
@@ -41,7 +41,7 @@ func TestSharesBeginEmpty(t *testing.T) {
 }
 
 // The number of processes is the largest number received in two minutes. A share therefore grows only when processes
-// have been away for a while, and not at the turn of a minute.
+// have been missing for a while, and not at the start of a minute.
 func TestProcessesCountForTwoMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

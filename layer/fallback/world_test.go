@@ -33,7 +33,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// lose deletes the server's data.
+// lose replaces the server's store with an empty one, as after a loss of data.
 func (s *server) lose(t testing.TB) {
 	t.Helper()
 	memory, err := memstore.New(memstore.Config{Clock: s.clock})
@@ -51,7 +51,7 @@ func (s *server) clock() time.Time {
 	return time.Now().Add(s.skip)
 }
 
-// pass advances the clocks in one step, without beats in between.
+// pass advances the clocks in one step, without beats in between, and then waits until the processes have beaten again.
 func (s *server) pass(d time.Duration) {
 	s.mu.Lock()
 	s.skip += d
@@ -81,14 +81,14 @@ func (s *server) backup(t *testing.T) map[string]string {
 	return map[string]string{name: text}
 }
 
-// answer sets whether answers arrive in time.
+// answer sets whether answers arrive before the callers' contexts end. Otherwise calls are decided, but answered late.
 func (s *server) answer(inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = !inTime
 }
 
-// left returns the number of units that a limit has left in the store.
+// left returns the number of units that the key "k" has left under a limit in the store, without the layer.
 func (s *server) left(t *testing.T, limit engine.Limit) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "k", limit, 0)

@@ -42,7 +42,7 @@ func beat(t *testing.T, m *membership.Member) {
 	}
 }
 
-// counted is a coordinator that counts beats, and can be away.
+// counted is a coordinator that counts beats, and can be made unavailable.
 type counted struct {
 	*memstore.Store
 	beats atomic.Int64

@@ -80,7 +80,7 @@ func process(t *testing.T, s *shared, c prefetch.Config) (*prefetch.Store, *head
 	return store, headgate.New(headgate.WithStore(store))
 }
 
-// settled is the time until all processes count each other.
+// settled is the time after the start until all processes count each other.
 const settled = 5 * time.Second
 
 var (
@@ -344,7 +344,7 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 				ops[i].Space = space
 			}
 			results[len(results)-1].Err = refused
-			results[0].Outcome.Allowed = true // left over from another call
+			results[0].Outcome.Allowed = true // results are reused and may contain an earlier answer
 			store.Do(context.Background(), ops, results)
 			if results[len(results)-1].Err != refused || s.asked() > before+1 {
 				t.Errorf("%v, %d calls", results[len(results)-1], s.asked()-before)

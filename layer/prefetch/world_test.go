@@ -94,7 +94,7 @@ func (n *node) Leave(ctx context.Context, name, member string) error {
 	return n.group.store().Leave(ctx, name, member)
 }
 
-// world contains several processes on one store.
+// world is a set of processes on one store and one group, whose connections can fail.
 type world struct {
 	t     *testing.T
 	units *shared

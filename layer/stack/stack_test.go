@@ -82,7 +82,7 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 	})
 }
 
-// beats is a coordinator that counts the beats, and the groups.
+// beats is a coordinator that counts the beats of all members, and records the names of their groups.
 type beats struct {
 	engine.Coordinator
 	number atomic.Int64
@@ -95,7 +95,7 @@ func (b *beats) Beat(ctx context.Context, group, member string, life time.Durati
 	return b.Coordinator.Beat(ctx, group, member, life)
 }
 
-// kept is a store that Close leaves open.
+// kept is a store whose Close does nothing, so that the wrapped store can be used after the test closes the layers.
 type kept struct{ engine.Store }
 
 func (kept) Close() error { return nil }
