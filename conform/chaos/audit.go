@@ -126,7 +126,7 @@ func (h *happened) lossesIn(from, to time.Duration) (n int64) {
 	return n
 }
 
-// faultsIn returns the names of the faults in a span, or one empty name if there are none. A fault counts for a second
+// faultsIn returns the names of the faults in a span, or a list of "" if it contains no fault. A fault counts for a second
 // longer, because the processes need time to recover.
 func (h *happened) faultsIn(from, to time.Duration) (names []string) {
 	for _, s := range h.faults {

@@ -88,8 +88,8 @@ func (g *governor) moved(l Limit, now int64) (view, bool) {
 	return v, g.far(l, now)
 }
 
-// next returns the rate after an interval: an eighth lower after too many failures, the same if less than three
-// quarters of it were used, and otherwise 1/64 higher.
+// next returns the rate after an interval: an eighth lower after too many failures, unchanged if less than three
+// quarters of the old rate were used, and otherwise 1/64 higher.
 func (g *governor) next() *big.Int {
 	limit := g.limit
 	if g.bad*100 > limit.Failures*(g.good+g.bad) {

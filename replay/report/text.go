@@ -148,7 +148,7 @@ func policiesText(l lines, r *simulate.Result) {
 	}
 }
 
-// when formats the times of a policy's first and last denial. It returns "" if there was none.
+// when formats the times of a policy's first and last denial. It returns "" for a policy without denials.
 func when(p *simulate.PolicyReport) string {
 	if p.Denied == 0 {
 		return ""

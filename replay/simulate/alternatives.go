@@ -160,7 +160,7 @@ func (c *counter) decide(groups *series.Groups, place int, times []int64, charge
 	}
 }
 
-// find returns the entry in all for a variant of a limit. If there is none, it appends one.
+// find returns the entry in all for a variant of a limit. If all contains no such entry, it appends one.
 func find(all *[]Alternative, limit, algorithm string, own bool) *Alternative {
 	i := slices.IndexFunc(*all, func(a Alternative) bool { return a.Limit == limit && a.Algorithm == algorithm })
 	if i < 0 {

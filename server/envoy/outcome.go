@@ -73,7 +73,7 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 }
 
 // besides returns the additional answer for an item: from its shadow or, if the item was charged under a smaller limit
-// than its own, from its own limit. It returns nil if there is none.
+// than its own, from its own limit. It returns nil if no such answer exists.
 func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 	for i := range r.Shadows {
 		if s := &r.Shadows[i]; s.Item == item {

@@ -157,7 +157,7 @@ func (p *plantation) openFragments(edits []edit) error {
 	return nil
 }
 
-// add adds a file with the given name to the package that contains the file beside. The argument format is its content,
+// add adds a file with the given name to the package of an existing file. The argument format is the new file's content,
 // with a placeholder for the package's name.
 func (p *plantation) add(beside, name, format string) error {
 	tree, err := parser.ParseFile(token.NewFileSet(), beside, nil, parser.PackageClauseOnly)

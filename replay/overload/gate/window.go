@@ -43,7 +43,7 @@ func (w *window) mean() float64 {
 	return sum / float64(max(len(w.rtts), 1))
 }
 
-// quantile returns the q-quantile of the samples in µs, or 0 if there are none. It sorts the samples.
+// quantile returns the q-quantile of the samples in µs, or 0 without samples. It sorts the samples.
 func (w *window) quantile(q float64) float64 {
 	if len(w.rtts) == 0 {
 		return 0
