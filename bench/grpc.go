@@ -94,7 +94,7 @@ func grpcFiles() (string, error) {
 	return root, nil
 }
 
-// grpcContender is a server with connections.
+// grpcContender is a running server and a client's connections to it.
 type grpcContender struct {
 	contender
 	server  *server

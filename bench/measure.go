@@ -53,7 +53,7 @@ func finish(contenders []contender) {
 	}
 }
 
-// load describes the load in a row.
+// load configures the requests in one row of a table: their keys, callers and rate.
 type load struct {
 	row     string // the name in the profiles
 	callers int

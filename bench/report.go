@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// table is one comparison.
+// table is one comparison, with a line for each contender.
 type table struct {
 	title string
 	unit  string

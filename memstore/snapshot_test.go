@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// variety contains limits whose states are of all kinds.
+// variety contains limits whose states cover every form that a snapshot can contain.
 var variety = []engine.Limit{
 	rule.TokenBucket(rule.PerHour(10)),
 	rule.FixedWindow(rule.PerHour(10)),

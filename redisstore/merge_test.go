@@ -133,7 +133,7 @@ func TestGroupingBoundsCalls(t *testing.T) {
 	}
 }
 
-// noConn is a connection that is not used.
+// noConn is a connection for tests that send no command.
 type noConn struct{ Conn }
 
 func (noConn) Cluster() bool { return false }

@@ -17,7 +17,7 @@ const (
 	reach      = 0.97 // minimum ratio of the speeds of this build and the earlier one
 )
 
-// These are the verdicts about a row.
+// The possible verdicts about a row.
 const (
 	passed    = "passed"
 	slower    = "slower"

@@ -68,7 +68,7 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 		t.Errorf("a state that ends in 2 s has a key for %d ms", left)
 	}
 	s.MustDo("acl", "setuser", "app", "-msetex")
-	take(57, "") // key by key
+	take(57, "") // without MSETEX, so each key is written separately
 	s.MustDo("config", "set", "maxmemory", "1")
 	take(0, "OOM")
 	s.MustDo("acl", "setuser", "app", "+msetex")

@@ -1,6 +1,6 @@
 package model
 
-// Decision is an answer with details.
+// Decision is an answer with the binding limit and window, and the answer of each limit.
 type Decision struct {
 	Answer
 	Binding int      // index of the binding limit in the request

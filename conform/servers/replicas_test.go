@@ -116,7 +116,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// isAllowed takes one unit and checks the decision.
+// isAllowed takes one unit, and checks that it passes and leaves the given number of units.
 func isAllowed(t *testing.T, p *headgate.Policy, remaining int64) {
 	t.Helper()
 	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Remaining != remaining || d.Promise.OvershootMax != 0 {

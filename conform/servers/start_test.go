@@ -68,7 +68,7 @@ func throttle(t *testing.T, client *redis.Client) string {
 	return fmt.Sprint(words[:3])
 }
 
-// comesTo waits until throttle returns the wanted value.
+// comesTo calls throttle until it returns the wanted text. It fails the test if that takes too long.
 func comesTo(t *testing.T, client *redis.Client, want string) {
 	t.Helper()
 	got := ""

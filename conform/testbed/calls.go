@@ -16,7 +16,7 @@ import (
 // Hourly is a limit that does not refill during a test.
 var Hourly = rule.TokenBucket(rule.PerHour(100))
 
-// Take charges a key one unit.
+// Take charges a key one unit and returns the result.
 func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -63,7 +63,8 @@ func (s *stream) add(n int, now time.Time, of func(i int, counts int64) (Subject
 	s.next.Store(next)
 }
 
-// tune adjusts the stride to the rate of events.
+// tune adjusts the stride to the rate of events since the last adjustment. The argument seen is the number of events so
+// far.
 func (s *stream) tune(now time.Time, seen int64) {
 	elapsed := now.Sub(s.tuned)
 	if elapsed < tuneEvery {

@@ -16,7 +16,7 @@ const (
 	MaxEvents = 32
 )
 
-// Event is the decision on a request.
+// Event is one entry of a timeline: the decision on a request.
 type Event struct {
 	At      time.Time
 	Allowed bool

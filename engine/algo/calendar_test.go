@@ -146,7 +146,7 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// tiles checks the windows around an instant.
+// tiles checks that the windows around an instant are contiguous, and that their instants map to them.
 func tiles(t *testing.T, zone *time.Location, unit algo.Unit, anchor algo.Anchor, length, around int64) {
 	t.Helper()
 	start, end := algo.CalendarWindow(unit, zone, anchor, around-2*length)

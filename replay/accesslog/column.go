@@ -84,7 +84,7 @@ func parseFields(texts []string) (all []column, err error) {
 	return all, nil
 }
 
-// columns reads the columns of a line.
+// columns holds the columns that a replay reads from each line, and stores their values in requests.
 type columns struct {
 	template // only for its setters
 

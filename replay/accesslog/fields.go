@@ -17,10 +17,10 @@ type Fields struct {
 	Headers, Cookies map[string]bool
 }
 
-// Kind is a kind of field.
+// Kind is the kind of a log field, such as the client or a header.
 type Kind string
 
-// The kinds.
+// The kinds of fields.
 const (
 	Client Kind = "client"
 	Method Kind = "method"

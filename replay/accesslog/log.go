@@ -38,7 +38,7 @@ type Options struct {
 	BadLines int
 }
 
-// BadLine is a line that is not a request.
+// BadLine is the position of a line that is not a request, with the reason.
 type BadLine struct {
 	File string `json:"file"`
 	Line int64  `json:"line"`

@@ -58,7 +58,7 @@ func (t *template) addVariable(v variable) error {
 	return nil
 }
 
-// addText appends text after the last variable.
+// addText appends fixed text from the format string after the last variable.
 func (t *template) addText(text string) {
 	if n := len(t.variables); n > 0 {
 		t.variables[n-1].until += text

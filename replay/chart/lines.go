@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Line is a curve over time.
+// Line is a named curve. Its values are evenly spaced over time.
 type Line struct {
 	Name   string
 	Values []float64

@@ -1,6 +1,6 @@
 package chart
 
-// Panel is a row of bars with a name.
+// Panel is a named row of bars in a drawing by [Panels].
 type Panel struct {
 	Name string
 	Bars []Bar

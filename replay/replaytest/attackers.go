@@ -27,7 +27,7 @@ type Attackers struct {
 	RampTime       time.Duration
 }
 
-// The attackers.
+// The kinds of clients that [Attackers] configures.
 const (
 	Rotator Actor = "rotator"
 	Equal   Actor = "equal"

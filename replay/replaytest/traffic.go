@@ -15,7 +15,7 @@ import (
 // Actor is a kind of client in a log.
 type Actor string
 
-// The actors.
+// The kinds of clients that [Make] can generate.
 const (
 	Reader  Actor = "reader"  // a person, in sessions
 	Scraper Actor = "scraper" // fetches one page after another for hours
@@ -43,7 +43,7 @@ type Options struct {
 	Attackers
 }
 
-// Line is one request.
+// Line is one request in a generated log, with the kind of client that sent it.
 type Line struct {
 	Time   time.Time
 	Client string
@@ -100,7 +100,7 @@ func (m *maker) add(at time.Time, client string, actor Actor, agent, path string
 	m.lines = append(m.lines, Line{at, client, actor, agent, path, 200, 200 + m.random.IntN(20_000)})
 }
 
-// after returns an exponentially distributed duration.
+// after draws an exponentially distributed duration with the given mean.
 func (m *maker) after(mean time.Duration) time.Duration {
 	return time.Duration(m.random.ExpFloat64() * float64(mean))
 }

@@ -72,7 +72,7 @@ func (m *markdown) table(titles []string, rows [][]string) {
 	}
 }
 
-// draw adds a drawing.
+// draw adds a link to a drawing in a separate file, and the file itself.
 func (m *markdown) draw(title, name, svg string) {
 	name = m.name + "-" + name + ".svg"
 	m.drawings[name] = chart.Standalone(svg)

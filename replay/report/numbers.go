@@ -55,7 +55,7 @@ func span(micros int64) string {
 	return strings.Join(texts, " ")
 }
 
-// size formats a number of bytes.
+// size formats a number of bytes with a unit, such as MiB.
 func size(bytes int64) string {
 	switch {
 	case bytes < 1<<10:

@@ -84,7 +84,7 @@ func (g *Groups) Keys() int { return len(g.ends) }
 // Len returns the number of requests.
 func (g *Groups) Len() int { return len(g.times) }
 
-// bounds returns the range of a key's requests.
+// bounds returns the half-open range of a key's requests in the lists of all requests.
 func (g *Groups) bounds(key int) (from, to int) {
 	if key > 0 {
 		from = g.ends[key-1]

@@ -31,7 +31,7 @@ func (s *Stretch) longer(other *Stretch) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Denied, other.Denied)) > 0
 }
 
-// PolicyCount is the number of denials by a policy.
+// PolicyCount is the number of a key's requests that a policy denied.
 type PolicyCount struct {
 	Policy string `json:"policy"`
 	Count  int64  `json:"count"`
@@ -148,7 +148,7 @@ func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 	}
 }
 
-// report returns a key's report.
+// report returns the counts of a key in the form of the report.
 func (k *keys) report(at *key) KeyReport {
 	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
 	if d := at.detail; d != nil {
@@ -199,7 +199,7 @@ type Bar struct {
 // Bars is a histogram whose bounds double from bar to bar.
 type Bars []Bar
 
-// Add counts a key with n requests.
+// Add counts a key with n requests in its bar. The argument denied is true if any of the requests was denied.
 func (b *Bars) Add(n int64, denied bool) {
 	at := bits.Len64(uint64(max(n, 1))) - 1
 	for len(*b) <= at {

@@ -90,7 +90,7 @@ type Frequent [patternsPerKey]struct {
 	count  int64
 }
 
-// Add counts a number.
+// Add counts one occurrence of a number.
 func (m *Frequent) Add(number int32) {
 	least := 0
 	for i := range m {

@@ -89,7 +89,7 @@ type Heat struct {
 	cell    *HeatCell
 }
 
-// HeatCell is one hour of a week.
+// HeatCell counts the requests in one hour of the week.
 type HeatCell struct {
 	Requests int64 `json:"requests"`
 	Denied   int64 `json:"denied"`
@@ -109,7 +109,7 @@ func (h *Heat) at(now int64) *HeatCell {
 	return h.cell
 }
 
-// Add counts a request.
+// Add counts a request at the time now, in µs since 1970.
 func (h *Heat) Add(now int64, denied bool) {
 	if h.From == 0 {
 		h.From = now
@@ -142,7 +142,7 @@ func (h *Heat) Covered() (covered [7][24]bool) {
 	return covered
 }
 
-// Add counts a request. Times must not decrease.
+// Add counts a request at the time now, in µs since 1970. Times must not decrease.
 func (t *Traffic) Add(now int64, denied bool) {
 	if s := t.at(now); denied {
 		s.Denied++

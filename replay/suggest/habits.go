@@ -24,7 +24,7 @@ func newTexts() texts {
 	return texts{simulate.NewPatterns(), simulate.NewPatterns(), simulate.NewPatterns()}
 }
 
-// add counts a request.
+// add counts a request's path, status and User-Agent.
 func (h *habits) add(q *accesslog.Request, t *texts) {
 	h.paths.Add(t.paths.Of(q.Method, q.Path))
 	if q.Status > 0 {

@@ -150,5 +150,5 @@ func (f *finder) protectOne() Suggestion {
 	return s
 }
 
-// shareText formats a share as a percentage.
+// shareText formats a share from 0 to 1 as a percentage, such as "2.5 %".
 func shareText(share float64) string { return fmt.Sprintf("%g %%", share*100) }

@@ -18,7 +18,7 @@ var Windows = [...]Window{
 	{"1 second", time.Second}, {"10 seconds", 10 * time.Second}, {"1 minute", time.Minute}, {"1 hour", time.Hour}, {"1 day", 24 * time.Hour},
 }
 
-// The indices of some windows.
+// The indices of the windows in [Windows].
 const (
 	inSecond = iota
 	inTenSeconds
@@ -97,7 +97,7 @@ type Compared struct {
 	limit engine.Limit
 }
 
-// Override is a different limit for one key.
+// Override is the limit that a suggestion gives to one key instead of its own.
 type Override struct {
 	Key   string `json:"key"`
 	Limit string `json:"limit"`

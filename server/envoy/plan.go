@@ -90,7 +90,8 @@ func (q *quota) forKind(kind engine.Kind) engine.Limit {
 // denies reports whether the rule on its own can deny a request. It ignores that the rule's policy may be a shadow.
 func (m *match) denies() bool { return m.rule == nil || !m.rule.quotaMode }
 
-// charge decides the requests.
+// charge decides the requests in b and stores the responses there. It returns an error if the decision for a descriptor
+// that can deny is not known.
 func (s *Service) charge(ctx context.Context, b *buffers) error {
 	if len(b.requests) == 0 {
 		return nil

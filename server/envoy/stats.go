@@ -64,7 +64,7 @@ func (r *ruleStats) named(name []byte) *series {
 	return s
 }
 
-// series holds the counters of one name.
+// series holds the counters that are exported under one name.
 type series struct {
 	totalHits, overLimit, nearLimit, withinLimit, shadowMode atomic.Uint64
 }

@@ -90,7 +90,7 @@ func (n *node) shown() string {
 	}
 }
 
-// position is an error with its position in the file.
+// position is an error that contains its position in the file, but not yet the file's name.
 type position struct {
 	error
 	at yamlfile.Place

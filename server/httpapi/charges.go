@@ -77,7 +77,7 @@ func (f *chargeFields) item() (item decide.Item, err error) {
 	return item, nil
 }
 
-// badLimit returns the error for an invalid limit.
+// badLimit returns the error for an invalid limit, which names the field inside the limit.
 func badLimit(err error) error {
 	field, detail := policy.Explain("limit", err)
 	return &service.Error{Code: service.WrongVerb, Field: field, Err: errors.New(detail)}

@@ -72,7 +72,7 @@ func (p *plainReader) take(c byte) bool {
 	return true
 }
 
-// text reads a string.
+// text reads a string of printable ASCII without escapes. ok is false for any other string.
 func (p *plainReader) text() (value []byte, ok bool) {
 	if len(p.rest) == 0 || p.rest[0] != '"' {
 		return nil, false

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// entry is a recorded decision.
+// entry is a recorded decision: its time, the index of its key, and whether it was allowed.
 type entry struct {
 	at      int64 // µs
 	key     int32

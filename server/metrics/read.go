@@ -43,7 +43,7 @@ func (r *policyCounters) read(f func(policy string, t *Tally)) {
 	}
 }
 
-// Sum returns the number of answers with an outcome.
+// Sum returns the number of answers with the given outcome, in all modes.
 func (t *Tally) Sum(o outcomes.Outcome) (n uint64) {
 	for mode := range t[o] {
 		n += t[o][mode]
@@ -74,7 +74,7 @@ func (m *Metrics) Latency() Latency {
 	return l
 }
 
-// add adds the buckets of a native histogram.
+// add adds the counts in the buckets of a native histogram to l.
 func (l Latency) add(h *dto.Histogram) {
 	index, count, next := int32(0), int64(0), 0
 	for i, span := range h.GetPositiveSpan() {

@@ -112,7 +112,7 @@ func (s *Shares) Held() int {
 	return s.held
 }
 
-// Most returns the bound.
+// Most returns the bound on the number of places.
 func (s *Shares) Most() int { return s.most }
 
 // Share returns the number of places that a peer can take unless it is exempt.

@@ -33,7 +33,7 @@ type Change struct {
 	After  string `json:"-"`
 }
 
-// The errors of changes.
+// The errors that [Manager.Change] and [Manager.Clear] return, besides errors about invalid input.
 var (
 	// ErrConflict is returned if another change to the same target was stored in the meantime.
 	ErrConflict = errors.New("another change was made in the meantime")

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// Bounds of a test file.
+// Upper bounds of a step's times field, and of the time since the start of its test.
 const (
 	maxTimes = 1_000_000
 	maxAfter = 100 * 365 * 24 * time.Hour

@@ -197,7 +197,7 @@ const WrongVerb = "WRONGVERB"
 // errorCodes maps the service's error codes to RESP error codes. All other errors have the code ERR.
 var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
 
-// appendError appends an error from the service.
+// appendError appends an error from the service with the RESP error code from errorCodes.
 func appendError(dst []byte, err error) []byte {
 	code := "ERR"
 	if e, ok := errors.AsType[*service.Error](err); ok {

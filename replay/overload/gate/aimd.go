@@ -20,10 +20,10 @@ func NewAIMD(timeout int64) *AIMD {
 	return &AIMD{limit: 20, Min: 20, Max: 200, Backoff: 0.9, Timeout: timeout}
 }
 
-// Limit returns the limit.
+// Limit returns the current limit on attempts in flight.
 func (a *AIMD) Limit() float64 { return a.limit }
 
-// Observe adjusts the limit.
+// Observe raises or cuts the limit after an attempt, as described for [AIMD].
 func (a *AIMD) Observe(_ int64, s model.Sample) {
 	switch {
 	case s.Failed || s.RTT > a.Timeout:

@@ -39,7 +39,7 @@ func NewFailsafe() *Failsafe {
 	return &Failsafe{limit: 20, Min: 1, Max: 200, recent: average{age: 5, warm: 1}, base: average{age: 10, warm: 1}, span: minSpan}
 }
 
-// Limit returns the limit.
+// Limit returns the current limit on attempts in flight.
 func (f *Failsafe) Limit() float64 { return f.limit }
 
 // Observe adds a sample, and adjusts the limit at the end of each window. A window contains at least 50 samples. It

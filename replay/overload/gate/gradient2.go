@@ -20,7 +20,7 @@ func NewGradient2() *Gradient2 {
 	return &Gradient2{limit: 20, Min: 20, Max: 200, long: average{age: 600, warm: 10}}
 }
 
-// Limit returns the limit.
+// Limit returns the current limit on attempts in flight.
 func (g *Gradient2) Limit() float64 { return g.limit }
 
 // Observe adjusts the limit at the end of a window.

@@ -22,5 +22,5 @@ func (h Headgate) Allow(now int64, a model.Attempt) (bool, int64) {
 // Done passes the sample to the controller.
 func (h Headgate) Done(now int64, s model.Sample) { h.Controller.Done(now, s.RTT, s.Failed) }
 
-// Limit returns the limit.
+// Limit returns the controller's current limit on attempts in flight.
 func (h Headgate) Limit() float64 { return float64(h.Controller.Limit()) }

@@ -70,7 +70,7 @@ func (g *Sentinel) Allow(now int64, a model.Attempt) (bool, int64) {
 	return a.Inflight <= 2 || float64(a.Inflight-1) <= g.capacity(now), 0
 }
 
-// Done counts an attempt.
+// Done counts a successful attempt and its latency.
 func (g *Sentinel) Done(now int64, s model.Sample) {
 	if !s.Failed {
 		g.passed.add(now, s.RTT)

@@ -34,7 +34,7 @@ func NewVegas(seed uint64) *Vegas {
 // interval.
 func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 
-// Limit returns the limit.
+// Limit returns the current limit on attempts in flight.
 func (v *Vegas) Limit() float64 { return v.limit }
 
 // Observe lowers the minimum RTT or, if the sample does not lower it, adjusts the limit.

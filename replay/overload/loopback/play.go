@@ -54,7 +54,7 @@ func Play(ctx context.Context, c model.Config, g model.Gate) (Count, error) {
 	return p.count, err
 }
 
-// player runs the clients.
+// player sends the requests of a run and counts their outcomes.
 type player struct {
 	url      string
 	started  time.Time
@@ -67,7 +67,7 @@ type player struct {
 	count Count
 }
 
-// end counts a call.
+// end counts a call whose outcome is known. The function add increments one of the counts.
 func (p *player) end(add func(*Count)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

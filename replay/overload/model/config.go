@@ -28,7 +28,7 @@ type Server struct {
 	Neighbour Course
 }
 
-// Config configures a run.
+// Config configures a run: the server, its clients, and the duration.
 type Config struct {
 	Seed uint64
 	// Length is how long clients send new requests, in µs.

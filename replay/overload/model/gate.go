@@ -19,7 +19,7 @@ type Attempt struct {
 	Inflight int
 }
 
-// Sample describes the end of an attempt.
+// Sample describes an attempt that has ended: its time, and whether it failed.
 type Sample struct {
 	Attempt
 

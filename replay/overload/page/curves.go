@@ -53,7 +53,7 @@ func goodputCurves(r *scenario.Result) string {
 	return chart.Lines("Goodput of "+r.Name+" over time", lines, int64(most), labels(r))
 }
 
-// labels returns five times during a run.
+// labels returns the labels of the time axis: five evenly spaced times during a run.
 func labels(r *scenario.Result) []string {
 	var texts []string
 	for i := range 5 {

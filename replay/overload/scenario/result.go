@@ -35,7 +35,7 @@ type Row struct {
 	Sample *model.Tally
 }
 
-// Phase holds the figures of a phase.
+// Phase holds a gate's figures for one phase of a scenario, as means over the seeds.
 type Phase struct {
 	Goodput, Denied float64
 	// Limit is the mean limit in the last fifth of the phase.
