@@ -397,7 +397,7 @@ func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// For each directory, the project's packages that it may import, including their subpackages.
 	allowed := map[string][]string{
-		"":           {"/engine", "/memstore", "/internal/inside", "/internal/queue"},
+		"":           {"/engine", "/memstore", "/internal/inside", "/internal/lease", "/internal/queue"},
 		"engine":     {"/engine/algo"},
 		"memstore":   {"/engine"},
 		"redisstore": {"/engine", "/internal/format"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/lease"
 )
 
 // Permit holds units of a [Semaphore]. It ends with Release, or when the limit's lease time passes without a Renew. It
@@ -112,20 +113,11 @@ func (p *Permit) Hold(ctx context.Context) context.Context {
 
 // keep renews the permit until ctx ends. If the store does not answer, it retries until the permit would have expired.
 func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
-	ticker := time.NewTicker(max(p.lease()/3, time.Millisecond))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		attempt, cancel := context.WithDeadline(ctx, p.expiry())
-		err := p.Renew(attempt)
-		cancel()
-		if errors.Is(err, ErrEnded) || err != nil && !time.Now().Before(p.expiry()) {
-			stop(ErrEnded)
-			return
-		}
+	lost := lease.Keep(ctx, p.lease(), p.expiry, func(ctx context.Context) (lost bool, err error) {
+		err = p.Renew(ctx)
+		return errors.Is(err, ErrEnded), err
+	})
+	if lost {
+		stop(ErrEnded)
 	}
 }

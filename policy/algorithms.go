@@ -26,6 +26,11 @@ var algorithmAccepted = acceptedAlgorithms() + "; or deny: true, unlimited: true
 // kinds, because no verb applies to both.
 func holds(limit engine.Limit) bool { return limit.Algorithm().Holds() }
 
+// holds reports whether a limit of the policy is a concurrency limit.
+func (p *Policy) holds() bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) })
+}
+
 // takes reports whether requests take units of the limit.
 func takes(limit engine.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil

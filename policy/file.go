@@ -11,6 +11,8 @@ type file struct {
 	Upstreams      map[string]upstreamField `yaml:"upstreams"`
 	Listeners      listenersFields          `yaml:"listeners"`
 	Store          storeFields              `yaml:"store"`
+
+	gateway bool // routes may charge concurrency policies: see [Reader]
 }
 
 // readError records whether reading a struct caused an error.

@@ -18,7 +18,7 @@ const maxNoted = 10
 // penalty, and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead
 // reports routes of these two kinds, routes that are hidden by an earlier route, overrides for keys that no route
 // produces, and policies that no route names. Such settings are not errors, because a request can also name a
-// policy and a key itself.
+// policy and a key itself. Notes also reports routes that only the gateway accepts.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -32,6 +32,9 @@ func (c *Config) Notes() (notes []string) {
 	})...)
 	notes = append(notes, noteEach(c.softWithoutShares(routes), "%d more routes have soft penalties without effect", func(i int) string {
 		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the route has none there", i)
+	})...)
+	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
+		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
 	})...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.keyNotes(by)...)
@@ -105,6 +108,19 @@ func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
 	for i := range routes {
 		if idle(c.policiesOf(&routes[i])) {
 			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// holding returns the indexes of the routes that charge concurrency policies.
+func (c *Config) holding(routes []route.Route) (found []int) {
+	for i := range routes {
+		for p := range c.policiesOf(&routes[i]) {
+			if p.holds() {
+				found = append(found, i)
+				break
+			}
 		}
 	}
 	return found

@@ -112,3 +112,41 @@ func TestRoutesOfPenalties(t *testing.T) {
 		}
 	}
 }
+
+// A route with a concurrency policy is an error unless the caller holds permits, also after a change. It is noted.
+func TestRoutesOfConcurrency(t *testing.T) {
+	const text = "policies: {a: 5/s, jobs: concurrency 3 lease 1m, all: {all: [jobs]}}\nroutes: "
+	gateway := policy.Reader{Gateway: true}
+	for routes, want := range map[string]string{
+		"[{key: [client_ip], policies: [a]}]":                                             "",
+		"[{key: [client_ip], policies: [a]}, {key: [client_ip], policies: [all]}]":        "route 1 charges a concurrency policy, so only headgate gateway accepts this file",
+		"[{charge: [{key: [client_ip], policy: a}, {key: [{header: A}], policy: jobs}]}]": "route 0 charges a concurrency policy",
+	} {
+		c, err := gateway.Parse("x.yaml", []byte(text+routes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(c.Notes(), "\n")
+		if strings.Contains(notes, "concurrency") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %q, want %q", routes, notes, want)
+		}
+		if _, err := policy.Parse("x.yaml", []byte(text+routes)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), "only headgate gateway can hold permits while a request lasts") {
+			t.Errorf("%s: %v", routes, err)
+		}
+		for _, read := range []policy.Reader{{}, gateway} {
+			c, err := read.Parse("x.yaml", []byte(text+"[{key: [client_ip], policies: [a]}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, left := c.With([]policy.Change{{Policy: "a", Fields: "concurrency 3 lease 1m"}})
+			if (left[0] == nil) != read.Gateway {
+				t.Errorf("a change to a route's policy: %v", left)
+			}
+		}
+	}
+	for _, cost := range []string{"{jobs: {algorithm: concurrency, limit: 3, lease: 1m, cost: 0}}\nroutes: [{key: [client_ip], policies: [jobs]}]", "{jobs: concurrency 3 lease 1m}\nroutes: [{key: [client_ip], cost: 0, policies: [jobs]}]"} {
+		if _, err := gateway.Parse("x.yaml", []byte("policies: "+cost)); err == nil || !strings.Contains(err.Error(), `cost is 0; accepted: 1 or more with policy "jobs"`) {
+			t.Errorf("%s: %v", cost, err)
+		}
+	}
+}

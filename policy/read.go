@@ -25,6 +25,9 @@ type Reader struct {
 	// Pause is called every few values while a file is read, and during [Config.With] on the result. A server can use
 	// it to yield to requests, because ten thousand policies take an eighth of a second of CPU time. It can be nil.
 	Pause func()
+	// Gateway accepts routes that charge concurrency policies. The caller must hold the permits while an allowed request
+	// lasts, as the server's gateway does. Otherwise such a route is an error.
+	Gateway bool
 }
 
 // Reload acts like [Load] for a file that may have been read before. last is the previous configuration, or nil. If the
@@ -55,6 +58,7 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 	d := decoder(name, &errs)
 	d.Pause = r.Pause
 	d.Decode(root, &f)
+	f.gateway = r.Gateway
 	config := f.config(r.Pause, func(err error) { errs.Add(locate(name, root, err)) })
 	if err := errs.Sorted(data); err != nil {
 		return nil, err

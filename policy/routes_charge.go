@@ -136,14 +136,24 @@ func (r *chargeReader) checkPolicy(i int) {
 		}
 		r.choosing = p
 	}
-	if slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) }) {
-		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " with a concurrency limit", Accepted: "policies whose units are taken; units of this one are held, with acquire and release"}, at...)
+	if p.holds() {
+		r.checkHeld(p, at)
 	}
 	if len(r.key) == 1 && slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Numbers().Nested }) {
 		r.try(&engine.InputError{Field: "key", Value: "1 part", Accepted: "2 or more parts with policy " + format.Quote(name) + ": its limit is nested, and the first part of a key is its group"}, "key")
 	}
 	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= algo.MaxUnits && *cost.number >= 0 {
 		r.try(p.checkCost(*cost.number))
+	}
+}
+
+// checkHeld checks a policy with a concurrency limit, whose permits the gateway holds while a request lasts.
+func (r *chargeReader) checkHeld(p *Policy, at []string) {
+	if !r.builder.file.gateway {
+		r.try(&engine.InputError{Field: "policy", Value: format.Quote(p.Name) + " with a concurrency limit", Accepted: "policies whose units are taken; only headgate gateway can hold permits while a request lasts"}, at...)
+	}
+	if r.cost == nil && p.Cost == 0 || r.cost != nil && r.cost.number != nil && *r.cost.number == 0 {
+		r.try(invalid("cost", "0", "1 or more with policy "+format.Quote(p.Name)+", whose permits are held"))
 	}
 }
 

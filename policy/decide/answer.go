@@ -19,6 +19,9 @@ func (b *Batch) Answer(i int) Response {
 	if at.policy != nil {
 		response.Policy, response.Unit = at.policy.Name, at.policy.Unit
 	}
+	if at.request.Holds {
+		response.Held = b.held(at)
+	}
 	switch {
 	case at.err != nil:
 		response.Err = at.err

@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"cmp"
 	"crypto/rand"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -114,6 +116,58 @@ func holdsPermits(op *engine.Op) bool {
 	return slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Limit.Algorithm().Holds() })
 }
 
+// longestDelay is the longest delay that a request with Holds accepts, like an allow. Its pacers have shorter bounds.
+const longestDelay = 36525 * 24 * time.Hour
+
+// holdWith turns an allow with permits into a reserve, which takes the permits and charges the other limits in one step.
+func (r *Request) holdWith(op *engine.Op) {
+	if r.Holds && op.Kind == engine.OpAllow && holdsPermits(op) {
+		op.Kind, op.Ahead = engine.OpReserve, longestDelay
+		if op.ID == "" {
+			op.ID = rand.Text()
+		}
+	}
+}
+
+// held returns the permits that the store has granted to a request with Holds and its shadows, or nil.
+func (b *Batch) held(at *plan) *operate.Held {
+	var acquired []engine.Op
+	add := func(i int) {
+		op, result := &b.Ops[i], &b.Results[i]
+		if (op.Kind == engine.OpReserve || op.Kind == engine.OpAcquire) && result.Err == nil && result.Decision.Allowed {
+			acquired = append(acquired, acquireOf(op)...)
+		}
+	}
+	if at.op >= 0 {
+		add(at.op)
+	}
+	for i := range at.shadowCount {
+		add(at.shadows + i)
+	}
+	if acquired == nil {
+		return nil
+	}
+	return operate.HeldBy(b.rules.Limiter, acquired)
+}
+
+// acquireOf returns the acquire of a reserve's or an acquire's permits, if it has any. It shares no memory with the
+// batch.
+func acquireOf(op *engine.Op) []engine.Op {
+	acquire, ok := op.Permits()
+	if op.Kind == engine.OpAcquire {
+		acquire, ok = *op, true
+		acquire.Charges = slices.Clone(op.Charges)
+	}
+	if !ok {
+		return nil
+	}
+	acquire.Key = strings.Clone(acquire.Key)
+	for i := range acquire.Charges {
+		acquire.Charges[i].Key = strings.Clone(acquire.Charges[i].Key)
+	}
+	return []engine.Op{acquire}
+}
+
 // shadow returns the operation for a shadow. In place of a reserve it returns a take, because a shadow's charge is
 // never settled.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
@@ -128,6 +182,8 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 		op.Kind, op.ID = engine.OpAllow, ""
 	case isHold(r.Kind) && c.Limit.Algorithm().Constant():
 		op.Kind = engine.OpPeek
+	case r.Holds && c.Limit.Algorithm().Holds() && c.Cost > 0:
+		op.Kind, op.ID = engine.OpAcquire, cmp.Or(op.ID, rand.Text())
 	}
 	return op
 }

@@ -60,6 +60,7 @@ func (b *Batch) items(at *plan) {
 			}
 		}
 		Mark(&op, at.Failure)
+		at.request.holdWith(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}

@@ -290,6 +290,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 		if at.err = at.setTerm(&op); at.err != nil {
 			return
 		}
+		r.holdWith(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}

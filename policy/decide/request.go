@@ -46,6 +46,9 @@ type Request struct {
 	// if the route refunds errors or the charge delays the request. If either field is set, layers never decide the
 	// request from units that they hold.
 	Settled, Undoable bool
+	// If Holds is set on an OpAllow, its concurrency limits grant permits, together with the charges on the other limits,
+	// and the response contains [Response.Held]. Otherwise an OpAllow of a concurrency limit is an error.
+	Holds bool
 	// Key is the key of the request. The request is counted under this key or its hash ([Rules.HashKeys]).
 	Key string
 	// Counted is the hash of Key under the second secret. It is "" if the first secret applies.
@@ -66,7 +69,8 @@ type Request struct {
 	Atomic bool
 	// ID identifies the holder of a permit. For OpRenew and OpRelease it is the id from the acquire. For OpAcquire it
 	// is the client's choice, or "" for a generated id that other clients cannot guess. For OpReserve it is the id of the
-	// reservation, which other clients must not be able to guess, or "" for a generated one.
+	// reservation, which other clients must not be able to guess, or "" for a generated one. For an OpAllow with Holds it
+	// is the holder of the permits, or "" for a generated id.
 	ID string
 	// MaxDelay is the longest delay that the caller of OpReserve accepts. If it is 0, no future units are reserved,
 	// because a caller that does not set MaxDelay may check only Allowed and use the units too early.
@@ -146,6 +150,9 @@ type Response struct {
 	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
 	// shadows.
 	Charged *operate.Charged
+	// Held contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
+	// request was denied: they can then be those of shadows.
+	Held *operate.Held
 	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
 	// limits.
 	Outcome func(failed bool, retryAfter time.Duration)

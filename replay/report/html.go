@@ -33,7 +33,7 @@ var pageText string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return chart.Style + pageStyle },
 	"grouped": format.Grouped, "counted": format.Counted, "percent": percent, "instant": instant, "size": size, "short": chart.Short,
-	"notes": Notes, "text": printable, "plain": plainLimit,
+	"notes": Notes, "notHeld": func() string { return notHeld }, "text": printable, "plain": plainLimit,
 	"span":       func(from, to int64) string { return span(to - from) },
 	"join":       func(texts []string) string { return strings.Join(texts, ", ") },
 	"describe":   func(s suggest.Suggestion) string { return describe(&s) },

@@ -73,6 +73,9 @@ func Notes(s *Log) (notes []string) {
 	return notes
 }
 
+// notHeld is the note for a concurrency policy.
+const notHeld = "its permits are not replayed: a log does not contain when its requests ended"
+
 // are returns " is" for 1 and " are" for any other number, with the leading space.
 func are(n int64) string {
 	if n == 1 {
@@ -131,6 +134,9 @@ func policiesText(l lines, r *simulate.Result) {
 		l.printf("policy", "%s (%s): %s, %s denied%s", p.Name, strings.Join(p.Limits, ", "), format.Counted(p.Requests, "request"), format.Grouped(p.Denied), when(p))
 		if p.ShadowAsked > 0 {
 			l.printf("", "its shadow would have denied %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
+		}
+		if p.NotHeld {
+			l.printf("", "%s", notHeld)
 		}
 		if p.Rates != nil {
 			l.printf("", "its rate adapted to the statuses in the log: %s to %s", format.Grouped(p.Rates.Lowest), format.Grouped(p.Rates.Highest))

@@ -139,7 +139,9 @@ func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool
 	if !ok {
 		return decide.Request{}, false
 	}
-	return decide.Routed(&m), true
+	request = decide.Routed(&m)
+	request.Holds = true
+	return request, true
 }
 
 // answer decides a request, given its route. For an allowed request, it reports the status in the log as the outcome.
@@ -155,6 +157,9 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	s.responses[0] = b.Answer(0)
 	s.shadows.add(b.Shadows(s.responses[:]))
 	r := &s.responses[0]
+	if r.Held != nil { // a log line does not contain when its request ended
+		_ = r.Held.Release(ctx) // cannot fail in memory
+	}
 	s.rates.add(r)
 	if r.Outcome != nil && q.Status != 0 {
 		r.Outcome(httplimit.Outcome(q.Status, nil))

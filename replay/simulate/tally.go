@@ -41,6 +41,8 @@ type PolicyReport struct {
 	// would have denied.
 	ShadowAsked  int64 `json:"shadow_asked,omitempty"`
 	ShadowDenied int64 `json:"shadow_denied,omitempty"`
+	// NotHeld is true for a concurrency policy: a log does not contain when its requests ended, so none holds a permit.
+	NotHeld bool `json:"permits_not_held,omitempty"`
 	// Rates is the range of an adaptive rate, given the statuses in the log. It is nil if the rate did not change.
 	Rates *Rates `json:"rates,omitempty"`
 	// Alternatives are the results for the policy's own algorithm and for others with the same parameters.
@@ -70,7 +72,11 @@ func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
 	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}, charges: chargesOf(c), heat: heat}
 	for i, p := range c.Policies.Summaries() {
 		t.places[p.Name] = i
-		t.policies = append(t.policies, PolicyReport{Name: p.Name, Limits: p.Limits})
+		report := PolicyReport{Name: p.Name, Limits: p.Limits}
+		if own, ok := c.Policies.Get(p.Name); ok {
+			report.NotHeld = slices.ContainsFunc(own.Charges(nil, "", 1), func(c policy.Charge) bool { return c.Limit.Algorithm().Holds() })
+		}
+		t.policies = append(t.policies, report)
 	}
 	for i, r := range c.Routes.Routes() {
 		t.routes = append(t.routes, routeReport(i, &r))

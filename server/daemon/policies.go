@@ -39,7 +39,7 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 		}
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
-		File: d.config.ConfigFile, Base: d.config.Base, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
+		File: d.config.ConfigFile, Base: d.config.Base, Gateway: d.config.Gateway != nil, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
 		Away:  engine.Away,
 		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 		Made: d.config.GRPC.EnvoyConfig != "",

@@ -62,10 +62,13 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if !g.to(w, r, e, to.Upstream) {
 		return false
 	}
-	request.Undoable = true
+	request.Undoable, request.Holds = true, true
 	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
 	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
 	response := &e.responses[0]
+	if response.Held != nil {
+		response.Held.Hold(e)
+	}
 	if response.Err != nil || !response.Decision.Allowed {
 		p, _ := problem.OfRoute(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
 		e.refuse(w, p)

@@ -6,6 +6,7 @@
 //	share.go     bounds on concurrent requests, in total and per client
 //	queue.go     requests that a pacer delays
 //	headers.go   headers that no route or upstream may see
+//	permits.go   permits that requests hold
 //	overload.go  bounds on concurrent requests to an upstream
 //	path.go      paths that would leave an upstream's path
 //	forward.go   the request to the upstream
@@ -92,13 +93,14 @@ type Gateway struct {
 	upstreams         sync.Map // *upstream by name
 	stats             counters
 	failures          lograte.Limit // while an upstream is away, every request to it fails
+	releases          lograte.Limit // while the store is away, every release fails
 	moves             lograte.Limit // of limits on requests in flight
 }
 
 // New returns a gateway. The caller must close it.
 func New(c Config) *Gateway {
 	g := &Gateway{
-		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, moves: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
+		config: c, failures: lograte.Limit{Lines: 1, Per: time.Second}, releases: lograte.Limit{Lines: 1, Per: time.Second}, moves: lograte.Limit{Lines: 1, Per: time.Second}, transports: newTransports(&c), ready: httpapi.Ready(c.Service), bodyWindow: bodyWindow, unreadWait: unreadWait,
 		inFlight: peers.NewShares(maxInFlight, c.Peers), waiting: peers.NewShares(c.MaxWaiting, c.Peers),
 	}
 	g.base, g.end = context.WithCancel(context.Background())
@@ -160,6 +162,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if e.permit != nil {
 			e.release(e.outcome)
+		}
+		if held := e.responses[0].Held; held != nil {
+			g.giveUp(e, held)
 		}
 	}()
 	if g.admit(w, r, e) {

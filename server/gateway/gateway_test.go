@@ -47,7 +47,7 @@ func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 
 func startOn(t testing.TB, c service.Config, file string, set func(*gateway.Config)) *running {
 	t.Helper()
-	config, err := policy.Parse("test.yaml", []byte(file))
+	config, err := (policy.Reader{Gateway: true}).Parse("test.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

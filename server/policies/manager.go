@@ -20,6 +20,8 @@ type Config struct {
 	File string
 	// Base is the content of File as it was read to set up the server, or nil if File is "".
 	Base *policy.Config
+	// Gateway is true if routes in File may charge concurrency policies: see [policy.Reader].
+	Gateway bool
 	// Changes stores the changes. The default store lasts as long as the process.
 	Changes Store
 	// Rejected is called with an error when the file is invalid and the previous one stays active, and with nil when

@@ -17,7 +17,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next, err := policy.Reader{Pause: pausing(time.Now, time.Sleep)}.Reload(m.config.File, m.file)
+	next, err := policy.Reader{Pause: pausing(time.Now, time.Sleep), Gateway: m.config.Gateway}.Reload(m.config.File, m.file)
 	if err == nil {
 		err = m.config.Check(next)
 	}

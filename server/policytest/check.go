@@ -167,7 +167,7 @@ func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 // request reads the HTTP request of a step. In such a step, policy and key are expectations.
 func (c *stepChecker) request() {
 	s := c.step
-	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "id": s.ID != nil, "class": s.Class != nil, "found": s.Found != nil})
+	c.only("policy and key", map[string]bool{"do": s.Do != nil, "cost": s.Cost != nil, "class": s.Class != nil, "found": s.Found != nil})
 	h := HTTPRequest{Text: *s.Request, Client: "127.0.0.1", Header: http.Header{}}
 	if s.Client != nil {
 		h.Client = *s.Client

@@ -81,7 +81,7 @@ func Load(name string) (*File, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(name), path)
 		}
-		return policy.Load(path)
+		return policy.Reader{Gateway: true}.Reload(path, nil)
 	})
 }
 

@@ -106,23 +106,27 @@ func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 			return stepAnswer{route: -1, Response: decide.Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}}
 		}
 		request = decide.Routed(&m)
+		request.Holds = true
 	} else {
 		request.Kind, request.Policy, request.Key = kindOf(s), *s.Policy, *s.Key
 		if s.Cost != nil {
 			request.Cost, request.HasCost = *s.Cost, true
 		}
-		if s.ID != nil {
-			request.ID = *s.ID
-		}
 		if s.Class != nil {
 			request.Class = *s.Class
 		}
+	}
+	if s.ID != nil {
+		request.ID = *s.ID
 	}
 	b := r.rules.Begin(r.config.Policies, 1, nil)
 	defer b.End()
 	b.Add(&request)
 	b.Do(ctx)
 	responses := []decide.Response{b.Answer(0)}
+	if held := responses[0].Held; held != nil && s.ID == nil { // the request ends before the next step
+		_ = held.Release(ctx) // cannot fail in memory
+	}
 	return answerOf(&request, &responses[0], b.Shadows(responses))
 }
 

@@ -276,6 +276,13 @@ func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
 	return charged.Settle(ctx, 0)
 }
 
+// Release gives back a request's permits. Its time is bounded like Undo's.
+func (s *Service) Release(ctx context.Context, held *operate.Held) error {
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	return held.Release(ctx)
+}
+
 func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelFunc) {
 	within := time.Second
 	if s.config.Deadline > 0 {

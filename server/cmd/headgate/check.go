@@ -28,7 +28,7 @@ Exit status: 0 valid, 2 invalid.`,
 				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}
-			config, err := policy.Load(args[0])
+			config, err := policy.Reader{Gateway: true}.Reload(args[0], nil)
 			if output.json() {
 				return printJSON(c.OutOrStdout(), config, err)
 			}

@@ -53,7 +53,7 @@ func (f *explainFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	config, err := policy.Load(path)
+	config, err := policy.Reader{Gateway: true}.Reload(path, nil)
 	if err != nil {
 		return printErrors(c.ErrOrStderr(), err)
 	}

@@ -27,7 +27,7 @@ type gatewayFlags struct {
 
 func newGateway() *cobra.Command {
 	f := gatewayFlags{serveFlags: serveFlags{
-		resp: daemon.Off, failure: "local", envoy: envoyFlags{grpc: daemon.Off, semantics: "envoy", deadline: time.Second},
+		gateway: true, resp: daemon.Off, failure: "local", envoy: envoyFlags{grpc: daemon.Off, semantics: "envoy", deadline: time.Second},
 	}}
 	c := &cobra.Command{
 		Use:   "gateway --config FILE",
@@ -57,7 +57,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	if f.config == "" {
 		return errors.New("--config is not set; accepted: a file with policies and routes")
 	}
-	own, err := f.gateway()
+	own, err := f.settings()
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	return serve(c, config)
 }
 
-// gateway checks the flags that the command serve lacks, and returns the gateway's configuration.
-func (f *gatewayFlags) gateway() (*daemon.GatewayConfig, error) {
+// settings checks the flags that the command serve lacks, and returns the gateway's configuration.
+func (f *gatewayFlags) settings() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,
 		BodyRate: f.bodyRate, MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,

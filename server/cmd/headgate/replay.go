@@ -150,7 +150,7 @@ func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate
 	if config.Zone, err = f.location(); err != nil {
 		return config, err
 	}
-	if config.Policies, err = policy.Load(path); err != nil {
+	if config.Policies, err = (policy.Reader{Gateway: true}).Reload(path, nil); err != nil {
 		return config, printErrors(c.ErrOrStderr(), err)
 	}
 	if len(config.Policies.Routes.Routes()) == 0 {

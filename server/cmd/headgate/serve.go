@@ -50,6 +50,7 @@ type serveFlags struct {
 	admin                              adminFlags
 	tls                                tlsFlags
 	traces                             traceFlags
+	gateway                            bool // the command is gateway
 }
 
 func newServe() *cobra.Command {
@@ -236,7 +237,7 @@ func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	if f.config == "" {
 		return nil
 	}
-	file, err := policy.Load(f.config)
+	file, err := policy.Reader{Gateway: f.gateway}.Reload(f.config, nil)
 	if err != nil {
 		return printErrors(c.ErrOrStderr(), err)
 	}

@@ -1,0 +1,137 @@
+package decide_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+const heldPolicies = `
+policies:
+  jobs: {algorithm: concurrency, limit: 2, lease: 1m}
+  rate: {algorithm: token-bucket, rate: 1/h, burst: 3}
+  pace: {algorithm: pacer, rate: 1/h, max_queue: 5}
+  watched: {algorithm: concurrency, limit: 2, lease: 1m, shadow: {limit: 1}}
+overrides:
+  - {policy: jobs, key: vip, unlimited: true}
+  - {policy: jobs, key: bad, deny: true}
+routes: [{match: {path: /one}, key: [{header: X-User}], policies: [jobs, rate]}]
+`
+
+func holds(key string, policies ...string) decide.Request {
+	r := decide.Request{Kind: engine.OpAllow, Holds: true}
+	for _, name := range policies {
+		r.Items = append(r.Items, decide.Item{Policy: name, Key: key})
+	}
+	return r
+}
+
+// TestHolds checks that a request takes its permits together with its units, or neither. A token bucket in the list
+// denies requests as without permits, and does not delay them. A pacer does.
+func TestHolds(t *testing.T) {
+	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	l := decide.New(config, limiter)
+	free := func(policy, key string, want int64) {
+		t.Helper()
+		if d, err := l.Peek(t.Context(), policy, key, 1); err != nil || d.Remaining != want {
+			t.Errorf("%s of %s: %d left, %v, want %d", policy, key, d.Remaining, err, want)
+		}
+	}
+	var held []decide.Response
+	for i, allowed := range []bool{true, true, false} {
+		r := ask(t, l, holds("ann", "jobs", "rate"))
+		if r.Err != nil || r.Decision.Allowed != allowed || (r.Held != nil) != allowed || r.Decision.Delay != 0 {
+			t.Errorf("%d: %+v", i, r)
+		}
+		held = append(held, r)
+	}
+	free("jobs", "ann", 0)
+	free("rate", "ann", 1)
+	for _, r := range held[:2] {
+		if err := r.Held.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	free("jobs", "ann", 2)
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: "rate", Key: "ann"})
+	if r := ask(t, l, holds("ann", "jobs", "rate")); r.Decision.Allowed || r.Held != nil || r.Policy != "rate" {
+		t.Errorf("the other limit denies: %+v", r)
+	}
+	free("jobs", "ann", 2)
+	if r := ask(t, l, holds("vip", "jobs", "rate")); !r.Decision.Allowed || r.Held != nil {
+		t.Errorf("without a limit: %+v", r)
+	}
+	if r := ask(t, l, holds("bad", "jobs", "rate")); r.Decision.Allowed || r.Held != nil || r.Decision.RetryAfter != headgate.Never {
+		t.Errorf("denied by an override: %+v", r)
+	}
+	free("rate", "bad", 3)
+	for i, delayed := range []bool{false, true} {
+		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Decision.Allowed || (r.Decision.Delay > 0) != delayed || r.Held == nil {
+			t.Errorf("%d with a pacer: %+v", i, r)
+		}
+	}
+}
+
+// TestHoldsWithoutHolding checks that a concurrency limit is an error for a caller that does not hold permits.
+func TestHoldsWithoutHolding(t *testing.T) {
+	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	r := holds("ann", "jobs")
+	r.Holds = false
+	if r := ask(t, decide.New(config, limiter), r); r.Err == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestShadowHolds checks that a candidate's permits are acquired too, and that the caller releases them even after a
+// denial.
+func TestShadowHolds(t *testing.T) {
+	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	rules := decide.Rules{Limiter: limiter}
+	do := func(policies ...string) (decide.Response, []decide.Shadow) {
+		b := rules.Begin(config.Policies, 1, nil)
+		defer b.End()
+		r := holds("ann", policies...)
+		b.Add(&r)
+		b.Do(context.Background())
+		responses := []decide.Response{b.Answer(0)}
+		return responses[0], append([]decide.Shadow(nil), b.Shadows(responses)...)
+	}
+	for range 3 { // the third one would be denied if the second one's permit were still held
+		first, shadows := do("watched")
+		if !first.Decision.Allowed || shadows[0].Denied {
+			t.Errorf("%+v %+v", first, shadows)
+		}
+		second, shadows := do("watched")
+		if !second.Decision.Allowed || !shadows[0].Denied {
+			t.Errorf("%+v %+v", second, shadows)
+		}
+		third, _ := do("watched")
+		if third.Decision.Allowed {
+			t.Errorf("%+v", third)
+		}
+		for _, r := range []decide.Response{first, second, third} {
+			if r.Held != nil {
+				_ = r.Held.Release(t.Context())
+			}
+		}
+	}
+}
