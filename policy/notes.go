@@ -18,7 +18,8 @@ const maxNoted = 10
 // penalty, and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead
 // reports routes of these two kinds, routes that are hidden by an earlier route, overrides for keys that no route
 // produces, and policies that no route names. Such settings are not errors, because a request can also name a
-// policy and a key itself. Notes also reports routes that only the gateway accepts.
+// policy and a key itself. Notes also reports routes that only the gateway accepts, and
+// penalties of addresses.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -32,6 +33,10 @@ func (c *Config) Notes() (notes []string) {
 	})...)
 	notes = append(notes, noteEach(c.softWithoutShares(routes), "%d more routes have soft penalties without effect", func(i int) string {
 		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the route has none there", i)
+	})...)
+	notes = append(notes, noteEach(c.punishedAddresses(routes), "%d more charges have a penalty by address", func(p punished) string {
+		return fmt.Sprintf("route %d counts the penalty of policy %s by %s, an address that many clients can share, and a block denies all of them: use a key of one client such as an account, a higher limit, or a soft penalty with a fair share",
+			p.route, p.policy, strings.Join(keyOf(p.charge), ", "))
 	})...)
 	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
 		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
@@ -124,6 +129,46 @@ func (c *Config) holding(routes []route.Route) (found []int) {
 		}
 	}
 	return found
+}
+
+// punished is a charge of a route whose penalty can block an address.
+type punished struct {
+	route  int
+	policy string
+	charge *route.Charge
+}
+
+// punishedAddresses returns the charges with a penalty that blocks, and a key that contains an address and otherwise
+// only constants. Clients in an office or a mobile network share an address.
+func (c *Config) punishedAddresses(routes []route.Route) (found []punished) {
+	for i := range routes {
+		for j := range routes[i].Charges {
+			charge := &routes[i].Charges[j]
+			if !ofAddress(charge.Key) {
+				continue
+			}
+			for _, name := range charge.Policies {
+				if p, ok := c.Policies.Get(name); ok && p.blocks() {
+					found = append(found, punished{i, name, charge})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// ofAddress reports whether a key consists of the client's address and constants.
+func ofAddress(key []route.Part) bool {
+	address := func(p route.Part) bool { return p.From == route.FromClient }
+	other := func(p route.Part) bool { return p.From != route.FromClient && p.From != route.FromConst }
+	return slices.ContainsFunc(key, address) && !slices.ContainsFunc(key, other)
+}
+
+// blocks reports whether any limit of a policy is a penalty that blocks keys. Shadows do not block.
+func (p *Policy) blocks() bool {
+	return p.Enabled && !p.Shadow && slices.ContainsFunc(p.members, func(m member) bool {
+		return !m.shadow && m.limit.Punishes() && !m.limit.Numbers().Soft
+	})
 }
 
 // onlyPenalties returns the indexes of the routes that charge only penalties.

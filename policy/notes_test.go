@@ -99,15 +99,15 @@ func TestSoftPenaltiesWithoutShares(t *testing.T) {
 func TestRoutesOfPenalties(t *testing.T) {
 	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "
 	for routes, want := range map[string]string{
-		"[{key: [client_ip], policies: [both]}, {key: [client_ip], policies: [p]}]":    "route 1 denies no request: a penalty counts the denials of other limits",
-		"[{charge: [{key: [client_ip], policy: p}, {key: [{header: A}], policy: a}]}]": "",
+		"[{key: [client_ip], policies: [both]}, {key: [client_ip], policies: [p]}]":      "route 1 denies no request: a penalty counts the denials of other limits",
+		"[{charge: [{key: [{header: B}], policy: p}, {key: [{header: A}], policy: a}]}]": "",
 	} {
 		c, err := policy.Parse("x.yaml", []byte(policies+routes))
 		if err != nil {
 			t.Fatal(err)
 		}
 		notes := strings.Join(c.Notes(), "\n")
-		if strings.Contains(notes, "penalty") != (want != "") || !strings.Contains(notes, want) {
+		if strings.Contains(notes, "denies no request") != (want != "") || !strings.Contains(notes, want) {
 			t.Errorf("%s: %q, want %q", routes, notes, want)
 		}
 	}
@@ -147,6 +147,31 @@ func TestRoutesOfConcurrency(t *testing.T) {
 	for _, cost := range []string{"{jobs: {algorithm: concurrency, limit: 3, lease: 1m, cost: 0}}\nroutes: [{key: [client_ip], policies: [jobs]}]", "{jobs: concurrency 3 lease 1m}\nroutes: [{key: [client_ip], cost: 0, policies: [jobs]}]"} {
 		if _, err := gateway.Parse("x.yaml", []byte("policies: "+cost)); err == nil || !strings.Contains(err.Error(), `cost is 0; accepted: 1 or more with policy "jobs"`) {
 			t.Errorf("%s: %v", cost, err)
+		}
+	}
+}
+
+// A penalty that can block an address is noted with its route, its policy and the alternatives. Other parts of the key
+// tell clients apart.
+func TestPenaltiesOfAddresses(t *testing.T) {
+	const policies = "policies: {a: 5/s, both: {all: [5/s, penalty 3/1m]}, soft: {all: [penalty 3/1m soft, fair-share 100/s]}, watched: {all: [5/s, penalty 3/1m], shadow: true}, p: penalty 3/1m}\nroutes: "
+	for routes, want := range map[string]string{
+		"[{key: [{header: A}], policies: [both]}]":                                                                     "",
+		"[{key: [client_ip, {header: A}], policies: [both]}]":                                                          "",
+		"[{key: [client_ip], policies: [a]}]":                                                                          "",
+		"[{key: [client_ip], policies: [soft]}]":                                                                       "",
+		"[{key: [client_ip], policies: [watched]}]":                                                                    "",
+		"[{charge: [{key: [client_ip], policy: a}, {key: [{header: A}], policy: p}]}]":                                 "",
+		"[{key: [client_ip], policies: [both]}]":                                                                       "route 0 counts the penalty of policy both by client_ip/64, an address that many clients can share",
+		"[{match: {path: /x}, key: [{header: A}], policies: [a]}, {key: [{const: web}, client_ip], policies: [a, p]}]": "route 1 counts the penalty of policy p by const web, client_ip/64",
+	} {
+		c, err := policy.Parse("x.yaml", []byte(policies+routes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(c.Notes(), "\n")
+		if strings.Contains(notes, "counts the penalty") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %q, want %q", routes, notes, want)
 		}
 	}
 }
