@@ -93,7 +93,8 @@ type Pool struct {
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
 	// that request more than they get. Part is the number of outstanding units with which this key is denied now: its
-	// fair part. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys.
+	// fair part, which strikes lower. All three are omitted for permits. The limit is fair among at most Burst − 1
+	// heavy keys.
 	Own       *int64 `json:"own,omitempty"`
 	Part      *int64 `json:"part,omitempty"`
 	HeavyKeys *int64 `json:"heavy_keys,omitempty"`

@@ -161,14 +161,24 @@ func (a *api) explainKey(
 	return e, unread
 }
 
-// strikes adds the strikes of penalties, and lowers the units that a key with strikes can take from fair limits. Both
-// come from the answer to the whole request, because no other answer contains them.
+// strikes adds the strikes of penalties, and lowers the part of a key with strikes in fair limits, and the units that it
+// can take from them. The strikes and the units come from the answer to the whole request, because no other answer
+// contains them.
 func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, together []engine.Charge) {
+	soft := int64(0) // of the penalties before the limit
 	for i := range r.Decision.Limits {
 		l, of := &e.Limits[deciding[i]], &r.Decision.Limits[i]
 		l.Strikes = of.Strikes
-		if together[i].Limit.Algorithm().Divides() {
-			l.Set(of, r.Decision.At, r.Decision.Promise.Mode)
+		n := together[i].Limit.Numbers()
+		if n.Soft {
+			soft = max(soft, min(of.Strikes, n.MostStrikes()))
+		}
+		if !n.Algorithm.Divides() {
+			continue
+		}
+		l.Set(of, r.Decision.At, r.Decision.Promise.Mode)
+		if p := l.Pool; p != nil && p.Part != nil && p.Outstanding > 0 && !p.Groups { // strikes do not lower the part of a group
+			*p.Part >>= soft
 		}
 	}
 }

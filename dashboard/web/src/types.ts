@@ -400,7 +400,7 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part, which strikes lower. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys. */
   own?: number;
   part?: number;
   heavy_keys?: number;
