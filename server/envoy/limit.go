@@ -149,8 +149,8 @@ func (s *settings) settings(a algo.Algorithm) (all []engine.Setting, err error) 
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "headgate: ") }
 
 // rateAlgorithms lists the algorithms that a rule can name. The other algorithms cannot be used here. A pacer delays
-// requests, which Envoy cannot do. A concurrency limit needs a release, and a penalty counts the denials of other
-// limits.
+// requests, which Envoy cannot do. A concurrency limit needs a release. A penalty counts the denials of other
+// limits of its request, and each rule is a single limit with its own answer.
 var rateAlgorithms = slices.DeleteFunc(algo.Algorithms(), func(a algo.Algorithm) bool {
 	return a.Paces() || a.Holds() || a.Punishes() || a.Constant()
 })
