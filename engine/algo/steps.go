@@ -68,7 +68,7 @@ func settleNext(steps []Step, i int, t Instant) {
 	steps[i].settle(t)
 }
 
-// weaken raises the step's strikes to those of the preceding step, including the strikes of a soft penalty.
+// weaken raises the step's strikes to the preceding step's, including the strikes of a soft penalty.
 func (s *Step) weaken(before *Step, t Instant) {
 	s.Strikes = max(s.Strikes, before.Strikes)
 	if before.Limit.Soft {

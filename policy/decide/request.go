@@ -151,7 +151,7 @@ type Response struct {
 	// shadows.
 	Charged *operate.Charged
 	// Held contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
-	// request was denied: they can then be those of shadows.
+	// request was denied, because shadows may hold permits.
 	Held *operate.Held
 	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
 	// limits.
