@@ -48,7 +48,7 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	h := &s.shards[s.shard(hash)]
 	s.prefetch(h, hash) // the lines are fetched while the clock is read
 	a.AtMicros = s.clock.micros()
-	v := verdictUndecided
+	var v verdict
 	if b.divides {
 		v = s.takeDivided(h, c, b.numbers, hash, whose, cost, &o, &a.AtMicros)
 	} else {

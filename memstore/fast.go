@@ -39,8 +39,11 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 	if f.scope == nil {
 		return false
 	}
-	var o algo.Outcome
-	charge, h, v := &op.Charges[0], &s.shards[f.shard], verdictUndecided
+	var (
+		o algo.Outcome
+		v verdict
+	)
+	charge, h := &op.Charges[0], &s.shards[f.shard]
 	if limit := charge.Limit.Numbers(); limit.Algorithm.Divides() {
 		v = s.takeDivided(h, f.scope, limit, f.hash, f.whose, charge.Cost, &o, &now)
 	} else {

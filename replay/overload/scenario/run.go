@@ -76,7 +76,7 @@ func (s *Scenario) gate(g *Gate, seed uint64, tenants int) (model.Gate, error) {
 	return gate.NewFleet(gates), nil
 }
 
-// runs runs all gates and returns their tallies, indexed by gate and then by seed.
+// runs simulates all gates and returns their tallies, indexed by gate and then by seed.
 func (s *Scenario) runs(gates []Gate, o *Options) ([][]*model.Tally, error) {
 	tallies, errs := make([]*model.Tally, len(gates)*o.Seeds), make([]error, len(gates)*o.Seeds)
 	o.Each(len(tallies), func(i int) {
