@@ -124,7 +124,7 @@ func TestTableSizeIsBounded(t *testing.T) {
 // A scope is dropped when no state refers to it, and not before. An operation on a dropped scope gets a new scope.
 func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
-	cs.start(nil, newSecret())
+	cs.start(nil, &secret{})
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}

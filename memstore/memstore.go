@@ -87,7 +87,7 @@ func New(c Config) (*Store, error) {
 		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
 		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
-	s.scopes.start(c.MaxKeysOf, s.secret)
+	s.scopes.start(c.MaxKeysOf, &s.secret)
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {

@@ -94,7 +94,7 @@ type scopes struct {
 	limit int      // number of scopes that triggers dropping of unused ones
 
 	shares map[string]*share // of bounded namespaces
-	secret secret            // of the store
+	secret *secret           // of the store
 }
 
 // page contains the scopes with 1024 consecutive numbers.
@@ -108,7 +108,7 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start(maxKeysOf map[string]int, secret secret) {
+func (cs *scopes) start(maxKeysOf map[string]int, secret *secret) {
 	cs.shares, cs.secret = map[string]*share{}, secret
 	for space, most := range maxKeysOf {
 		cs.shares[space] = &share{most: int64(most)}
