@@ -48,7 +48,8 @@ func TestColoursOfPage(t *testing.T) {
 	}
 }
 
-// meaning reports whether a colour represents something that the page shows, rather than the page itself.
+// meaning reports whether a colour must be distinguishable from the other colours with a meaning. Colours of the page
+// itself (ground, text, lines), fills, and the colours of p50 and p99 need not be.
 func meaning(name string) bool {
 	switch name {
 	case "ground", "panel", "text", "dim", "rule", "line", "on-link", "bad-ground", "p50", "p99":

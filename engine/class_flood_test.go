@@ -9,8 +9,9 @@ import (
 	"github.com/headgate/headgate/internal/raced"
 )
 
-// TestClassUnderFlood simulates a limit of 1000 a second under a second class that sends 20 000 requests a second at
-// random instants. The first class is denied at most as often as docs/classes.md says, and the limit is fully used.
+// TestClassUnderFlood simulates two classes on a limit of 1000/s, with requests at random instants. The second class
+// floods the limit with 20 000/s. The first class must be denied no more often than docs/classes.md says, and the
+// limit must be fully used.
 func TestClassUnderFlood(t *testing.T) {
 	if raced.On {
 		t.Skip("a single goroutine decides, and a shorter run would not show how few requests are denied")

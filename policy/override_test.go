@@ -33,8 +33,9 @@ overrides:
   - {policy: last, key: bad, unlimited: true}
 `
 
-// TestOverridesOfPoliciesWithAll checks that deny and unlimited replace all limits, even if another policy's "all"
-// includes the policy. The outermost override applies.
+// TestOverridesOfPoliciesWithAll checks that a deny or unlimited override of a policy replaces all of that policy's
+// limits, also where the policy is part of another policy's "all"; the other policy's own limits stay. If overrides of
+// both policies match the key, the outer one applies.
 func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {

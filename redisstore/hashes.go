@@ -43,8 +43,9 @@ func (n hashes) String() string {
 	return "hash:" + strconv.Itoa(int(n))
 }
 
-// of returns the hash for a subject. The hash depends only on the subject: FNV-1a, with its bits mixed by the first
-// steps of MurmurHash3's fmix64. The upper bits choose the hash.
+// of returns the index of the Redis hash that holds a subject's state. It depends only on the subject and on n: the
+// subject's FNV-1a value, mixed by the first steps of MurmurHash3's fmix64, is scaled from its upper 32 bits to
+// [0, n).
 func (n hashes) of(subject string) int32 {
 	h := uint64(14695981039346656037)
 	for i := range len(subject) {

@@ -107,8 +107,8 @@ func keepOtherTypes(t *testing.T, s *redistest.Server) {
 	}
 }
 
-// liveAsLongAsAlone checks a call that writes several keys together, and then a new key. The windows of the first
-// keys end soon. They must not shorten the new key's life.
+// liveAsLongAsAlone checks that a new key gets its full time to live when one call also writes keys whose windows
+// end soon. The new key is the last operation, and has another limit.
 func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	clock := headgatetest.NewClock()

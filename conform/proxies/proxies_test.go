@@ -97,8 +97,8 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// open starts a proxy with the example's files and returns the proxy's address. It changes only the addresses in the
-// files, and applies the given changes, which are pairs of a string and its replacement.
+// open starts a proxy with the example's files and returns the proxy's address. In the files it replaces only the
+// addresses and the strings in changes, which lists each string followed by its replacement.
 func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) string {
 	t.Helper()
 	programs.Tool(t, p.name)

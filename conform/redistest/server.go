@@ -187,7 +187,7 @@ func (s *Server) MustDo(args ...any) any {
 	return answer
 }
 
-// Text sends a command that must succeed and return a string.
+// Text sends a command that must succeed, and returns its reply formatted as text.
 func (s *Server) Text(args ...any) string {
 	s.t.Helper()
 	return fmt.Sprint(s.MustDo(args...))

@@ -51,8 +51,9 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 }
 
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
-// continue: units that a key has spent on a limit stay spent on a limit with the same algorithm and name, as when a
-// server reloads its file. [policy.Reader.Reload] rereads a file.
+// continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old
+// one, the units that a key has spent on the old limit count against the new one. [policy.Reader.Reload] rereads a
+// file.
 func (l *Limiter) Replace(config *policy.Config) {
 	l.config.Store(config)
 	l.rules.WatchTerms(config.Policies)

@@ -64,8 +64,8 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether no limit other than the owner's denied the request. A single deciding limit is
-// always the owner's.
+// onlyOwnerDenies reports whether no limit other than the owner's denied the request. If only one limit decided,
+// live.Limits is nil. That limit is the owner's, because the shadow would replace it, so the result is true.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
 	for i := range live.Limits {
 		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {

@@ -78,8 +78,8 @@ for i = 9, #record, 54 do
 end
 
 --- write_returns
--- Adds a return of the amount back to the record. If charges are not ordered, charges of one instant may have the same
--- end.
+-- Adds to the record a return of the units in back and back_part. If ordered is not set, charges of one instant may
+-- have the same end. The end then does not show which of them came first, so the place of the return is -WORD.
 local one = { taken, ordered and held_ends or -WORD, moment, ends, waits, back, back_part }
 for i = 1, #all do
   local other = all[i]

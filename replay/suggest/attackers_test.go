@@ -228,8 +228,9 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	}
 }
 
-// TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll uses a log with as many requests per second as there are
-// keys.
+// TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll uses a log in which four clients together send a steady 50
+// requests a second. Limits per key could keep the total to 10 a second only by denying most requests of clients that
+// behave.
 func TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll(t *testing.T) {
 	var lines []replaytest.Line
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)

@@ -46,8 +46,8 @@ func TestChecksCountNothing(t *testing.T) {
 	f.want("OVER_LIMIT: OVER_LIMIT 0/0 60s", "none=1 x0")
 }
 
-// TestHitsGiveBack checks that negative hits lower the count, at most to 0, and are never denied. (They are new in
-// Envoy's API; envoyproxy/ratelimit interprets them as ordinary hits.)
+// TestHitsGiveBack checks that negative hits lower the count, but never below 0, and are never denied. (They are new
+// in Envoy's API; envoyproxy/ratelimit interprets them as ordinary hits.)
 func TestHitsGiveBack(t *testing.T) {
 	f := serving(t, Options{}, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: minute, requests_per_unit: 5}}]")
 	f.want("OVER_LIMIT: OVER_LIMIT 0/5 60s", "a=1 x7")

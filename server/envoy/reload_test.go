@@ -54,8 +54,8 @@ func TestReload(t *testing.T) {
 	f.want("OK: OK 26/30 86400s", "a=1")
 }
 
-// TestOpen checks that an error in a directory makes Open fail. If the start is forced, every request gets an error
-// instead.
+// TestOpen checks that Open fails if a file in the directory is invalid, unless force is set. With force, Open
+// succeeds but the service is not ready. An absent directory is an error even with force.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("descriptors:"), 0o600); err != nil {

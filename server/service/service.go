@@ -46,8 +46,8 @@ type Config struct {
 	// HashKeys holds the secrets for hashing keys before they reach the store and the observer. It is nil if keys are
 	// not hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure on the process. Under pressure, every class except the first must
-	// leave more units to the others. A nil function means that there is never pressure.
+	// Pressure returns the level of pressure on the process, from 0 (none) to 4. Under pressure, every class except the
+	// first must leave more of the limit free. A nil function means that there is never pressure.
 	Pressure func() int
 	// Cause returns, for the watcher, the reason why decisions are made without the store. It returns nil if the store
 	// answers. If the field itself is nil, a decision without the store means that the store is away.

@@ -66,7 +66,8 @@ func (t *Tracker) SetPolicies(set *policy.Set) {
 	t.table.Store(next)
 }
 
-// newRow returns the counters for a policy. It returns nil if the policy has no shadow.
+// newRow returns the counters for a policy. It returns nil if the policy is disabled, or if it neither is a shadow nor
+// has a candidate.
 func newRow(p *policy.Policy, now time.Time) *shadowCounters {
 	switch {
 	case !p.Enabled:

@@ -191,8 +191,8 @@ func randomConfig(r *rand.Rand) Config {
 	return c
 }
 
-// TestRetriesAtTheirInstants checks that a call is tried once, and then Max more times after exactly its client's
-// pauses.
+// TestRetriesAtTheirInstants checks that a denied call is retried Max times, and that the pauses between its attempts
+// are exactly those of the client's Retry: Base, then twice Base.
 func TestRetriesAtTheirInstants(t *testing.T) {
 	c := plain(1, 1, Service{Mean: 1000})
 	c.Length = 2 * second

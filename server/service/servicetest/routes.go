@@ -95,7 +95,8 @@ func (a Answer) inHeaders() Answer {
 	return b
 }
 
-// ofHeaders reads the part of an answer that inHeaders returns from a status and the draft's headers.
+// ofHeaders builds an Answer from a status and the headers of the RateLimit draft. It sets the same fields as
+// inHeaders, so that the two can be compared.
 func ofHeaders(status int, h http.Header) Answer {
 	a := Answer{Allowed: status == http.StatusOK, Unlimited: h.Get("Ratelimit") == ""}
 	if status == http.StatusServiceUnavailable {

@@ -110,7 +110,8 @@ kill $server; wait $server; echo "ended $?"
 in_image $health 2>/dev/null || echo "unhealthy $?"
 `
 
-// TestContainer runs the image's root with its configuration: entrypoint, arguments, user and health check.
+// TestContainer unpacks the image's file system and runs the server in it with the image's configuration: entrypoint,
+// arguments, user and health check.
 func TestContainer(t *testing.T) {
 	asRoot(t)
 	need(t, "unshare", "chroot", "ip", "curl")
