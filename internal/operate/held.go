@@ -26,9 +26,7 @@ type Held struct {
 func HeldBy(l *headgate.Limiter, ops []engine.Op) *Held {
 	h := &Held{limiter: l, ops: ops, term: math.MaxInt64}
 	for i := range ops {
-		for j := range ops[i].Charges {
-			h.term = min(h.term, engine.Micros(ops[i].Charges[j].Limit.Numbers().Period))
-		}
+		h.term = min(h.term, lease.Term(ops[i].Charges))
 	}
 	return h
 }

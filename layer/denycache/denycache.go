@@ -105,7 +105,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 		s.forget(&ops[i])
 		s.remember(&ops[i], &results[i], now, received, a.snapshots[n])
 	}
-	if s.coordinator != nil && slices.ContainsFunc(ops, resets) {
+	if s.publishes(ops) {
 		s.publish(ctx, ops, results)
 	}
 }
@@ -126,9 +126,14 @@ func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Resul
 	s.store.Do(ctx, ops, results)
 	s.forget(&ops[0])
 	s.remember(&ops[0], &results[0], now, s.clock(), before)
-	if s.coordinator != nil && slices.ContainsFunc(ops, resets) {
+	if s.publishes(ops) {
 		s.publish(ctx, ops, results)
 	}
+}
+
+// publishes reports whether other processes must learn about a call.
+func (s *Store) publishes(ops []engine.Op) bool {
+	return s.coordinator != nil && slices.ContainsFunc(ops, resets)
 }
 
 func resets(op engine.Op) bool { return op.Kind == engine.OpReset }

@@ -3,13 +3,13 @@ package decide
 import (
 	"cmp"
 	"crypto/rand"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/lease"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -245,9 +245,5 @@ func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within
 	}
-	shortest := int64(math.MaxInt64)
-	for i := range op.Charges {
-		shortest = min(shortest, op.Charges[i].Limit.Numbers().Period)
-	}
-	return time.Duration(shortest) * time.Microsecond
+	return lease.Term(op.Charges)
 }
