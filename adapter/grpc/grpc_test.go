@@ -2,6 +2,7 @@ package grpcadapter_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -43,7 +44,7 @@ func serve(t *testing.T, options ...grpc.ServerOption) healthpb.HealthClient {
 	t.Cleanup(func() {
 		_ = conn.Close()
 		server.Stop()
-		if err := <-stopped; err != nil {
+		if err := <-stopped; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			t.Error(err)
 		}
 	})

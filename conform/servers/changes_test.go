@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/conform/testbed"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/open"
@@ -99,9 +100,10 @@ func TestChangesUnderLoad(t *testing.T) {
 	servers := []*web{openWeb(t, c), openWeb(t, c)}
 	time.Sleep(4 * time.Second) // by then both servers prefetch units
 	var allowed, failed atomic.Int64
-	ctx, stop := context.WithTimeout(context.Background(), 6*time.Second)
-	defer stop()
+	ctx, stop := context.WithCancel(context.Background())
 	var callers sync.WaitGroup
+	defer callers.Wait()
+	defer stop()
 	for i := range 4 {
 		callers.Go(func() {
 			for ctx.Err() == nil {
@@ -117,12 +119,14 @@ func TestChangesUnderLoad(t *testing.T) {
 		})
 	}
 	const most = 3000
-	for i, limit := range []int{500, most, 1500, 2000, 700, 2999, 600} {
+	for i, limit := range []int{500, most, 1500, 2000, 700, 600, 2999} {
 		time.Sleep(700 * time.Millisecond)
 		set(t, servers[i%2], "hot", fmt.Sprintf(`{"limit":%d,"mode":%q}`, limit, []string{"leased", "exact"}[i%3%2]))
 	}
+	testbed.Until(t, "1000 requests pass", func() bool { return allowed.Load() >= 1000 || failed.Load() > 0 })
+	stop()
 	callers.Wait()
-	if n := allowed.Load(); n > most || n < 1000 || failed.Load() > 0 {
-		t.Errorf("%d passed, %d failed; want 1000 to %d, and none", n, failed.Load(), most)
+	if n := allowed.Load(); n > most || failed.Load() > 0 {
+		t.Errorf("%d passed, %d failed; want at most %d, and none", n, failed.Load(), most)
 	}
 }

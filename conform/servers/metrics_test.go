@@ -90,7 +90,9 @@ func TestOperatorSeesAnOutage(t *testing.T) {
 	// Units are prefetched once the server knows the number of servers.
 	got := w.scrape()
 	for end := time.Now().Add(20 * time.Second); got[`headgate_prefetch_operations_total{result="spent"}`] == 0 && time.Now().Before(end); got = w.scrape() {
-		w.want(http.StatusOK, hot)
+		for range 2 * prefetch.DefaultHotAfter { // without a scrape in between, so that they are within one Life
+			w.want(http.StatusOK, hot)
+		}
 	}
 	for series, want := range map[string]float64{
 		`headgate_store_up`:            1,

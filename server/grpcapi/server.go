@@ -13,6 +13,7 @@ package grpcapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
 	"runtime"
 	"time"
@@ -106,8 +107,13 @@ func New(c Config) *Server {
 	return s
 }
 
-// Serve accepts connections until Shutdown, when it returns nil.
-func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
+// Serve accepts connections until Shutdown, when it returns nil. It also returns nil if Shutdown was called before.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.grpc.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil
+}
 
 // SetServing sets the health. After Drain it has no effect.
 func (s *Server) SetServing(serving bool) {

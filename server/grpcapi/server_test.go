@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -216,6 +217,24 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("failure %v: %v after %s, want %v after 15ms", failure, err, took, want)
 			}
 		}
+	}
+}
+
+// TestServeAfterShutdown checks that a server that is stopped before it serves ends as one that is stopped later.
+func TestServeAfterShutdown(t *testing.T) {
+	s := New(Config{})
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(l); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener is left open: %v", err)
 	}
 }
 
