@@ -35,6 +35,9 @@ func readResult(r *result, op *engine.Op, from *engine.Result) {
 	*r = result{Found: from.Found, Dropped: from.Outcome.Dropped, TTL: from.TTL, Err: from.Err}
 	if from.Err == nil && op.Kind != engine.OpReset && op.Kind != engine.OpExpiry {
 		r.Decision.read(op, &from.Outcome)
+		if op.Kind == engine.OpPeek && len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().Divides() {
+			r.Standing = new(from.Outcome.Standing)
+		}
 	}
 }
 

@@ -77,6 +77,10 @@ type Standing struct {
 	InForce, Version int64
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
+	// Held is the number of permits that all keys of a fair-concurrency limit hold, and Own is the number that this key
+	// holds. Heavy is the number of keys that would hold as many permits as the largest keys hold if all keys held
+	// equal numbers ([algo.Outcome]). All three are 0 for other limits.
+	Held, Own, Heavy int64
 }
 
 // LimitOutcome is the answer for one limit of an operation.
@@ -162,6 +166,7 @@ func (s *Standing) fill(from *algo.Outcome) {
 	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), Micros(from.Reset)
 	s.Delay, s.After = Micros(from.Delay), Micros(from.After)
 	s.InForce, s.Version, s.Strikes = from.Rate, from.Version, from.Strikes
+	s.Held, s.Own, s.Heavy = from.Held, from.Own, from.Heavy
 }
 
 func waitDuration(wait int64) time.Duration {

@@ -3,11 +3,10 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"time"
 )
 
 // Pool is the common state of all keys of a limit that divides its units among them. It is derived from answers to
-// peeks. For permits, only Burst and Outstanding are known.
+// peeks.
 type Pool struct {
 	// Burst is the total number of units: the size of the bucket, including a fair pacer's queue, or the number of
 	// permits. Outstanding is the number of units that have not refilled yet or, for permits, are held.
@@ -15,37 +14,35 @@ type Pool struct {
 	// Own estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
 	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
 	// more than they get. For a nested limit, Own counts the units of the key's group, and can be too large by up to
-	// 9/8 of the weight plus 9/8. Heavy then counts groups.
+	// 9/8 of the weight plus 9/8. Heavy then counts groups. For permits, Own is exact, and Heavy is the number of keys
+	// with many permits ([Standing]).
 	Own, Heavy int64
 	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. For a nested
-	// limit it is the part of the key's group.
+	// limit it is the part of the key's group. For permits it is the largest number that the key can hold now.
 	Part int64
 }
 
-// Pool derives the state of all keys from the remaining units and the reset in the answer to a peek. The argument free
-// is the number of remaining units in the answer to the peek of [Limit.Newcomer], if Newcomer requires this peek. ok
-// is false if the limit does not divide its units.
+// Pool derives the state of all keys from the answer to a peek. The argument free is the number of remaining units in
+// the answer to the peek of [Limit.Newcomer], if Newcomer requires this peek. ok is false if the limit does not divide
+// its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1, Pool reports
 // that 150 units are outstanding, at least 50 of them belong to the key, whose part is 50, and 3 keys request more than
 // they get.
-func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, ok bool) {
+func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 	n := l.Numbers()
 	switch {
 	case !n.Algorithm.Divides():
 		return p, false
 	case n.Algorithm.Holds():
-		if free > 1 {
-			free += l.Weighing(MaxWeight).kept() // no key can get these units
-		}
-		return Pool{Burst: n.Count, Outstanding: max(0, n.Count-free)}, true
+		return Pool{Burst: n.Count, Outstanding: s.Held, Own: s.Own, Heavy: s.Heavy, Part: s.Own + s.Remaining}, true
 	}
-	room := (n.Weight + 1) * remaining
+	room := (n.Weight + 1) * s.Remaining
 	if n.Nested {
 		room = (n.Weight + 1) * free * 9 / 8 // because a key can get 8/9 of its group's room
 	}
 	p.Burst = n.Burst + n.Queue
-	p.Outstanding = min(p.Burst, n.Refilled(reset.Microseconds()))
+	p.Outstanding = min(p.Burst, n.Refilled(s.ResetAfter.Microseconds()))
 	free = p.Burst - p.Outstanding
 	p.Part = n.Weight * free
 	p.Own = min(p.Outstanding, max(0, p.Part-room))
@@ -55,22 +52,15 @@ func (l Limit) Pool(remaining int64, reset time.Duration, free int64) (p Pool, o
 	return p, true
 }
 
-// Newcomer returns the limit and the key for a peek whose Remaining [Limit.Pool] needs as its argument free. The peek
-// uses a key that holds no units: name or, for a nested limit, the key name in the group of key. Its Remaining includes
-// nearly all free permits or, for a nested limit, the units left for the group. ok is false if Pool needs no such peek.
-func (l Limit) Newcomer(key, name string) (limit Limit, newcomer string, ok bool) {
-	switch n := l.Numbers(); {
-	case n.Algorithm.Divides() && n.Algorithm.Holds():
-		return l.Weighing(MaxWeight), name, true
-	case n.Nested:
-		return l, GroupOf(key) + ":" + name, true
-	default:
-		return l, key, false
+// Newcomer returns the key for a peek whose Remaining [Limit.Pool] needs as its argument free: for a nested limit, the
+// key name in the group of key. name must be a key without units. The Remaining of this peek includes the units left for
+// the group. ok is false if Pool needs no such peek.
+func (l Limit) Newcomer(key, name string) (newcomer string, ok bool) {
+	if !l.Numbers().Nested {
+		return "", false
 	}
+	return GroupOf(key) + ":" + name, true
 }
-
-// kept returns the number of permits that a lone key cannot get.
-func (l Limit) kept() int64 { return l.Numbers().Count - l.Capacity() }
 
 // Whose returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
 // processes compute the same hash. Finding another key with the hash of a given key takes about 2^64 tries. For a

@@ -26,15 +26,15 @@ func TestPool(t *testing.T) {
 		{0, 200 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
 		{0, time.Hour, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
 	} {
-		if got, ok := limit.Pool(c.remaining, c.reset, 0); got != c.want || !ok {
+		if got, ok := limit.Pool(&engine.Standing{Remaining: c.remaining, ResetAfter: c.reset}, 0); got != c.want || !ok {
 			t.Errorf("%d remaining, full in %s: %+v, want %+v", c.remaining, c.reset, got, c.want)
 		}
 	}
 	bucket, _ := engine.ParseLimit("100/s")
-	if _, ok := bucket.Pool(0, 0, 0); ok {
+	if _, ok := bucket.Pool(&engine.Standing{}, 0); ok {
 		t.Error("a token bucket has a pool of all keys")
 	}
-	if _, _, ok := limit.Newcomer("ann", "nobody"); ok {
+	if _, ok := limit.Newcomer("ann", "nobody"); ok {
 		t.Error("the free units of a fair share follow from its reset")
 	}
 }
@@ -58,7 +58,7 @@ func TestPoolOfGroups(t *testing.T) {
 		}
 		spent[engine.GroupOf(c.key)] += c.units
 		for group, units := range spent {
-			_, newcomer, ok := limit.Newcomer(group+":x", "nobody")
+			newcomer, ok := limit.Newcomer(group+":x", "nobody")
 			if !ok || newcomer != group+":nobody" {
 				t.Fatalf("a key without units in the group %s: %q, %t", group, newcomer, ok)
 			}
@@ -66,7 +66,7 @@ func TestPoolOfGroups(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pool, _ := limit.Pool(0, free.ResetAfter, free.Remaining)
+			pool, _ := limit.Pool(&engine.Standing{ResetAfter: free.ResetAfter}, free.Remaining)
 			if want := min(units, pool.Part); pool.Own < want || pool.Own > want+3 || pool.Part != 200-pool.Outstanding {
 				t.Errorf("step %d, group %s: %+v, want %d of its own", i, group, pool, want)
 			}
@@ -74,35 +74,33 @@ func TestPoolOfGroups(t *testing.T) {
 	}
 }
 
-// TestPoolOfPermits holds permits of several keys, and compares the estimates with the number of held permits.
+// TestPoolOfPermits holds permits of several keys.
 func TestPoolOfPermits(t *testing.T) {
 	limit, err := engine.ParseLimit("fair-concurrency 100 lease 1m")
 	if err != nil {
 		t.Fatal(err)
 	}
-	newcomer, key, ok := limit.Newcomer("ann", "nobody")
-	if !ok || key != "nobody" {
-		t.Fatalf("permits need the answer for a key without units, not for %q", key)
-	}
 	l := headgate.New()
 	defer l.Close()
-	semaphore, other := operate.Semaphore(l, "p", limit), operate.Semaphore(l, "p", newcomer)
-	held := int64(0)
 	for i, c := range []struct {
 		key   string
 		units int64
-	}{{"ann", 20}, {"bob", 60}, {"carol", 12}, {"dave", 4}, {"erin", 1}, {"fay", 1}, {"gus", 1}, {"hal", 1}} {
-		if _, d, err := semaphore.TryAcquire(t.Context(), c.key, c.units); err != nil || !d.Allowed {
-			t.Fatalf("step %d: %+v, %v", i, d, err)
+		want  engine.Pool // for ann
+	}{
+		{"ann", 20, engine.Pool{Burst: 100, Outstanding: 20, Own: 20, Heavy: 1, Part: 86}},
+		{"bob", 20, engine.Pool{Burst: 100, Outstanding: 40, Own: 20, Heavy: 2, Part: 66}},
+		{"carol", 20, engine.Pool{Burst: 100, Outstanding: 60, Own: 20, Heavy: 3, Part: 46}},
+		{"dave", 1, engine.Pool{Burst: 100, Outstanding: 61, Own: 20, Heavy: 3, Part: 45}},
+		{"erin", 20, engine.Pool{Burst: 100, Outstanding: 81, Own: 20, Heavy: 4, Part: 28}},
+	} {
+		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
+		acquire.ID = "a permit"
+		results := operate.Do(t.Context(), l, []engine.Op{acquire, peek}, nil)
+		if results[0].Err != nil || !results[0].Decision.Allowed || results[1].Err != nil {
+			t.Fatalf("step %d: %+v", i, results)
 		}
-		held += c.units
-		free, err := other.Peek(t.Context(), "nobody", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, _ := limit.Pool(0, 0, free.Remaining)
-		if off := p.Outstanding - held; p.Burst != 100 || off < 0 || off > 1 {
-			t.Errorf("step %d: %+v, want %d held", i, p, held)
+		if p, ok := limit.Pool(results[1].Standing, 0); !ok || p != c.want {
+			t.Errorf("step %d: %+v, want %+v", i, p, c.want)
 		}
 	}
 }

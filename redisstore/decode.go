@@ -236,6 +236,9 @@ func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 	if step.Limit.Algorithm.Adapts() {
 		o.Rate, o.Version = r.integer(6), r.integer(6)
 	}
+	if step.Limit.Algorithm.Holds() && step.Limit.Algorithm.Divides() {
+		o.Held, o.Own, o.Heavy = r.integer(4), r.integer(4), r.integer(4)
+	}
 	if o.Wait == neverWait {
 		o.Wait = algo.Never
 	}

@@ -50,7 +50,8 @@ func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		results := make([]engine.Result, 1)
 		store.Do(t.Context(), []engine.Op{op}, results)
 		d := results[0].Outcome
-		same := d.Remaining == want.Remaining && d.ResetAfter.Microseconds() == want.ResetAfterUS
+		same := d.Remaining == want.Remaining && d.ResetAfter.Microseconds() == want.ResetAfterUS &&
+			d.Held == want.Held && d.Own == want.Own && d.Heavy == want.Heavy
 		if s.Op == model.Acquire || s.Op == model.Renew {
 			same = same && d.Allowed == want.Allowed
 		}

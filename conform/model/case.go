@@ -63,6 +63,9 @@ type Answer struct {
 	DelayUS      int64  `json:"delay_us"`
 	Rate         int64  `json:"rate,omitempty"` // for an adaptive rate: the rate in force, in 1/1024 units per period, and its version
 	Version      int64  `json:"version,omitempty"`
+	Held         int64  `json:"held,omitempty"` // for a fair-concurrency limit: all permits, the key's own, and the number of heavy keys
+	Own          int64  `json:"own,omitempty"`
+	Heavy        int64  `json:"heavy,omitempty"`
 	Granted      *int64 `json:"granted,omitempty"` // for AtMost and Count; for Settle, 1 if it settled the reservation; for choices, the choice that was charged
 }
 
@@ -79,6 +82,9 @@ func (a Answer) String() string {
 		a.Allowed, a.Limit, a.Remaining, showPtr(a.RetryAfterUS, "never"), a.ResetAfterUS, a.DelayUS)
 	if a.Rate != 0 {
 		s += fmt.Sprintf(" rate=%d version=%d", a.Rate, a.Version)
+	}
+	if a.Held != 0 {
+		s += fmt.Sprintf(" held=%d own=%d heavy=%d", a.Held, a.Own, a.Heavy)
 	}
 	if a.Granted != nil {
 		s += fmt.Sprintf(" granted=%d", *a.Granted)

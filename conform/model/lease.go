@@ -124,6 +124,18 @@ func (h leases) units() (n int64) {
 	return n
 }
 
+// byKey returns the units of each key, and the sum of their squares.
+func (h leases) byKey() (units map[string]int64, squares int64) {
+	units = map[string]int64{}
+	for who, e := range h {
+		units[who.key] += e.cost
+	}
+	for _, n := range units {
+		squares += n * n
+	}
+	return units, squares
+}
+
 // admits reports whether c units fit in addition to all permits. Under a fair limit (section 7b), a key without units
 // can always get one, and a holder can always reduce its units. In all other cases, enough units must stay free.
 func (h leases) admits(l Limit, c, had int64) bool {
@@ -131,13 +143,7 @@ func (h leases) admits(l Limit, c, had int64) bool {
 	if free < 0 || l.Algorithm != FairConcurrency {
 		return free >= 0
 	}
-	byKey, squares := map[string]int64{}, int64(0)
-	for who, e := range h {
-		byKey[who.key] += e.cost
-	}
-	for _, n := range byKey {
-		squares += n * n
-	}
+	byKey, squares := h.byKey()
 	own, kept, reserve := byKey[l.Key]+c, l.weight()*free, (l.Limit+15)/16
 	switch {
 	case own == 1 || c <= had || kept >= 2*reserve:
@@ -175,7 +181,13 @@ func (h leases) answer(l Limit, allowed bool, wait, now int64) Answer {
 	for _, e := range h {
 		r.reset = max(r.reset, e.expires-now)
 	}
-	return r.answer(allowed, 0)
+	a := r.answer(allowed, 0)
+	if l.Algorithm == FairConcurrency && len(h) > 0 {
+		byKey, squares := h.byKey()
+		a.Held, a.Own = h.units(), byKey[l.Key]
+		a.Heavy = a.Held * a.Held / squares
+	}
+	return a
 }
 
 // These are the operations of [Subject.ApplyLease].

@@ -253,7 +253,10 @@ func throughRestarts(t *testing.T, p *proxy) {
 	first, stop1 := decider(t, keyed, "127.0.0.1:0")
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
 	// The example's timeouts are too short for a machine that is busy with other tests.
-	patient := []string{"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 "}
+	patient := []string{
+		"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 ",
+		"dial_timeout 100ms", "dial_timeout 5s", "response_header_timeout 500ms", "response_header_timeout 10s", "lb_try_duration 500ms", "lb_try_duration 10s",
+	}
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})
 	statuses := make(chan map[int]int)

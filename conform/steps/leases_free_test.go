@@ -52,7 +52,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 		d := results[0].Outcome
 		got := model.Answer{
 			Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, ResetAfterUS: d.ResetAfter.Microseconds(),
-			RetryAfterUS: retryOf(d),
+			RetryAfterUS: retryOf(d), Held: d.Held, Own: d.Own, Heavy: d.Heavy,
 		}
 		if s.Op == model.Release || s.Op == model.Held {
 			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // these operations have no cost

@@ -147,6 +147,10 @@ func (f *fairPermits) give(*Limit, Instant, int64, int64)                 {}
 
 func (f *fairPermits) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostHeld(), f.room(l, t), f.ttl(l, t)
+	d := f.permits.of(f.asks())
+	if o.Held, o.Own, o.Heavy = d.held, d.own, 0; d.squares > 0 {
+		o.Heavy = d.held * d.held / d.squares
+	}
 }
 
 func (f *fairPermits) ttl(l *Limit, t Instant) int64 { return f.permits.ttl(l, t) }

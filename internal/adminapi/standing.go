@@ -85,7 +85,8 @@ type ClassStanding struct {
 	Remaining *int64 `json:"remaining,omitempty"`
 }
 
-// Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates.
+// Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates, except
+// for permits.
 type Pool struct {
 	// Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For
 	// permits, Burst is the number of permits, and Outstanding is the number of held permits.
@@ -93,11 +94,14 @@ type Pool struct {
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
 	// that request more than they get. Part is the number of outstanding units with which this key is denied now: its
-	// fair part, which strikes lower. All three are omitted for permits. The limit is fair among at most Burst − 1
-	// heavy keys.
-	Own       *int64 `json:"own,omitempty"`
-	Part      *int64 `json:"part,omitempty"`
-	HeavyKeys *int64 `json:"heavy_keys,omitempty"`
+	// fair part, which strikes lower. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the
+	// number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of
+	// Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many.
+	Own       int64 `json:"own"`
+	Part      int64 `json:"part"`
+	HeavyKeys int64 `json:"heavy_keys"`
+	// Permits is true for a limit on permits.
+	Permits bool `json:"permits,omitempty"`
 	// Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a
 	// number of groups.
 	Groups bool `json:"groups,omitempty"`

@@ -3,12 +3,18 @@
 // back to their types.
 package inside
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate/headgate/engine"
+)
 
 // Result is the result of one operation. D is headgate.Decision, and R is *headgate.Reservation.
 type Result[D, R any] struct {
 	// Decision is valid if Err is nil.
 	Decision D
+	// Standing is for a peek of one limit that divides its units among keys: the limit's answer.
+	Standing *engine.Standing
 	// Found is for a reset, an expiry, a release and a settle. It is true if there was anything to reset, look up,
 	// release or settle.
 	Found bool

@@ -145,7 +145,7 @@ if whole > 0 or part > 0 then reset = span(rate, period, whole, part) end
 if numbers.paused - clock > reset then reset = numbers.paused - clock end
 if reset > 0 then reset = reset + behind end
 
---- in_force
+--- extra
 value = value .. pack('>I6I6', rate, numbers.version)
 
 --- last

@@ -221,6 +221,12 @@ end
 if others_end > now then reset = others_end - now else others_end = 0 end
 if grant and grant > 0 and reset < lease_time then reset = lease_time end
 
+--- extra
+if weight > 0 then
+  local square = in_use * in_use
+  value = value .. pack('>I4I4I4', in_use, own, total > 0 and (square - square % total) / total or 0)
+end
+
 --- store
 -- If the clock was set back, the shortened permits are written. Both keys expire with the last permit.
 if shortened then clock = now end

@@ -50,7 +50,9 @@ for j = 1, count do
       --@store
       failed, wrote = err, wrote or not err
     end
-    steps[i] = pack('>I8I8I8I8I7B', remaining, wait, reset, 0, 0, 0)
+    value = pack('>I8I8I8I8I7B', remaining, wait, reset, 0, 0, 0)
+    --@extra
+    steps[i] = value
   end
   if failed then
     failed = string.sub(failed, 1, 255)

@@ -205,7 +205,7 @@ for j = 1, count do
     failed = failed or err
     wrote = wrote or write and not err
     value = pack('>I8I8I8I8I7B', remaining, wait, reset, delay, after, window)
-    --@in_force
+    --@extra
     s[11] = value
     if opened and kind == RESERVE then
       local taken = now + after

@@ -81,7 +81,7 @@ for j = 1, count do
     end
     --@report
     value = pack('>BI7I8I8I8I8I7B', allowed, granted, remaining, wait, reset, delay, after, window)
-    --@in_force
+    --@extra
     out[j + 1] = value
   end
   unchanged = not write and arg

@@ -120,8 +120,8 @@ func (a *api) explainKey(
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
-		if limit, newcomer, ok := pooled(c.Limit, whole[i]).Newcomer(key, rand.Text()); ok {
-			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: limit, Cost: 1}}})
+		if newcomer, ok := c.Limit.Newcomer(key, rand.Text()); ok {
+			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
 		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
@@ -177,8 +177,8 @@ func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, togethe
 			continue
 		}
 		l.Set(of, r.Decision.At, r.Decision.Promise.Mode)
-		if p := l.Pool; p != nil && p.Part != nil && p.Outstanding > 0 && !p.Groups { // strikes do not lower the part of a group
-			*p.Part >>= soft
+		if p := l.Pool; p != nil && p.Outstanding > 0 && !p.Groups && !p.Permits { // strikes do not lower these parts
+			p.Part >>= soft
 		}
 	}
 }
@@ -234,29 +234,23 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 // remaining results. The argument whole is the whole limit, including the units that a class leaves.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
-	limit = pooled(limit, whole)
-	if _, _, ok := limit.Newcomer("", ""); ok {
+	if _, ok := limit.Newcomer("", ""); ok {
 		free, rest = rest[0].Decision.Remaining, rest[1:]
 	}
-	if p, ok := limit.Pool(peek.Decision.Remaining, peek.Decision.ResetAfter, free); ok && peek.Err == nil {
-		l.Pool = &adminapi.Pool{Burst: p.Burst, Outstanding: p.Outstanding, Groups: limit.Numbers().Nested}
-		if !limit.Algorithm().Holds() {
-			l.Pool.Own, l.Pool.Part, l.Pool.HeavyKeys = &p.Own, &p.Part, &p.Heavy
+	if peek.Standing != nil {
+		if limit.Algorithm().Holds() {
+			limit = whole // keys of other classes may hold the permits that a class must leave free
+		}
+		p, _ := limit.Pool(peek.Standing, free)
+		l.Pool = &adminapi.Pool{
+			Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, Part: p.Part, HeavyKeys: p.Heavy,
+			Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
 		}
 	}
 	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
 		l.InForce = &adminapi.InForce{Rate: b.Rate.String(), Changes: b.Version}
 	}
 	return rest
-}
-
-// pooled returns the limit whose state for all keys together is shown. For permits it is the whole limit,
-// because other requests may hold the permits that a class must leave free.
-func pooled(limit, whole engine.Limit) engine.Limit {
-	if limit.Algorithm().Holds() {
-		return whole
-	}
-	return limit
 }
 
 // inClass returns a class's standing from the result of a peek.

@@ -98,12 +98,12 @@ func TestExplainStrikes(t *testing.T) {
 			w.take("soft", "mallory", 2) // a denial, and an ignored one: a strike
 		}
 		l := limits("soft", "mallory")
-		if *l[0].Pool.Part != 95 || *l[2].Pool.Part != part || l[1].Strikes != min(3, int64(strikes)) {
-			t.Errorf("%d strikes: %d, parts %d and %d, want 95 and %d", strikes, l[1].Strikes, *l[0].Pool.Part, *l[2].Pool.Part, part)
+		if l[0].Pool.Part != 95 || l[2].Pool.Part != part || l[1].Strikes != min(3, int64(strikes)) {
+			t.Errorf("%d strikes: %d, parts %d and %d, want 95 and %d", strikes, l[1].Strikes, l[0].Pool.Part, l[2].Pool.Part, part)
 		}
 	}
 	w.take("groups", "acme:ann", 200)
-	if l := limits("groups", "acme:ann"); l[0].Strikes != 3 || *l[1].Pool.Part != 200-l[1].Pool.Outstanding {
+	if l := limits("groups", "acme:ann"); l[0].Strikes != 3 || l[1].Pool.Part != 200-l[1].Pool.Outstanding {
 		t.Errorf("a group: %+v %+v", l[0], l[1].Pool)
 	}
 }

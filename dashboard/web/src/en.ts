@@ -110,7 +110,7 @@ export const en = {
   rateInForce: "rate in force {rate}, changes: {n}",
   poolIs: "all keys: {n} of {all} outstanding, about {own} this key's, whose fair part is {part}; about {keys} keys, of at most {most}, ask for more than they get",
   poolGroups: "all keys: {n} of {all} outstanding, about {own} of this key's group, whose fair part is {part}; about {keys} groups, of at most {most}, ask for more than they get",
-  poolHeld: "all keys: about {n} of {all} held",
+  poolHeld: "all keys: {n} of {all} permits held, {own} by this key, which can hold {part} now; heavy keys: {keys}",
   unitIs: "in {unit}",
   pages: "Pages of the list",
   previous: "Previous",

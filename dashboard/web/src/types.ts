@@ -395,15 +395,17 @@ export interface ClassStanding {
   remaining?: number;
 }
 
-/** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates. */
+/** Pool is the state of all keys under a limit that divides its units among them. Own and HeavyKeys are estimates, except for permits. */
 export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part, which strikes lower. All three are omitted for permits. The limit is fair among at most Burst − 1 heavy keys. */
-  own?: number;
-  part?: number;
-  heavy_keys?: number;
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part, which strikes lower. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
+  own: number;
+  part: number;
+  heavy_keys: number;
+  /** Permits is true for a limit on permits. */
+  permits?: boolean;
   /** Groups is true for a nested limit. Own and Part are then the units of the key's group, and HeavyKeys is a number of groups. */
   groups?: boolean;
 }

@@ -109,7 +109,7 @@ export const zh: Record<keyof typeof en, string> = {
   rateInForce: "当前速率 {rate}，变化次数：{n}",
   poolIs: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键，其公平份额为 {part}；约 {keys} 个键（最多 {most} 个）的请求超过其份额",
   poolGroups: "所有键：{n}/{all} 个单位尚未恢复，其中约 {own} 个属于此键的组，其公平份额为 {part}；约 {keys} 个组（最多 {most} 个）的请求超过其份额",
-  poolHeld: "所有键：约 {n}/{all} 个单位正在使用",
+  poolHeld: "所有键：{n}/{all} 个许可正在使用，其中 {own} 个属于此键，此键目前最多可持有 {part} 个；大量占用的键：{keys}",
   unitIs: "单位 {unit}",
   pages: "列表分页",
   previous: "上一页",

@@ -71,7 +71,7 @@ func serverNames(c *cobra.Command, word string, args []string, start string) (na
 	var a adminClient
 	a.addTo(&cobra.Command{})
 	a.timeout = completionTimeout
-	for _, name := range []string{"admin", "ca", "cert", "token-file"} {
+	for _, name := range []string{"admin", "ca", "cert", "key", "token-file"} {
 		if given := c.Flags().Lookup(name); given != nil && given.Changed && c.Flags().Lookup("admin") != nil {
 			_ = a.flags.Set(name, given.Value.String()) // the same value of the same flag
 		}
