@@ -70,8 +70,8 @@ func (e *exchange) outcomes(status int, h http.Header) {
 	}
 }
 
-// timedOut reports whether an upstream accepted a request and did not answer in time. An upstream that refuses
-// connections counts as away instead.
+// timedOut reports whether an upstream accepted the connection but did not answer in time. A timeout of the dial
+// itself counts as [UpstreamStats.Away] instead.
 func timedOut(err error) bool {
 	var timeout net.Error
 	var op *net.OpError

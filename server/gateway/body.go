@@ -42,7 +42,7 @@ var errEnded = errors.New("the request has ended")
 // in which case the connection can be reused.
 const unreadWait = 50 * time.Millisecond
 
-// body returns the body of a request. It returns nil if none exists.
+// body returns the body of a request, or nil if the request has none.
 func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -102,9 +102,10 @@ func (b *clientBody) count(p []byte, took time.Duration) {
 	}
 }
 
-// leave prepares for one of the gateway's own answers. An HTTP/1 server reads the rest of a body, up to 256 KiB,
-// before it sends a response header. Therefore a client that sent no body would get no answer (regression: bug 70).
-// Because of the deadline, the server answers and closes the connection.
+// leave sets a short deadline for the rest of the body. The gateway calls it before each answer of its own, because an
+// HTTP/1 server reads the rest of a body, up to 256 KiB, before it sends a response header. Without the deadline, a
+// client that sends no body would get no answer (regression: bug 70). After the deadline, the server answers and closes
+// the connection. The receiver can be nil.
 func (b *clientBody) leave() {
 	if b != nil && b.http1 && b.deadline(time.Now().Add(b.unread)) {
 		b.end()
@@ -122,7 +123,8 @@ func (b *clientBody) deadline(t time.Time) bool {
 	return true
 }
 
-// end is called when the handler returns, because the server reuses the writer after that.
+// end makes further reads fail, and keeps deadline from using the writer. Call it before the handler returns, because
+// the server reuses the writer after that. The receiver can be nil.
 func (b *clientBody) end() {
 	if b == nil {
 		return

@@ -27,8 +27,8 @@ func TestLeastRateOfABody(t *testing.T) {
 		name         string
 		minBytes     int64
 		stall, every time.Duration
-		bytes        int           // sent at once
-		once         bool          // and nothing afterwards
+		bytes        int           // size of each write of the client
+		once         bool          // the client writes once and then sends nothing
 		pause        time.Duration // the reader's pause before each read
 		want         time.Duration // time until the body ends; 0 means not within a minute
 	}{

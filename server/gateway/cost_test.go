@@ -37,7 +37,7 @@ routes:
 func TestCostOfRequests(t *testing.T) {
 	g := start(t, costly, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })))
 	raw := costtest.Raw(t, g.address, costtest.HTTP)
-	request := func(name, line, headers string) costtest.Input { // headers can also be headers, an empty line and a body without its last two bytes
+	request := func(name, line, headers string) costtest.Input { // headers can include an empty line and a body, whose last two bytes are the \r\n added below
 		return raw(name, line+" HTTP/1.1\r\nHost: a.example.com\r\n"+headers+"\r\n")
 	}
 	get := func(name, target, headers string) costtest.Input { return request(name, "GET "+target, headers) }
@@ -102,7 +102,7 @@ func TestCostOfHeadersOfHTTP2(t *testing.T) {
 	)
 }
 
-// dialHTTP2 opens a connection of HTTP/2.
+// dialHTTP2 opens a cleartext HTTP/2 connection, and sends the preface and the settings.
 func dialHTTP2(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -118,7 +118,8 @@ func dialHTTP2(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	return conn, frames
 }
 
-// overHTTP2 returns a request on a new connection. After the first request, its fields are sent by index.
+// overHTTP2 opens an HTTP/2 connection and returns a request to send on it. It first sends the request once with
+// literal fields, so that each later request sends them as indexes into the HPACK table.
 func overHTTP2(t *testing.T, address, name string, fields [][2]string) costtest.Input {
 	t.Helper()
 	conn, frames := dialHTTP2(t, address)

@@ -19,7 +19,8 @@ policies: {none: deny}
 routes: [{key: [{const: all}], policies: [none]}]
 `
 
-// withoutBody sends a request without its body. It returns the answer, the latency, and the result of a further read.
+// withoutBody sends a request without its body. It returns the status of the answer, "close" if the answer closes the
+// connection, the latency, and the error of a read after the answer.
 func withoutBody(t *testing.T, address, request string) (status int, connection string, took time.Duration, rest error) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

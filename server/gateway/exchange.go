@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
-	client    netip.Addr  // for the share of requests; the zero Addr on a Unix socket
+	client    netip.Addr  // the address that has a share of the requests; the zero Addr on a Unix socket
 	body      *clientBody // nil if there is no body
 	upstream  *upstream
 	requests  [1]decide.Request
@@ -41,7 +41,8 @@ func (e *exchange) Value(key any) any {
 	return e.Context.Value(key)
 }
 
-// admit decides a request by its route. If it returns false, it has already answered the request.
+// admit sets the request's upstream, decides the request by its route, and waits for its slot if a pacer delays it. It
+// returns true if the request may be forwarded. Otherwise it has answered the request.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err != nil {
@@ -91,8 +92,9 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	return true
 }
 
-// to sets the upstream of a request: its route's upstream or, if none exists, the gateway's own. The request's path
-// cannot leave the upstream's path.
+// to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the
+// upstream's permit. It answers the request and returns false if there is no upstream, if the request's path leaves the
+// upstream's path, or if the upstream is overloaded.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -109,7 +111,7 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 	return e.acquire(w)
 }
 
-// refuse answers a request with a problem that includes its id.
+// refuse answers a request with a problem, and adds the request's id to the headers.
 func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
 	e.write(w, p)

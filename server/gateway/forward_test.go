@@ -41,7 +41,7 @@ func exchange(t testing.TB, address, text string) string {
 	}
 }
 
-// The shows handler answers with the headers of the request that the upstream received.
+// shows is a handler for upstreams. It answers with the headers, method, target and body of the request.
 func shows(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	for name, values := range r.Header {
@@ -187,8 +187,8 @@ func TestAmbiguousTargets(t *testing.T) {
 	}
 }
 
-// TestNoOtherRequestIsSmuggled checks that a request that the gateway counts once is one request at the upstream,
-// regardless of what its header says about its length.
+// TestNoOtherRequestIsSmuggled checks that the gateway and the upstream see the same number of requests, even if a
+// header states two lengths, and that malformed requests do not reach the upstream.
 func TestNoOtherRequestIsSmuggled(t *testing.T) {
 	var arrived atomic.Int64
 	g := start(t, byUser, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -245,7 +245,8 @@ func TestKeysOfAnySize(t *testing.T) {
 	}
 }
 
-// TestAbsurdCosts checks that absurd costs count as the maximum cost of a request.
+// TestAbsurdCosts checks that a cost that is negative, too large or not a number counts as the route's maximum, and
+// that a cost of 0 or an empty header counts as 1.
 func TestAbsurdCosts(t *testing.T) {
 	g := start(t, `
 policies: {user: {algorithm: fixed-window, limit: 1000, window: 1h}}
@@ -307,7 +308,8 @@ func TestAmbiguousTargetsOverHTTP2(t *testing.T) {
 	}
 }
 
-// statusOverHTTP2 sends one request and returns its status, or "reset" if its stream or connection is ended.
+// statusOverHTTP2 sends one request and returns the status of the response, or "reset" if the gateway resets the stream
+// or sends a GOAWAY.
 func statusOverHTTP2(t *testing.T, address, path string) string {
 	t.Helper()
 	conn, frames := dialHTTP2(t, address)

@@ -2,12 +2,13 @@ package gateway
 
 import "encoding/binary"
 
-// frames tracks the messages in the body of a gRPC call. Each consists of one byte, four bytes with the length, and
-// the content. A stream may be silent for any time between messages, but not within one.
+// frames tracks the messages in the body of a gRPC call. Each message is a head of five bytes, a flag and the length of
+// the content in big-endian order, followed by the content. A stream may be silent for any time between messages, but
+// not within one.
 type frames struct {
 	head [5]byte
 	have int   // bytes of the head that have been read
-	left int64 // number of bytes of the message after the head that are missing
+	left int64 // bytes of the content that have not been read
 }
 
 // between reports whether the body is between two messages.

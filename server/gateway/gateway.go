@@ -57,11 +57,11 @@ type Config struct {
 	UpstreamTimeout time.Duration
 	// UpstreamCAs contains the CAs for upstreams' certificates. If it is nil, the system's CAs are used.
 	UpstreamCAs *x509.CertPool
-	// StallTimeout is how long a client or upstream may go without accepting any bytes written to it, or a client
-	// without sending any byte of its announced body.
+	// StallTimeout is the longest time without progress. A client or upstream that accepts no bytes for this long, or a
+	// client that sends none of its announced body, is disconnected.
 	StallTimeout time.Duration
 	// BodyRate is the number of body bytes that a client must send in each 10 s that the gateway waits for the body;
-	// 0 means no bound. It does not apply to gRPC calls.
+	// 0 means no bound. In a gRPC call over HTTP/2 it applies within a message, but not between messages.
 	BodyRate int64
 	// Peers limits the share of the requests in the gateway, and of the waiting requests, that a single client address
 	// can have. Requests beyond the share get a 503. The zero value sets no limit.
@@ -69,7 +69,7 @@ type Config struct {
 	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
 	// 503.
 	MaxWaiting int
-	// ReadyPath is a path on which the gateway reports its own readiness. It is "" if none exists.
+	// ReadyPath is the path for probes of the gateway's own readiness. If it is "", there is no such path.
 	ReadyPath string
 	// Logger logs the failures of upstreams.
 	Logger *slog.Logger
@@ -92,9 +92,9 @@ type Gateway struct {
 	unreadWait        time.Duration
 	upstreams         sync.Map // *upstream by name
 	stats             counters
-	failures          lograte.Limit // while an upstream is away, every request to it fails
-	releases          lograte.Limit // while the store is away, every release fails
-	moves             lograte.Limit // of limits on requests in flight
+	failures          lograte.Limit // while an upstream is unavailable, every request to it fails
+	releases          lograte.Limit // while the store is unavailable, every release fails
+	moves             lograte.Limit // changes to upstreams' limits on requests in flight
 }
 
 // New returns a gateway. The caller must close it.

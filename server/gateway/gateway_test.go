@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// running is a running gateway.
+// running is a gateway that serves on a loopback address until the test ends, with a client for it.
 type running struct {
 	*gateway.Gateway
 
@@ -150,7 +150,7 @@ func (r *running) peek(policy, key string) headgate.Decision {
 	return responses[0].Decision
 }
 
-// until waits until a condition is true.
+// until waits until a condition is true. The test fails if this takes more than 10 s.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {

@@ -32,8 +32,9 @@ func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// codeOf maps an HTTP status to a gRPC code as the gRPC specification does, with two exceptions: a denial is an
-// exhausted quota, and a call that lacks its key is not the server's fault.
+// codeOf maps an HTTP status to a gRPC code as the gRPC specification does, with two exceptions: 429 is
+// ResourceExhausted instead of Unavailable, and 400 is InvalidArgument instead of Internal, because a call that lacks
+// its key is not the server's fault.
 func codeOf(status int) codes.Code {
 	switch status {
 	case http.StatusTooManyRequests:

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate/headgate/server/gateway"
 )
 
-// calls limits each gRPC method separately, and all three methods together.
+// calls limits the health check to one call an hour, and all other gRPC methods together to three.
 const calls = `
 policies: {calls: {algorithm: fixed-window, limit: 3, window: 1h}, none: {algorithm: fixed-window, limit: 1, window: 1h}}
 routes:
@@ -109,8 +109,8 @@ func watch(t *testing.T, checks healthpb.HealthClient) {
 	}
 }
 
-// TestGRPCWithoutUpstream checks that each rejection by the gateway has the code that the gRPC specification assigns
-// to its HTTP status. A gRPC-Web client gets the HTTP status itself and no gRPC status.
+// TestGRPCWithoutUpstream checks that the gateway's own answers have the gRPC code for their HTTP status: see codeOf. A
+// gRPC-Web client gets the HTTP status itself and no gRPC status.
 func TestGRPCWithoutUpstream(t *testing.T) {
 	g := start(t, "policies: {a: 1/s}\nroutes: [{match: {path: /limited}, key: [{header: X-User}], policies: [a]}]", func(c *gateway.Config) {
 		to(t, "h2c://127.0.0.1:1")(c)

@@ -52,9 +52,9 @@ func isWebsocket(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(strings.TrimSpace(upgrade[0]), "websocket")
 }
 
-// dropForged removes the headers with which proxies describe a request, because some applications trust these headers.
-// It keeps them if a trusted proxy sent the request. Names with underscores are always removed: CGI and WSGI merge both
-// spellings under one name, and no proxy writes the spelling with underscores.
+// dropForged removes the headers that proxies use to describe a request, because some applications trust these
+// headers. If trusted is true, it removes only the spellings with underscores: CGI and WSGI merge both spellings under
+// one name, and no proxy writes underscores.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := name

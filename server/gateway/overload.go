@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// acquire takes a permit from an upstream that bounds its requests, before anything is charged. If too many requests
-// to the upstream are in flight, it answers the request.
+// acquire acquires the upstream's permit if the upstream bounds its requests in flight. If too many are in flight, it
+// answers the request and returns false. It is called before the request is charged, and again after a pacer's delay.
 func (e *exchange) acquire(w http.ResponseWriter) bool {
 	l := e.upstream.limiter.Load()
 	if l == nil { // no bound

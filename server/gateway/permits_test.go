@@ -33,7 +33,7 @@ routes:
   - {key: [{const: all}], policies: [renders]}
 `
 
-// slowly is a gateway whose upstream answers when the test lets it.
+// slowly is a gateway whose upstream ends each response only after the test has sent to leave.
 type slowly struct {
 	*running
 
@@ -130,8 +130,8 @@ func TestWebsocketHoldsItsPermit(t *testing.T) {
 	}
 }
 
-// TestUpstreamAwayReleases checks that the permit returns once, and the other charge as well, if the upstream cannot be
-// reached.
+// TestUpstreamAwayReleases checks that if the upstream cannot be reached, the permit is released exactly once and the
+// units of the other policy are given back.
 func TestUpstreamAwayReleases(t *testing.T) {
 	g := start(t, holding, to(t, "http://127.0.0.1:1"))
 	for range 5 {
@@ -158,7 +158,7 @@ func TestFairPermits(t *testing.T) {
 	}
 }
 
-// TestShadowPermits checks that a shadow also counts the requests in progress, and denies none.
+// TestShadowPermits checks that a shadow counts the requests in flight, but denies none.
 func TestShadowPermits(t *testing.T) {
 	g := startSlowly(t, func(url string) *running { return start(t, holding, to(t, url)) })
 	held := func(want int64) {
@@ -256,7 +256,7 @@ routes:
 	}
 }
 
-// stuck is a store that fails every release.
+// stuck is a store that executes every release, but returns an error for it.
 type stuck struct{ engine.Store }
 
 func (s stuck) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {

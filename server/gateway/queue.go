@@ -8,8 +8,9 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// wait waits for the slot that a pacer has given a request, and returns true when it has come. If the client leaves
-// earlier, or if the maximum number of requests is already waiting, wait gives the slot back and returns false.
+// wait waits until a pacer's slot for a request begins, and returns true. If the client disconnects or the gateway
+// stops before that, or if the maximum number of requests is already waiting, wait gives the request's units back,
+// answers it and returns false.
 func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {

@@ -46,8 +46,8 @@ func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 	}
 }
 
-// TestDisconnectGivesPlaceBack checks that a client that disconnects while it waits frees its slot, and that
-// its units under limits that do not delay are returned too.
+// TestDisconnectGivesPlaceBack checks that if a client disconnects while its request waits, the slot is free again and
+// the units of the request's other limits are returned.
 func TestDisconnectGivesPlaceBack(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/slow"); got.status != 200 {

@@ -29,7 +29,8 @@ func (r *running) left(t testing.TB, want int64, when string) {
 	}
 }
 
-// TestUpstreamAway checks that the answer is a 502. The units stay spent unless the route refunds errors.
+// TestUpstreamAway checks that a request to an unreachable upstream gets a 502, and that its units stay spent unless
+// the route refunds errors.
 func TestUpstreamAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +58,8 @@ func TestUpstreamAway(t *testing.T) {
 	}
 }
 
-// dies returns an upstream that reads a request, writes what the function write returns, and closes the connection.
+// dies starts an upstream that reads a request, writes the text that write returns for it, and closes the connection.
+// It returns the upstream's URL.
 func dies(t testing.TB, write func(request string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bounds of connections.
+// Limits and timeouts of connections to clients and upstreams.
 const (
 	// maxHeaderBytes bounds the headers of a request and of an upstream's answer.
 	maxHeaderBytes = 64 << 10
@@ -19,7 +19,8 @@ const (
 	// that the gateway closes them before most servers would.
 	idleTimeout         = 2 * time.Minute
 	upstreamIdleTimeout = 50 * time.Second
-	// dialTimeout bounds connecting to an upstream, including its TLS handshake.
+	// dialTimeout bounds each step of connecting to an upstream: the TCP connection, and then the TLS handshake. It
+	// also bounds the wait for an answer to an HTTP/2 ping.
 	dialTimeout = 5 * time.Second
 	// maxIdlePerUpstream is the maximum number of idle connections kept per upstream.
 	maxIdlePerUpstream = 512
@@ -43,9 +44,9 @@ func (g *Gateway) Server(logger *slog.Logger) *http.Server {
 	return s
 }
 
-// transports carry requests to the upstreams.
+// transports is the proxy's [http.RoundTripper]. It chooses a transport by the upstream's protocol.
 type transports struct {
-	// negotiated speaks HTTP/1.1, or HTTP/2 over TLS if the upstream offers it; clear speaks HTTP/2 in clear text.
+	// negotiated uses HTTP/1.1, or HTTP/2 over TLS if the upstream offers it. clear uses cleartext HTTP/2.
 	negotiated, clear *http.Transport
 }
 

@@ -12,8 +12,9 @@ import (
 // enterAgain is the Retry-After for requests that the gateway has no room for. Most requests end within a second.
 const enterAgain = time.Second
 
-// enter counts an incoming request, or answers it if there is no room. Without the share, one client could fill the
-// gateway with requests over 43 HTTP/2 connections, and all of them could go to one upstream (regression: bug 70).
+// enter counts an incoming request as in flight. If the gateway or the client's share is full, it answers the request
+// and returns false. Without the share, one client could fill the gateway with requests over 43 HTTP/2 connections, and
+// all of them could go to one upstream (regression: bug 70).
 func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) {
 	place, verdict := g.inFlight.Take(e.client)
 	switch verdict {
@@ -29,8 +30,8 @@ func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) 
 	return place, false
 }
 
-// queue counts a request that waits for its slot. If there is no room, it gives the units back and answers the
-// request.
+// queue counts a request as waiting for its slot. If too many are waiting, in total or from the same client, it gives
+// the request's units back, answers it and returns false.
 func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration) (peers.Place, bool) {
 	place, verdict := g.waiting.Take(e.client)
 	if verdict == peers.Granted {
@@ -47,7 +48,7 @@ func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration)
 	return place, false
 }
 
-// noRoom answers a request that exceeds a bound.
+// noRoom answers a request that exceeds a bound with 503. again is the value for Retry-After, and most is the bound.
 func noRoom(w http.ResponseWriter, e *exchange, again time.Duration, why string, most int) {
 	httplimit.RetryAfter(w.Header(), again)
 	e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%s; accepted: up to %d", why, most)))

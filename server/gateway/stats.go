@@ -28,7 +28,7 @@ type upstreamCounters struct {
 	classes    [6]atomic.Uint64 // answers by the first digit of their status
 	away, slow atomic.Uint64
 	clientGone atomic.Uint64
-	overloaded atomic.Uint64 // by former limiters
+	overloaded atomic.Uint64 // denials by limiters that have been removed
 	limiter    atomic.Pointer[adaptive.Limiter]
 	settings   atomic.Pointer[adaptive.Config] // the limiter's settings
 }
@@ -82,20 +82,22 @@ func (g *Gateway) keep(u *route.Upstream) {
 
 // Stats holds a gateway's counts.
 type Stats struct {
-	// InFlight and Waiting are the current numbers of requests.
+	// InFlight is the number of requests in the gateway now. Waiting is the number of these that wait for a pacer's
+	// slot.
 	InFlight, Waiting int64
-	// Full counts requests beyond the maximum in flight.
+	// Full counts requests refused because the gateway had its maximum number of requests in flight.
 	Full uint64
-	// InFlightOver and WaitingOver count requests beyond their client's share of requests in flight and of waiting
-	// requests.
+	// InFlightOver and WaitingOver count requests refused because their client already had its share of the requests in
+	// flight, or of the waiting requests.
 	InFlightOver, WaitingOver uint64
-	// Waited, Left and QueueFull count how delayed requests ended: the slot came, the client left, or too many
-	// requests were waiting, in total or from one client.
+	// Waited, Left and QueueFull count the outcomes of delayed requests: the slot came, the client disconnected or the
+	// gateway stopped first, or too many requests were waiting, in total or from one client.
 	Waited, Left, QueueFull uint64
 	// Undone counts requests whose units were given back. UndoFailed counts requests whose units the store failed to
 	// give back.
 	Undone, UndoFailed uint64
-	// UnmatchedPassed and UnmatchedDenied count requests without a route.
+	// UnmatchedPassed and UnmatchedDenied count requests without a route: those forwarded without a limit, and those
+	// answered with 404.
 	UnmatchedPassed, UnmatchedDenied uint64
 	// Upstreams contains the counts of each upstream, sorted by name.
 	Upstreams []UpstreamStats
@@ -104,15 +106,17 @@ type Stats struct {
 // UpstreamStats holds the counts of one upstream.
 type UpstreamStats struct {
 	Name string
-	// Answers counts the upstream's responses by the first digit of their status.
+	// Answers counts the upstream's responses. The index is the first digit of their status.
 	Answers [6]uint64
-	// Away and Slow count requests answered with 502 and 504.
+	// Away counts requests that the gateway answered with 502, because the upstream could not be reached or closed the
+	// connection. Slow counts requests answered with 504, because the upstream did not answer in time.
 	Away, Slow uint64
-	// ClientGone counts requests that the client ended before the upstream answered.
+	// ClientGone counts requests that failed because the client disconnected, or sent a body that was incomplete or too
+	// slow.
 	ClientGone uint64
 	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. In a dry run, these
-	// requests passed. Limit is the current bound. It is 0 if none exists. Suggest is the fixed bound that would have
-	// done about as well, or 0 if the bound was never reached.
+	// requests passed. Limit is the current bound on requests in flight, or 0 if the upstream has none. Suggest is the
+	// fixed bound that would have done about as well, or 0 if the bound was never reached.
 	Overloaded     uint64
 	Limit, Suggest int
 }

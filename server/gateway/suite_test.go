@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// TestGatewayAnswersTheSuite checks that the gateway decides by routes like all others.
+// TestGatewayAnswersTheSuite checks that the gateway decides requests by routes like every other front end.
 func TestGatewayAnswersTheSuite(t *testing.T) {
 	url := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	servicetest.RunRoutes(t, func(t *testing.T, s *service.Service, _ *decide.Limiter) servicetest.Ask {
