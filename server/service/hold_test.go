@@ -16,8 +16,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// unconfirmed is a store that grants every permit, but reports that too few replicas have confirmed it. The client
-// disconnects during the call.
+// unconfirmed is a store that grants every permit. If a permit needs replicas, it cancels the caller's context and
+// returns ErrNotReplicated.
 type unconfirmed struct {
 	engine.Store
 

@@ -35,7 +35,7 @@ func (s *seenKeys) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.Store.Do(ctx, ops, results)
 }
 
-// shownKeys is an observer that records the keys that an observer may show.
+// shownKeys is an observer that records the keys that [service.Observed.Key] returns.
 type shownKeys []string
 
 func (s *shownKeys) Observe(o *service.Observed) {

@@ -19,7 +19,7 @@ const (
 	GRPC
 	Admin
 	Gateway
-	// FrontEnds is the number of front ends.
+	// FrontEnds is the number of front ends, and not itself a front end.
 	FrontEnds
 )
 
@@ -56,7 +56,8 @@ const (
 	OtherPolicy  = "(other)"  // requests that name an inactive policy
 )
 
-// Policy returns a label: the name of the policy that a request named. It never returns text chosen by a client.
+// Policy returns a label for the policy of request i: its name, InlinePolicy or OtherPolicy. It never returns text
+// chosen by a client.
 func (o *Observed) Policy(i int) string {
 	switch r := &o.Requests[i]; {
 	case o.Responses[i].Requested != nil:
@@ -70,7 +71,7 @@ func (o *Observed) Policy(i int) string {
 	}
 }
 
-// Key returns the key or hash that a request is counted under. For several items it is the key of the binding limit.
+// Key returns the key or hash that request i is counted under. For several items it is the key of the binding limit.
 // Observers must show it instead of Request.Key. Its bytes are overwritten after the call.
 func (o *Observed) Key(i int) string {
 	switch {
@@ -83,7 +84,7 @@ func (o *Observed) Key(i int) string {
 	}
 }
 
-// One returns a copy of o that contains only one of its requests.
+// One returns a copy of o that contains only request i and its response, without shadows.
 func (o *Observed) One(i int) Observed {
 	one := *o
 	one.Requests, one.Responses, one.Shadows = o.Requests[i:i+1], o.Responses[i:i+1], nil

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// The causes of errors with the code Forbidden, in addition to the ones in package users.
+// Causes of errors with the code Forbidden. Package users has more.
 var (
 	ErrWritesOff = errors.New("writes by clients are off; the server's --allow-writes turns them on")
 	ErrInlineOff = errors.New("limits that come with a request are off (--no-inline); accepted: a policy")
@@ -54,9 +54,9 @@ func (s *Service) permitPolicy(u *users.User, guarded bool, policy string) error
 	}
 }
 
-// Permit returns the reason why a client may not make requests of a kind, and the reason why these requests may not
-// contain inline limits. Each can be nil. A front end can use it to refuse a request before reading it. Do repeats
-// these checks, and also checks the rights to the policy. The user is taken from the context.
+// Permit returns the reason why the user in ctx may not make requests of a kind, and the reason why these requests may
+// not contain inline limits. Each is nil if these requests are allowed. A front end can use it to refuse a request
+// before reading it. Do repeats these checks, and also checks the rights to the policy.
 func (s *Service) Permit(ctx context.Context, kind engine.Kind) (verb, limits error) {
 	if kind == engine.OpSettle {
 		return nil, nil
@@ -84,7 +84,7 @@ func (s *Service) permitVerb(u *users.User, guarded bool, kind engine.Kind) erro
 	}
 }
 
-// permitLimits returns the reason why requests with inline limits are refused.
+// permitLimits returns the reason why requests may not contain inline limits, or nil if they may.
 func (s *Service) permitLimits(u *users.User, guarded bool) error {
 	switch {
 	case s.config.NoInline:

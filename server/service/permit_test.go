@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// openUsers opens a users file with the hashes of the secrets.
+// openUsers writes a users file and opens it. The format has a verb for the SHA-256 hash of each secret.
 func openUsers(t *testing.T, format string, secrets ...string) *users.File {
 	t.Helper()
 	var hashes []any

@@ -17,7 +17,7 @@ type inForce struct {
 // Policies returns the active policies.
 func (s *Service) Policies() *policy.Set { return s.policies.Load().set }
 
-// Generation returns how often policies have been set since the process started.
+// Generation returns the number of times that policies have been set. It starts at 0 with each process.
 func (s *Service) Generation() uint64 { return s.policies.Load().generation }
 
 // Route returns the request that charges an HTTP request by the active routes. ok is false if no route matches.
@@ -32,7 +32,7 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 // HasRoutes reports whether the active policies file contains routes.
 func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
 
-// Proxies returns the addresses that are trusted to describe other requests.
+// Proxies returns the addresses of proxies that are trusted to describe their clients' requests.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
 // SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do continue to

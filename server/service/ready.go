@@ -16,7 +16,7 @@ const (
 	// checkReuse is how long the result of a check is reused. It limits checks of the store to a hundred per second,
 	// regardless of the number of probes.
 	checkReuse = 10 * time.Millisecond
-	// checkTimeout bounds a check. A shorter deadline for decisions applies instead.
+	// checkTimeout bounds a check. If the deadline for decisions is shorter, that deadline applies instead.
 	checkTimeout = time.Second
 )
 
@@ -45,7 +45,8 @@ func (s *Service) Ready(ctx context.Context) error {
 // Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
 
-// needsStore reports whether readiness depends on the store, because some requests would get errors during an outage.
+// needsStore reports whether readiness depends on the store: CheckStore is set, and some requests would get errors
+// during an outage.
 func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range policies.Names() {
@@ -55,7 +56,7 @@ func (c *Config) needsStore(policies *policy.Set) bool {
 	return c.CheckStore && needs
 }
 
-// checkStore makes one call to the store, within the deadline for decisions.
+// checkStore makes one call to the store, within checkTimeout and the deadline for decisions. Its error is an [*Error].
 func (s *Service) checkStore() error {
 	timeout := checkTimeout
 	if s.config.Deadline > 0 {
@@ -84,7 +85,8 @@ type check struct {
 	ended time.Time
 }
 
-// wait returns the result of the current check, or starts a new check. It gives up when the probe's context ends.
+// wait waits for a check and returns its result. It starts a check if the last one is stale. If the probe's context
+// ends first, it returns an error with code Unavailable.
 func (r *readiness) wait(ctx context.Context, checkStore func() error) error {
 	r.mu.Lock()
 	c := r.last

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// Replies counts the answers to clients while the store fails or is away.
+// Replies counts the answers to clients while the store is unavailable.
 type Replies struct {
 	// Allowed counts requests that passed because their failure mode is allow.
 	Allowed int64

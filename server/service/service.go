@@ -5,7 +5,7 @@
 //	errors.go    the classes of errors
 //	permit.go    the rights of a front end and its user
 //	observe.go   observers of calls
-//	replies.go   answers to clients while the store is away
+//	replies.go   answers to clients while the store is unavailable
 //	sign.go      reservations as signed text
 //	policies.go  the active policies, which can be replaced while requests are decided
 //	ready.go     readiness, for load balancers
@@ -49,8 +49,8 @@ type Config struct {
 	// Pressure returns the level of pressure on the process, from 0 (none) to 4. Under pressure, every class except the
 	// first must leave more of the limit free. A nil function means that there is never pressure.
 	Pressure func() int
-	// Cause returns, for the watcher, the reason why decisions are made without the store. It returns nil if the store
-	// answers. If the field itself is nil, a decision without the store means that the store is away.
+	// Cause returns the reason why decisions are made without the store, for the watcher. It returns nil if the store
+	// answers. If Cause is nil, the service reports every decision without the store as [headgate.ErrStoreUnavailable].
 	Cause func() error
 	// Watcher is notified when the store fails and when it answers again. It can be nil.
 	Watcher Watcher
@@ -62,10 +62,11 @@ type Config struct {
 	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
 	// nil, the service uses a secret of its own.
 	Secret func(ctx context.Context) ([]byte, error)
-	// OldName is called when a request uses the former name of a verb. It can be nil.
+	// OldName is called with the former and the current name of a verb when a request uses the former one. It can be
+	// nil.
 	OldName func(former, now string)
-	// Untrusted is called with the address of a caller that is not a trusted proxy, but describes a request for the
-	// routes. It can be nil.
+	// Untrusted is called with a caller's address when the caller describes another request for the routes, but is not
+	// a trusted proxy. It can be nil.
 	Untrusted func(caller string)
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
 	// of the remaining time. 0 means no bound.
@@ -93,7 +94,7 @@ type Watcher interface {
 type Service struct {
 	config    Config
 	rules     decide.Rules
-	own       []byte // this service's own secret
+	own       []byte // this service's own secret for signing reservations
 	policies  atomic.Pointer[inForce]
 	readiness readiness
 	draining  atomic.Bool
@@ -116,21 +117,21 @@ func New(c Config) *Service {
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// Untrusted reports that a caller that is not a trusted proxy has described a request.
+// Untrusted calls [Config.Untrusted], if it is set.
 func (s *Service) Untrusted(caller string) {
 	if s.config.Untrusted != nil {
 		s.config.Untrusted(caller)
 	}
 }
 
-// OldName reports that a request used the former name of a verb.
+// OldName calls [Config.OldName], if it is set.
 func (s *Service) OldName(former, now string) {
 	if s.config.OldName != nil {
 		s.config.OldName(former, now)
 	}
 }
 
-// Pressure returns the current level of pressure.
+// Pressure returns the current level of pressure, from 0 (none) to 4.
 func (s *Service) Pressure() int { return s.rules.Level() }
 
 // For returns a function that calls Do for one front end.
@@ -234,7 +235,8 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 }
 
 // decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
-// end the outage. It returns true if there is a watcher, and the store has failed or was away.
+// end the outage. It returns true if there is a watcher and the store failed during this call or was unavailable before
+// it.
 func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
@@ -268,8 +270,8 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 	return away || failed
 }
 
-// Undo gives back a request's charge, even if the caller's context has ended. The call to the store may take as long
-// as a decision, but at most a second.
+// Undo gives back a request's charge, even if the caller's context has ended. The deadline for the call to the store is
+// [Config.Deadline], but at most a second.
 func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
@@ -291,8 +293,8 @@ func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
-// cause returns the reason why decisions are made without the store. It returns nil if the store answers again but is
-// not trusted yet.
+// cause returns the reason why a decision was made without the store. It returns nil if the store answers, but is not
+// trusted yet because it has lost data.
 func (s *Service) cause() error {
 	if s.config.Cause == nil {
 		return headgate.ErrStoreUnavailable

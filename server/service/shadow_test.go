@@ -16,8 +16,8 @@ import (
 )
 
 // TestShadowErrorIsNotTheAnswers checks that if a shadow cannot be decided, here because the memory store is full,
-// every verb still returns the live limit's answer (regression: bug 59: the limit was charged, but the client got an
-// error).
+// every verb still returns the live limit's answer. Before, the limit was charged, but the client got an error
+// (regression: bug 59).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:
@@ -50,8 +50,8 @@ policies:
 	}
 }
 
-// TestShadowOfAnotherFailureMode checks that the failure mode and the replicas of a shadow do not affect the requests
-// that it sees, while the store is away.
+// TestShadowOfAnotherFailureMode checks that while the store is unavailable, the failure mode and the replicas of a
+// shadow do not affect the answers to requests.
 func TestShadowOfAnotherFailureMode(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

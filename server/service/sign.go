@@ -17,7 +17,7 @@ import (
 // signed text is the signature, a dot and the reservation. A signer holds the secrets for one call.
 type signer struct {
 	shared []byte // secret of all servers on one store; nil while it is unknown
-	own    []byte // secret of this server: reservations of its share are settled only here
+	own    []byte // secret of this server, for reservations from its own share, which only this server settles
 	err    *Error // the reason why shared is unknown
 
 	user    *users.User // the user of the call
@@ -44,8 +44,8 @@ func mac(secret []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// Sign signs with the server's own secret while the shared one is unknown, because a server that starts in an outage
-// makes reservations from its share.
+// Sign returns the signed text of a reservation. While the shared secret is unknown, it signs with the server's own
+// secret, because a server that starts in an outage makes reservations from its own share.
 func (g *signer) Sign(text string) string {
 	secret := g.shared
 	if secret == nil {
@@ -58,7 +58,8 @@ func (g *signer) Sign(text string) string {
 // on this store has signed.
 var errReservation = errors.New("reservation is not one of this service; accepted: the reservation from the answer to reserve")
 
-// Open verifies a signed text and returns its reservation.
+// Open verifies a signed text and returns its reservation. The error is an [*Error], with code Unavailable if the
+// shared secret is needed but unknown.
 func (g *signer) Open(text string) (*engine.Reservation, error) {
 	signature, text, _ := strings.Cut(text, ".")
 	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)
@@ -79,7 +80,7 @@ func (g *signer) Open(text string) (*engine.Reservation, error) {
 	return held, nil
 }
 
-// errOwner is the cause of an error with the code Forbidden.
+// errOwner is the cause of an error with the code Forbidden, for a reservation or permit of another user.
 var errOwner = errors.New("reservation was made by another user; accepted: the user that made it, or one that may: [operate]")
 
 // ownerMark separates the random part of a reservation's id from a hash of the user that made it. Earlier servers treat

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// A reservation can be settled and renewed only by the user that made it, by an operator, and by clients of listeners
-// without users.
+// TestReservationsOfUsers checks that only the user that made a reservation, operators, and clients of listeners
+// without users can renew and settle it.
 func TestReservationsOfUsers(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 9/s, settle_within: 1m}, calls: {algorithm: concurrency, limit: 9}}"))
 	if err != nil {
@@ -73,7 +73,7 @@ func TestReservationsOfUsers(t *testing.T) {
 			if refused, _ := errors.AsType[*service.Error](release.Err); (refused != nil && refused.Code == service.Forbidden) != c.refused {
 				t.Errorf("%s, made by %q, released by %q: %+v", name, c.by, c.settles, release)
 			}
-			if c.refused { // nothing was lost
+			if c.refused { // the reservation is still open
 				if answer := do("ops", decide.Request{Kind: engine.OpSettle, Reservation: made.Reservation, Used: make([]int64, max(1, len(reserve.Items)))}); !answer.Found {
 					t.Errorf("%s, made by %q, is not settled: %+v", name, c.by, answer)
 				}

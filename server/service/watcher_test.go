@@ -98,8 +98,8 @@ func TestEndedContextIsNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestNotReplicatedIsNotAnOutage checks that a store that has charged and answered does not count as failed or away,
-// whatever answer the failure mode gives.
+// TestNotReplicatedIsNotAnOutage checks that a store does not count as failed if it has charged, but too few replicas
+// have confirmed. The failure mode makes no difference.
 func TestNotReplicatedIsNotAnOutage(t *testing.T) {
 	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
@@ -115,8 +115,8 @@ func TestNotReplicatedIsNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestWatcherSeesFailedShadows checks that a shadow that the store could not count is a failure, even if the request
-// is allowed.
+// TestWatcherSeesFailedShadows checks that the watcher sees a failure if the store cannot count a shadow, even if the
+// request is allowed.
 func TestWatcherSeesFailedShadows(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/headgate/headgate/server/service/servicetest"
 )
 
-// library decides like a Go program with a policies file.
+// library is a front end for the suite that calls a Go program's limiter directly.
 type library struct{ limiter *decide.Limiter }
 
 func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {

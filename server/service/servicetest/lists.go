@@ -51,7 +51,8 @@ func commitEach(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Commits: true}
 }
 
-// report returns a request that reports how many units of a reservation have been used so far.
+// report returns a request that reports the units used so far. The argument of is the number of the step that reserved
+// them.
 func report(of int, used ...int64) Request {
 	return Request{Kind: engine.OpSettle, Of: of, Used: used, Reports: true}
 }

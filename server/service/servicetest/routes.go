@@ -19,9 +19,10 @@ import (
 // Ask sends an HTTP request through a front end, and returns the status and the headers of the answer.
 type Ask func(t *testing.T, r *http.Request) (status int, h http.Header)
 
-// RunRoutes runs the cases that only take units of policies through a front end that decides requests by routes: the
-// path is the policy, X-Key is the key, and X-Cost is the cost. The argument open gets a service and a program's
-// limiter, and uses one of them. Peeks are left out. The headers state less than a decision, so less is compared.
+// RunRoutes tests a front end that decides HTTP requests by routes: the path is the policy, X-Key is the key, and
+// X-Cost is the cost. It omits peeks, and skips cases that need anything other than takes from a policy. The argument
+// open gets a service and a Go program's limiter, and uses one of them. Only the fields that the headers contain are
+// compared.
 func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.Limiter) Ask) {
 	t.Helper()
 	count := 0
@@ -54,7 +55,8 @@ func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *deci
 	}
 }
 
-// takes reports whether a route can express the step: a take that is not delayed.
+// takes reports whether a route can express the step: it takes units from a policy without a class, a list of charges
+// or a delay.
 func (s *step) takes() bool {
 	r := &s.request
 	return r.Kind == engine.OpAllow && r.Policy != "" && r.Policy != "missing" && r.Charges == nil && r.Class == "" && r.Key != "" && s.want.DelayMillis == 0
@@ -83,7 +85,7 @@ func (r *Request) http() *http.Request {
 	return request
 }
 
-// inHeaders returns the part of an answer that the status and the headers state.
+// inHeaders returns a copy of an answer with only the fields that the status and the headers contain.
 func (a Answer) inHeaders() Answer {
 	if a.Failed {
 		return Answer{Failed: true, Code: a.Code}

@@ -64,16 +64,16 @@ type Request struct {
 	Charges []Charge
 	// MaxDelay is the longest delay that a reserve accepts, in ms. It is −1 if the request states none.
 	MaxDelay int64
-	// Of is the number, from 1, of the step whose answer contains the reservation or id that this request needs. The
-	// suite copies that reservation or id to Handle. Commits distinguishes a commit (of Cost units, or of Used for each
-	// charge) from a cancel.
+	// Of is the number, from 1, of the step whose answer contains the reservation or id for this request. The suite
+	// copies it to Handle. Of is 0 if the request needs none. Commits is true for a commit (of Cost units, or of Used
+	// for each charge), and false for a cancel.
 	Of      int
 	Handle  string
 	Commits bool
 	Used    []int64
 	// Reports is true if the request reports the units in Used instead of committing them.
 	Reports bool
-	// Class is the class of a take, peek, give, reserve or acquire. It is "" if none exists.
+	// Class is the class of a take, peek, give, reserve or acquire, or "" if the request has none.
 	Class string
 }
 
@@ -173,7 +173,7 @@ func run(t *testing.T, wanted func(c *testCase) bool, open func(t *testing.T, g 
 	}
 }
 
-// ground is the setup of a case.
+// ground contains the policies and the limiter that a case runs with.
 type ground struct {
 	config   *policy.Config
 	limiter  *headgate.Limiter
@@ -244,7 +244,7 @@ func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 	return a
 }
 
-// Of converts a decision.
+// Of converts a decision to an Answer.
 func Of(d *headgate.Decision) Answer {
 	a := Answer{
 		Allowed: d.Allowed, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
