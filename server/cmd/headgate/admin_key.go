@@ -87,10 +87,11 @@ func answerText(e *adminapi.Explanation) string {
 	}
 }
 
-// withoutOverrides is appended if only a key's hash is known.
+// withoutOverrides follows a key in the output if only its hash is known, so that overrides may be missing.
 const withoutOverrides = ", without overrides of a key or pattern that is not known"
 
-// hash describes in words which hash the key has.
+// hash returns the text that follows a key: the hash that it is counted under, if keys are hashed, and the note from
+// unknown.
 func hash(e *adminapi.Explanation) string {
 	text := ""
 	if e.Counted != "" && e.Counted != e.Key {
@@ -102,7 +103,7 @@ func hash(e *adminapi.Explanation) string {
 	return text + unknown(e)
 }
 
-// unknown adds a note if an override that the explanation cannot see may apply.
+// unknown returns a note if an override may apply that the explanation does not include, and "" otherwise.
 func unknown(e *adminapi.Explanation) string {
 	if e.OverrideUnknown {
 		return withoutOverrides

@@ -15,7 +15,8 @@ import (
 // maxShownKey is the maximum number of characters of a key that lists show.
 const maxShownKey = 100
 
-// shownKey returns the key or, if it is long or does not fit in the room on the line, its beginning and its hash.
+// shownKey returns the text of a key. If it is longer than maxShownKey or room, which are in characters, shownKey
+// returns its beginning and its hash.
 func shownKey(k *adminapi.TopKey, room int) string {
 	text := []rune(keyText(k.KeyFields))
 	if len(text) <= min(room, maxShownKey) || k.KeyHash == "" {
@@ -28,8 +29,10 @@ func shownKey(k *adminapi.TopKey, room int) string {
 // shortenedKey matches the text of a key that shownKey has shortened.
 var shortenedKey = regexp.MustCompile(`(?s)^(.*)… \(([0-9a-f]{8})\)$`)
 
-// wholeKey returns the key that an argument names: the argument itself, or the long key whose beginning and hash it is.
-// A key in the server's lists comes before a long one with this text, because a client can choose such a key.
+// wholeKey returns the key that an argument names: the argument itself or, if the argument looks like a shortened key,
+// the long key in the server's lists with this beginning and hash. If the lists also contain the argument itself, it
+// takes precedence, because a client can choose a key that looks like a shortened one. Several such long keys are an
+// error.
 func wholeKey(ctx context.Context, a *adminClient, argument string) (adminapi.KeyFields, error) {
 	own, parts := adminapi.NewKey(argument), shortenedKey.FindStringSubmatch(argument)
 	if parts == nil {

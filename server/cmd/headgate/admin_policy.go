@@ -32,8 +32,8 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 	}
 }
 
-// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It marks
-// the limits whose indexes are in shadows. The summary can be nil.
+// describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It adds
+// "(shadow)" to the limits whose indexes are in shadows. It returns "none" if the summary is nil.
 func describe(s *adminapi.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
@@ -135,7 +135,7 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	}
 }
 
-// names returns the arguments that name a change's target, followed by more.
+// names returns the names of a command's arguments: POLICY, KEY if the command changes the limit of a key, and more.
 func names(ofKey bool, more ...string) []string {
 	if ofKey {
 		return append([]string{"POLICY", "KEY"}, more...)
@@ -143,8 +143,8 @@ func names(ofKey bool, more ...string) []string {
 	return append([]string{"POLICY"}, more...)
 }
 
-// change parses the arguments listed by names. A change without a key applies to the whole policy, so an empty key, for
-// example from an unset variable, causes an error.
+// change parses the arguments listed by names. An empty KEY, for example from an unset variable, is an error, because a
+// change without a key applies to the whole policy.
 func (b *by) change(args []string, ofKey bool) (*adminapi.NewChange, error) {
 	c := &adminapi.NewChange{ChangeName: adminapi.ChangeName{Policy: args[0], Author: b.author, Reason: b.reason}}
 	args = args[1:]

@@ -23,7 +23,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 )
 
-// times formats a key's count.
+// times formats a key's count, followed by its bounds if the count is an estimate.
 func times(k *adminapi.TopKey) string {
 	if k.Least == k.Most {
 		return format.Counted(k.Count, "time")
@@ -175,7 +175,8 @@ func writeTop(w io.Writer, keys []adminapi.TopKey, width int) {
 	}
 }
 
-// onServer names the server that counted. It returns "" for an older server, which does not report its name.
+// onServer returns a comma and the name of the server that counted. It returns "" for an older server, which does not
+// report its name.
 func onServer(s *adminapi.Server) string {
 	if s == nil {
 		return ""

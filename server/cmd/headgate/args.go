@@ -39,7 +39,8 @@ func (s *span) String() string {
 // Type implements [pflag.Value].
 func (*span) Type() string { return "duration" }
 
-// exactly accepts one argument for each name. Its error names the missing arguments or the first extra one.
+// exactly returns a check that accepts one argument for each name. Its error names the missing arguments or the first
+// extra one.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

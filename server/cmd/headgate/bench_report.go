@@ -51,7 +51,7 @@ type benchThreshold struct {
 	Got   string `json:"got"`
 }
 
-// latency returns a latency quantile.
+// latency returns the latency that percent of the requests did not exceed.
 func latency(r *load.Report, percent float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtQuantile(percent)) * time.Microsecond
 }
@@ -87,8 +87,8 @@ type bucket struct {
 	count int64
 }
 
-// buckets counts latencies in buckets up to 1, 2 and 5 times each power of ten. It returns the buckets from the first
-// to the last non-empty one.
+// buckets counts latencies in buckets that end at 1, 2 and 5 times each power of ten, from 1 µs. It returns the buckets
+// from the first to the last non-empty one.
 func buckets(r *load.Report) (all []bucket) {
 	to, step := time.Microsecond, 0
 	last := 0

@@ -69,7 +69,8 @@ func printPolicy(w io.Writer, p policy.Summary) {
 // maxNamed is the maximum number of policies named in a note.
 const maxNamed = 10
 
-// notes lists settings in a file that have no effect, and the consequences of a store outage.
+// notes lists the settings in a file that have no effect, and the policies whose requests get errors during a store
+// outage.
 func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string
@@ -148,8 +149,8 @@ type fileError struct {
 	Message string `json:"message"`
 }
 
-// printErrors prints the lines around the position of each error, and all messages except the last one. It returns
-// the last error, because run prints its message.
+// printErrors prints the messages of invalid settings with the lines around them. It does not print the last message,
+// but returns the last error, because run prints it. It returns any other error unchanged.
 func printErrors(w io.Writer, err error) error {
 	var invalid policy.Errors
 	if !errors.As(err, &invalid) {

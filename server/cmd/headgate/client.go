@@ -34,7 +34,8 @@ type clientAnswer struct {
 	denied bool
 }
 
-// clientCommand returns the command VERB POLICY KEY, which calls HEADGATE.<verb>.
+// clientCommand returns the command VERB POLICY KEY, which sends HEADGATE.<verb> and parses the reply with read. If
+// units is true, the command has the flags --cost and --class.
 func clientCommand(verb, short string, units bool, read func(rueidis.RedisMessage) (clientAnswer, error)) *cobra.Command {
 	var f clientFlags
 	var output outputFlag
@@ -79,7 +80,8 @@ func addCost(c *cobra.Command, units *int64) {
 	c.Flags().Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
 }
 
-// acceptFormerName accepts the former name of a flag, and reports its use once. Call it before the flag is added.
+// acceptFormerName makes a command accept the former name of a flag. The first use is reported on standard error. Call
+// it before the flag is added.
 func acceptFormerName(c *cobra.Command, former, name string) {
 	var once sync.Once
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
@@ -91,7 +93,7 @@ func acceptFormerName(c *cobra.Command, former, name string) {
 	})
 }
 
-// classFlag is the class of a command's requests.
+// classFlag is the class of a command's requests. If it is "", the policy's last class applies.
 type classFlag string
 
 func (f *classFlag) addTo(flags *pflag.FlagSet) {
@@ -106,7 +108,7 @@ func (f classFlag) add(words []string) []string {
 	return append(words, "CLASS", string(f))
 }
 
-// print prints the answer. For a denial it returns the error exitDenied.
+// print prints the answer. It returns exitDenied if the request was denied.
 func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
 	var err error
 	if output.json() {

@@ -44,8 +44,9 @@ func (f *certificateFlags) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// tlsHint is appended to the error of a call that got no answer. It names the flag for an unknown authority. For a call
-// without TLS whose connection was closed, it names the scheme of a listener with TLS.
+// tlsHint returns a text to append to the error of a call that got no answer. If the server's certificate is not
+// trusted, the text names the flag for the authority. If the server closed a connection without TLS, it names the
+// scheme for TLS. Otherwise the text is "".
 func tlsHint(err error, secure bool, scheme string) string {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {

@@ -32,7 +32,8 @@ func unknownWord(flag, value string) error {
 	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
 }
 
-// completesFlags adds flag value completion to a command: from flagWords, and with the policies of a running server.
+// completesFlags makes the shell complete the values of a command's flags: with the words in flagWords, and for
+// --policy with the policies of a running server.
 func completesFlags(c *cobra.Command) {
 	complete := func(flag string, words cobra.CompletionFunc) {
 		if c.Flags().Lookup(flag) != nil {
@@ -47,8 +48,8 @@ func completesFlags(c *cobra.Command) {
 	})
 }
 
-// completes adds argument completion to a command: arguments named POLICY and KEY in its usage are completed with the
-// policies and keys of a running server, and other arguments as files.
+// completes makes the shell complete the arguments of a command whose usage has POLICY or KEY with the policies and
+// keys of a running server. For other commands the shell completes file names.
 func completes(c *cobra.Command) {
 	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))[1:]
 	for _, word := range words {
@@ -65,8 +66,8 @@ func completes(c *cobra.Command) {
 	}
 }
 
-// serverNames queries the admin listener for the policies, or for the keys with the most requests in the last hour.
-// It returns nothing if the server does not answer.
+// serverNames returns the policies of a running server that begin with start or, if word is KEY, the keys with the most
+// requests in the last hour. It returns nil if the server does not answer within completionTimeout.
 func serverNames(c *cobra.Command, word string, args []string, start string) (names []string) {
 	var a adminClient
 	a.addTo(&cobra.Command{})

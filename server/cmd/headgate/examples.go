@@ -26,7 +26,7 @@ type example struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// topics returns the examples without their texts, and the names of their topics.
+// topics returns the examples, with topic and summary but without text, and the names of their topics.
 func topics() (all []example, names []string) {
 	files, err := exampleFiles.ReadDir("examples")
 	if err != nil {
@@ -115,8 +115,8 @@ var typed = strings.NewReplacer(
 	"$HTTP", "127.0.0.1:8080", "$UPSTREAM", "http://127.0.0.1:9000", "$WORK/", "",
 )
 
-// exampleLine returns a line of a script as a reader would type it, or as the expected output. It omits lines that
-// only the test needs.
+// exampleLine returns a line of a script as a reader would type it, or the output that the line expects. ok is false
+// for lines that only the test needs.
 func exampleLine(line string) (shown string, ok bool) {
 	verb, rest, _ := strings.Cut(strings.TrimPrefix(line, "! "), " ")
 	rest = typed.Replace(rest)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// flagError returns the error for a flag, with its value and the accepted values. For an unknown flag it suggests the
-// nearest one.
+// flagError rewords an error from parsing flags. For an invalid value it names the value and the accepted ones. For an
+// unknown flag it suggests the nearest name.
 func flagError(c *cobra.Command, err error) error {
 	switch e := err.(type) { //nolint:errorlint // pflag returns them unwrapped
 	case *pflag.NotExistError:

@@ -34,7 +34,8 @@ func TestFlagsReference(t *testing.T) {
 	compareFlags(t, "gateway", own, documented)
 }
 
-// documentedFlags returns the defaults in a command's table, and the section that contains the table.
+// documentedFlags returns the default of each flag in a command's table in flags.md, and the section that contains the
+// table.
 func documentedFlags(t *testing.T, command string) (defaults map[string]string, section string) {
 	t.Helper()
 	data, err := os.ReadFile("../../../docs/reference/flags.md")

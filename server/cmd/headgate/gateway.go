@@ -73,7 +73,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	return serve(c, config)
 }
 
-// settings checks the flags that the command serve lacks, and returns the gateway's configuration.
+// settings checks the flags that only the command gateway has, and returns the gateway's configuration.
 func (f *gatewayFlags) settings() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,

@@ -48,8 +48,8 @@ func newHealth() *cobra.Command {
 	return c
 }
 
-// report prints why the server is unhealthy. If it is healthy, report prints nothing. With --output json it always
-// prints a value.
+// report prints the error unhealthy and returns exitUnhealthy. If unhealthy is nil, it prints nothing and returns nil.
+// With --output json it prints a value in both cases.
 func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 	var answer struct {
 		Healthy bool   `json:"healthy"`
@@ -68,7 +68,7 @@ func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 	return status
 }
 
-// check returns nil if the server answers 200.
+// check sends a probe. It returns nil if the server answers with status 200.
 func (h *healthClient) check(client *http.Client) error {
 	url := urlOf(h.http) + "/healthz"
 	if h.ready {

@@ -104,7 +104,7 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 	}
 }
 
-// wrap wraps paragraphs at a width. Indented lines are kept.
+// wrap wraps text at width bytes, and joins the lines of a paragraph. It keeps empty and indented lines unchanged.
 func wrap(text string, width int) string {
 	var out []string
 	column := 0 // column in the last line; 0 starts a new line

@@ -55,7 +55,7 @@ var processGroups = []flagGroup{
 // connection lists the flags for connecting to a server, which are the same for every command.
 var connection = []string{"admin", "server", "ca", "cert", "token-file", "timeout"}
 
-// groupOf returns the title of the group for a command's flag.
+// groupOf returns the title of a flag's group in a command's help, or "" if the flag is in no group.
 func groupOf(c *cobra.Command, f *pflag.Flag) string {
 	for _, group := range flagGroups[c.Name()] {
 		if slices.Contains(group.names, f.Name) {

@@ -1,4 +1,4 @@
-// Command headgate is a rate limiter for clients that speak RESP or HTTP.
+// Command headgate is a rate limiter: a server for RESP, HTTP and gRPC, a gateway for HTTP, and their client.
 package main
 
 import (
@@ -22,7 +22,7 @@ var extra []func() *cobra.Command
 
 func main() { os.Exit(run()) }
 
-// exit is an exit status without a message.
+// exit is an error that sets the exit status, but prints no message.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -34,8 +34,8 @@ const (
 	statusSuccess      = 0
 )
 
-// run runs the program and returns its exit status. It prints each error as a line on standard error, and then the
-// address of the section about the error, if it has a code.
+// run runs the program and returns its exit status. It prints each error on a line of standard error. If the error has
+// a code, run then prints the address of the documentation about the code.
 func run() int {
 	cobra.EnableCommandSorting = false // the groups have their own order
 	root, out := newRoot(), &output{File: os.Stdout}
@@ -58,7 +58,7 @@ func run() int {
 	}
 }
 
-// coded is an error of a command with its code.
+// coded is an error with one of the codes in package errcode.
 type coded struct {
 	error
 
@@ -68,8 +68,8 @@ type coded struct {
 // Unwrap returns the error without the code.
 func (e *coded) Unwrap() error { return e.error }
 
-// codeOf returns the code of a command's error. It is "" for invalid flags and arguments: their message names the
-// accepted values.
+// codeOf returns the code of a command's error, or "" if it has none. Errors about flags and arguments have none,
+// because their messages name the accepted values.
 func codeOf(err error) string {
 	if own, ok := errors.AsType[*coded](err); ok {
 		return own.code
@@ -86,7 +86,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// texts returns the messages of errors joined by errors.Join.
+// texts returns one message for each error joined by errors.Join, or the message of err if it is not joined.
 func texts(err error) (all []string) {
 	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps them has a text of its own
 	if !ok {

@@ -32,8 +32,8 @@ func (o *output) Write(p []byte) (int, error) {
 // WriteString implements [io.StringWriter], hiding the file's method.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// result returns a command's error. If none exists, it returns the error that made the output incomplete. A closed
-// pipe, for example with head, is not an error.
+// result returns err, the error of the command. If a write to standard output failed, it returns the write error
+// instead. A closed pipe, for example with head, is not an error.
 func (o *output) result(err error) error {
 	switch {
 	case o.err == nil:
@@ -48,7 +48,7 @@ func (o *output) result(err error) error {
 	}
 }
 
-// terminalOf returns the terminal to which a writer writes. It returns nil if the writer is not a terminal.
+// terminalOf returns the terminal that w writes to, or nil if w does not write to a terminal.
 func terminalOf(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if o, is := w.(*output); is {
@@ -70,7 +70,7 @@ func terminalWidth(w io.Writer) int {
 	return maxWidth
 }
 
-// fold breaks lines that are wider than the terminal, at spaces. Continuation lines are indented by indent columns.
+// fold breaks lines that are wider than width at spaces. Continuation lines are indented by indent columns.
 func fold(text string, width, indent int) string {
 	var folded strings.Builder
 	for line := range strings.Lines(text) {

@@ -67,7 +67,7 @@ Exit status: 0 done, 2 invalid.`,
 	return c
 }
 
-// replayMemory is the memory limit set for the garbage collector.
+// replayMemory is the soft memory limit of the Go runtime, in bytes, unless GOMEMLIMIT sets another.
 const replayMemory = 800 << 20
 
 func (f *replayFlags) run(c *cobra.Command, args []string) error {
@@ -139,12 +139,12 @@ func readInstant(flag, text string) (int64, error) {
 	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
 }
 
-// open opens the logs, and reports their formats on standard error.
+// open opens the logs and detects their formats. The name - means standard input.
 func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, error) {
 	return accesslog.Open(names, c.InOrStdin(), f.log)
 }
 
-// simulation reads a policies file for a replay.
+// simulation reads a policies file and returns the configuration of its replay. A file without routes is an error.
 func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate.Config, err error) {
 	config = simulate.Config{File: path, MaxKeys: f.maxKeys, Top: f.top}
 	if config.Zone, err = f.location(); err != nil {

@@ -14,7 +14,8 @@ import (
 // progressEvery is the interval between two drawings of the bar.
 const progressEvery = 200 * time.Millisecond
 
-// progress draws a progress bar while a log is read, if standard error is a terminal. end removes the bar.
+// progress draws a progress bar while a log is read, if standard error is a terminal and --quiet is not set. The caller
+// must call end, which removes the bar.
 func (f *replayFlags) progress(c *cobra.Command, log *accesslog.Log) (end func()) {
 	file := terminalOf(c.ErrOrStderr())
 	if f.quiet || file == nil {

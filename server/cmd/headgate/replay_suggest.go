@@ -36,7 +36,7 @@ func (s *suggestFlags) define(c *cobra.Command) {
 	flags.StringVar(&s.share, "share", "1%", "the maximum `share` of the capacity for one key")
 }
 
-// check rejects flags that have no effect.
+// check rejects invalid flags, and flags that have no effect because --suggest is not set.
 func (s *suggestFlags) check(c *cobra.Command) error {
 	if s.suggest {
 		if c.Flags().Changed("write-config") && s.writeConfig == "" {
@@ -78,7 +78,7 @@ func (s *suggestFlags) options(zone *time.Location, listed int) (o suggest.Optio
 	return o, err
 }
 
-// readShare parses a share, such as 0.1% or 0.001.
+// readShare parses a share, such as 0.1% or 0.001, and returns it as a number from 0 to 1.
 func readShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

@@ -91,7 +91,7 @@ func (r *runner) say(text string) {
 	fmt.Fprintln(r.stderr, "headgate: run: "+strings.TrimPrefix(text, "headgate: "))
 }
 
-// admit waits until the command may run. If the policy's units are held rather than spent, it returns the permit.
+// admit waits until the command may run. It returns the permit, or nil if the policy's units are spent and not held.
 func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	held := &heldPermit{runner: r, id: rand.Text()}
 	admitted, err := held.acquire(signals)
@@ -123,7 +123,7 @@ func (r *runner) units() []string {
 	return []string{strconv.FormatInt(r.n, 10)}
 }
 
-// reserve reserves units and waits for them.
+// reserve reserves units and waits until they may be used. If --wait ends first, it returns exitNotAdmitted.
 func (r *runner) reserve(signals <-chan os.Signal) error {
 	for {
 		words := r.words("RESERVE", r.units()...)
@@ -161,7 +161,7 @@ func (r *runner) reserve(signals <-chan os.Signal) error {
 	}
 }
 
-// cancel cancels a reservation. Its result no longer matters.
+// cancel cancels a reservation, and ignores errors.
 func (r *runner) cancel(reservation string) {
 	if reservation != "" {
 		_, _ = r.call([]string{"HEADGATE.CANCEL", reservation})
@@ -181,7 +181,7 @@ func idAndTime(items []rueidis.RedisMessage) (id string, ms int64, err error) {
 	return id, ms, err
 }
 
-// late reports that the command was not admitted.
+// late prints that the command was not admitted, and returns exitNotAdmitted.
 func (r *runner) late() error {
 	r.say(fmt.Sprintf("denied by policy %q, or not within %s", r.policy, r.wait))
 	return exitNotAdmitted

@@ -123,7 +123,8 @@ func (r *runner) execute(ctx context.Context, args []string, signals <-chan os.S
 	return r.await(command.Process, ended, signals, lost)
 }
 
-// await waits until the command ends.
+// await forwards signals to the command and waits until it ends. It returns its exit status, or exitNotRun if the
+// permit was lost. In that case the command gets a SIGTERM, and is killed after killAfter.
 func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan os.Signal, lost <-chan struct{}) error {
 	var kill <-chan time.Time
 	wasLost := false
@@ -147,7 +148,8 @@ func (r *runner) await(process *os.Process, ended <-chan error, signals <-chan o
 	}
 }
 
-// statusOf returns a command's exit status as an error. It returns nil if the status is 0.
+// statusOf converts the error from [exec.Cmd.Wait] to the command's exit status. It returns nil for status 0, and other
+// errors unchanged.
 func statusOf(err error) error {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRunGivesUp checks that the command releases a permit that the server could not confirm, if the command chose
-// the permit's holder id.
+// TestRunGivesUp checks that run releases its permit if the server answers an acquire with an error, because the
+// permit may be held under the id that run chose.
 func TestRunGivesUp(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

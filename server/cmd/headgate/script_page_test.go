@@ -56,7 +56,7 @@ func writePage(ts *testscript.TestScript, _ bool, args []string) {
 // seconds matches the times in an answer, which vary.
 var seconds = regexp.MustCompile(`(t=|Retry-After: )\d+`)
 
-// has reports whether an answer contains a line from a page. Three dots in the line match any text.
+// has reports whether an answer contains a line from a page. An ellipsis (…) in the line matches any text.
 func has(answer, line string) bool {
 	for part := range strings.SplitSeq(seconds.ReplaceAllString(line, "${1}…"), "…") {
 		_, rest, ok := strings.Cut(answer, part)

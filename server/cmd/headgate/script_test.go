@@ -136,8 +136,8 @@ func endServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// waitForLog waits until a line in the server's log matches a pattern: log PATTERN. With ! it fails if a line already
-// matches.
+// waitForLog waits up to 10 s until a line in the server's log matches a pattern: log PATTERN. With ! it does not wait,
+// and fails if a line matches.
 func waitForLog(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: log PATTERN")

@@ -157,7 +157,7 @@ func announce(w io.Writer, d *daemon.Daemon) {
 	}
 }
 
-// check checks the numeric flags.
+// check checks the store's URL and the ranges of durations and numbers.
 func (f *serveFlags) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, values ...any) {
@@ -176,8 +176,8 @@ func (f *serveFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// daemonConfig checks the flags and reads the policies file. Flags take precedence over the file. The returned error
-// lists all errors in the flags and the file.
+// daemonConfig checks the flags and reads the policies file. Flags take precedence over the file, except for users
+// files and TLS files: see listeners. The returned error lists all errors in the flags and the file.
 func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err error) {
 	if err := refuseEmpty(c); err != nil {
 		return config, err

@@ -38,8 +38,8 @@ func (f *envoyFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
-// apply adds the service to the server's configuration. If requested, it reads the environment, and lists the
-// variables that have no effect.
+// apply returns the configuration of the gRPC listener. With --envoy-env it also reads the variables of
+// envoyproxy/ratelimit, and prints those that have no effect.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
 	g := daemon.GRPC{Address: f.grpc, EnvoyConfig: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
 	if f.envoyEnv {
@@ -71,7 +71,8 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 	return g, nil
 }
 
-// readEnvironment applies the variables whose flags are not set.
+// readEnvironment applies the environment variables of envoyproxy/ratelimit to serve and g. Flags that are set take
+// precedence.
 func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *daemon.GRPC) error {
 	e, err := envoy.ReadEnvironment(os.LookupEnv)
 	if err != nil {

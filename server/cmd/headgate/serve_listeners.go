@@ -39,7 +39,8 @@ func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	return all, nil
 }
 
-// listeners applies the policies file's listeners, except where flags override them.
+// listeners applies the policies file's listeners to the configuration. Flags take precedence over addresses and the
+// admin token file. The file's users and TLS files take precedence over flags, which apply to every listener.
 func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *policy.Listeners) {
 	for _, l := range []struct {
 		flag     string

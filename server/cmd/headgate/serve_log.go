@@ -16,7 +16,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logger returns the server's log. Operators can change its level.
+// logger returns the server's logger, and sets admin.Level, through which operators can change the level.
 func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logger, error) {
 	admin.Level = new(slog.LevelVar)
 	switch f.level {
@@ -76,7 +76,7 @@ func settings(c *cobra.Command, config *daemon.Config) map[string]any {
 	return all
 }
 
-// perSecond parses a rate such as 10/s.
+// perSecond parses a rate such as 10/s, and returns it in units per second, from 0 to [daemon.MaxLogDenied].
 func perSecond(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "/s"))
 	if err == nil && (n < 0 || n > daemon.MaxLogDenied || !strings.HasSuffix(text, "/s")) {

@@ -40,8 +40,8 @@ func refuseEmpty(c *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// refuseUnused rejects flags that have no effect because of other flags or the policies file. A flag that is set is
-// meant to have an effect.
+// refuseUnused rejects flags that have no effect because of other flags or the policies file. Without the error,
+// operators would believe that such a flag applies.
 func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
 	memory, redis := config.Store == open.Memory, config.Store != open.Memory
 	noAdmin := config.Admin.Address == daemon.Off

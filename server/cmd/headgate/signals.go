@@ -20,7 +20,7 @@ func catchHangups() <-chan os.Signal {
 	return hangups
 }
 
-// reloadOn reads the policies file again at each SIGHUP, until ctx ends.
+// reloadOn calls reload on each SIGHUP until ctx ends, and logs its errors.
 func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context.Context) error, logger *slog.Logger) {
 	for {
 		select {
@@ -35,7 +35,8 @@ func reloadOn(ctx context.Context, hangups <-chan os.Signal, reload func(context
 	}
 }
 
-// secondSignal returns a context that ends at the second SIGTERM or SIGINT. The argument ctx must end at the first.
+// secondSignal returns a context that ends on the second SIGTERM or SIGINT. The argument ctx must end on the first. The
+// caller must call release.
 func secondSignal(ctx context.Context) (stopNow context.Context, release func()) {
 	stopNow, release = context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {

@@ -22,7 +22,7 @@ func newStore() *cobra.Command {
 	return c
 }
 
-// acceptTimeout bounds the command's duration, because Redis may be away.
+// acceptTimeout bounds the command's duration, because Redis may be unavailable.
 const acceptTimeout = 10 * time.Second
 
 func newAcceptLoss() *cobra.Command {

@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// inFile has the flags whose setting in the policies file is in tuning.md.
+// inFile maps flags to settings in the policies file. tuning.md has a row for the setting instead of the flag.
 var inFile = map[string]string{
 	"resp": "listeners.NAME.address", "http": "listeners.NAME.address", "grpc": "listeners.NAME.address", "admin": "listeners.NAME.address",
 	"users-file": "listeners.NAME.users_file", "admin-token-file": "listeners.NAME.token_file", "tls-cert": "listeners.NAME.tls",
 	"tls-key": "listeners.NAME.tls", "tls-client-ca": "listeners.NAME.tls", "store": "store.url", "store-password-file": "store.password_file",
 }
 
-// TestTuningPage checks that tuning.md has each flag of serve and gateway, with an example that the flag accepts, or the
-// setting of the policies file that the flag sets.
+// TestTuningPage checks that tuning.md has a row for each flag of serve and gateway, with an example that the flag
+// accepts, or a row for the same setting in the policies file.
 func TestTuningPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/tuning.md")
 	if err != nil {

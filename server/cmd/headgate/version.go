@@ -14,14 +14,15 @@ var release string
 type buildInfo struct {
 	// Version is a tag, a pseudo-version with the commit, or devel.
 	Version string `json:"version"`
-	// Commit and Date describe the clone in which the binary was built. They can be "".
+	// Commit is the hash of the commit that the binary was built from, and Date is its time. They are "" in a
+	// release, and if the binary was not built in a clone.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
 	// Modified is true if the clone had uncommitted changes.
 	Modified bool `json:"modified,omitempty"`
 }
 
-// build returns the source of this binary.
+// build returns the version and commit of this binary.
 func build() buildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -30,7 +31,8 @@ func build() buildInfo {
 	return buildOf(release, info)
 }
 
-// buildOf reads the build information recorded by the Go command.
+// buildOf converts the build information recorded by the Go command. If release is not "", it is the version, and the
+// commit is omitted.
 func buildOf(release string, info *debug.BuildInfo) buildInfo {
 	b := buildInfo{Version: release}
 	if b.Version == "" {
@@ -67,7 +69,7 @@ func (b buildInfo) String() string {
 	return fmt.Sprintf("%s (commit %s of %s%s)", b.Version, b.Commit[:min(len(b.Commit), 12)], b.Date, changed)
 }
 
-// version returns only the version.
+// version returns the version of this binary without its commit.
 func version() string { return build().Version }
 
 func newVersion() *cobra.Command {
