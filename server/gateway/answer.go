@@ -10,7 +10,8 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// answered adds the rate-limit headers to the upstream's response.
+// answered handles the header of an upstream's response. It counts the response, reports it to the adaptive limits, and
+// replaces its rate-limit headers with the gateway's, if a route has decided the request. Its error is always nil.
 func (g *Gateway) answered(r *http.Response) error {
 	e := r.Request.Context().Value(exchangeKey{}).(*exchange)
 	e.answered = true
@@ -63,7 +64,8 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	e.refuse(w, p)
 }
 
-// outcomes reports the upstream's response to the route's adaptive limits.
+// outcomes reports the outcome of a request at the upstream to the route's adaptive limits. The header is nil if there
+// was no response.
 func (e *exchange) outcomes(status int, h http.Header) {
 	if report := e.responses[0].Outcome; report != nil {
 		report(httplimit.Outcome(status, h))

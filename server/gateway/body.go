@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// bodyWindow is the period in which a client must send the required number of bytes of its body.
+// bodyWindow is how long the gateway may wait, in total, for each [Config.BodyRate] bytes of a body.
 const bodyWindow = 10 * time.Second
 
 // clientBody is the body of a request. It ends early if the client sends nothing for the stall timeout, or too little
@@ -29,7 +29,7 @@ type clientBody struct {
 	minBytes, received int64
 	waited             time.Duration
 	messages           *frames      // for a gRPC call over HTTP/2, or nil
-	slow               atomic.Int64 // total in ns
+	slow               atomic.Int64 // total time of all reads, in ns
 
 	mu    sync.Mutex
 	err   error // the reason for an early end
@@ -112,7 +112,7 @@ func (b *clientBody) leave() {
 	}
 }
 
-// deadline sets the deadline of the next read. It returns false after the handler has returned.
+// deadline sets the deadline for reads from the client. After a call of end it does nothing and returns false.
 func (b *clientBody) deadline(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

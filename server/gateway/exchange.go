@@ -27,8 +27,8 @@ type exchange struct {
 	decided   bool             // a route has decided; if not, no limit applies
 	refund    bool             // the units are given back if the upstream fails
 	answered  bool             // the header of the upstream's answer has arrived
-	permit    *adaptive.Permit // from an upstream that bounds its requests
-	outcome   adaptive.Outcome // outcome for the permit
+	permit    *adaptive.Permit // the upstream's permit, or nil if it does not bound its requests
+	outcome   adaptive.Outcome // reported when the permit is released
 }
 
 type exchangeKey struct{}

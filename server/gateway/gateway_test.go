@@ -37,7 +37,8 @@ type running struct {
 	client  *http.Client
 }
 
-// start runs a gateway with a policies file. The function set changes the gateway's configuration.
+// start runs a gateway with a policies file until the test ends. The function set changes the gateway's configuration.
+// It can be nil.
 func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 	t.Helper()
 	limiter := headgate.New()

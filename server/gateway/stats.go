@@ -111,8 +111,8 @@ type UpstreamStats struct {
 	// Away counts requests that the gateway answered with 502, because the upstream could not be reached or closed the
 	// connection. Slow counts requests answered with 504, because the upstream did not answer in time.
 	Away, Slow uint64
-	// ClientGone counts requests that failed because the client disconnected, or sent a body that was incomplete or too
-	// slow.
+	// ClientGone counts requests that failed because the client disconnected or did not send its whole body in time, or
+	// because the gateway stopped.
 	ClientGone uint64
 	// Overloaded counts requests answered with 503 because too many were in flight at the upstream. In a dry run, these
 	// requests passed. Limit is the current bound on requests in flight, or 0 if the upstream has none. Suggest is the

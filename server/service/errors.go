@@ -51,7 +51,8 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// OfCharge returns the error for one charge of a request with several charges. It names the charge by its index.
+// OfCharge returns the error for one charge of a request with several charges. Its text and field name the charge by
+// place, its index from 0.
 func OfCharge(place int, err error) *Error {
 	e := classify(err)
 	charge := "charges." + strconv.Itoa(place)
@@ -62,7 +63,7 @@ func OfCharge(place int, err error) *Error {
 	return &of
 }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether the error matches target. Every error matches [headgate.ErrInvalid], except those with code

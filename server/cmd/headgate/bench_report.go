@@ -119,7 +119,7 @@ const maxBar = 40
 
 // printHistogram prints the buckets with bars.
 func printHistogram(w io.Writer, r *load.Report) {
-	const columns = 42 // before the bar
+	const columns = 42 // width of the text before the bar
 	all, longest := buckets(r), int64(min(max(terminalWidth(w)-columns, 1), maxBar))
 	total, most := int64(0), int64(0)
 	for _, b := range all {

@@ -80,7 +80,7 @@ func newExamples() *cobra.Command {
 	return c
 }
 
-// listExamples prints the topics.
+// listExamples prints the topic and summary of each example.
 func listExamples(w io.Writer, all []example, output outputFlag) error {
 	if output.json() {
 		return writeJSON(w, all)

@@ -99,7 +99,7 @@ func (r *runner) admit(signals <-chan os.Signal) (*heldPermit, error) {
 	case err != nil && strings.HasPrefix(err.Error(), respapi.WrongVerb+" "):
 		return nil, r.reserve(signals) // the policy's units are spent, not held
 	case err != nil:
-		if r.n >= 0 { // the holder may have units although the answer is an error
+		if r.n >= 0 { // the permit may be held although the answer is an error
 			held.release()
 		}
 		return nil, err

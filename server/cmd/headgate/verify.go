@@ -107,7 +107,7 @@ func verifyFile(ctx context.Context, store engine.Store, set func(time.Time), na
 	return v, nil
 }
 
-// printVerified prints the results. If there are differences, it returns the error exitDenied.
+// printVerified prints the results. It returns exitDenied if there are differences.
 func printVerified(w io.Writer, results []verified, output outputFlag) error {
 	different := 0
 	for i := range results {
