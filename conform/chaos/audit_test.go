@@ -154,6 +154,14 @@ func parts(n int, from time.Duration, as answer) []func(*limit) []answer {
 	return []func(*limit) []answer{func(l *limit) []answer { return burst(l, n, from, as) }}
 }
 
+// everyTenth returns stalls of a length in each tenth of a second, from 20 s to 24 s.
+func everyTenth(length time.Duration) (stalls []span) {
+	for at := 20 * time.Second; at < 24*time.Second; at += 100 * ms {
+		stalls = append(stalls, span{at, at + length})
+	}
+	return stalls
+}
+
 // TestAuditNeedless checks that a process decides without the store only while the store, or the master with the key, is
 // unavailable, or while a limit recovers from a loss.
 func TestAuditNeedless(t *testing.T) {
@@ -176,18 +184,20 @@ func TestAuditNeedless(t *testing.T) {
 		h      happened
 		broken bool
 	}{
-		"by shares without a fault":    {log: answers(20, shares), broken: true},
-		"errors without a fault":       {log: answers(20, unsent), broken: true},
-		"a few":                        {log: answers(10, shares)},
-		"the store answers meanwhile":  {log: slices.Insert(answers(20, shares), 10, answers(11, exact)[10])},
-		"the store is away":            {log: answers(20, shares), h: away(-1, 20*time.Second)},
-		"another process is cut off":   {log: answers(20, shares), h: away(2, 20*time.Second), broken: true},
-		"the key's master is away":     {log: answers(20, shares), h: away(-1, 20*time.Second, "k0")},
-		"another master is away":       {log: answers(20, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
-		"the limit recovers":           {log: answers(20, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
-		"the machine stands":           {log: answers(20, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
-		"Redis hung by itself":         {log: answers(20, shares), h: happened{hangs: []span{{19 * time.Second, 20 * time.Second}}}},
-		"the limit has long recovered": {log: answers(20, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
+		"by shares without a fault":       {log: answers(20, shares), broken: true},
+		"errors without a fault":          {log: answers(20, unsent), broken: true},
+		"a few":                           {log: answers(10, shares)},
+		"the store answers meanwhile":     {log: slices.Insert(answers(20, shares), 10, answers(11, exact)[10])},
+		"the store is away":               {log: answers(20, shares), h: away(-1, 20*time.Second)},
+		"another process is cut off":      {log: answers(20, shares), h: away(2, 20*time.Second), broken: true},
+		"the key's master is away":        {log: answers(20, shares), h: away(-1, 20*time.Second, "k0")},
+		"another master is away":          {log: answers(20, shares), h: away(-1, 20*time.Second, "k1"), broken: true},
+		"the limit recovers":              {log: answers(20, shares), h: happened{losses: []span{{14 * time.Second, 15 * time.Second}}}},
+		"the machine stands":              {log: answers(20, shares), h: happened{stalls: []span{{20 * time.Second, 21 * time.Second}}}},
+		"the machine stands often":        {log: answers(20, shares), h: happened{stalls: everyTenth(40 * ms)}},
+		"the machine stands now and then": {log: answers(20, shares), h: happened{stalls: everyTenth(20 * ms)}, broken: true},
+		"Redis hung by itself":            {log: answers(20, shares), h: happened{hangs: []span{{19 * time.Second, 20 * time.Second}}}},
+		"the limit has long recovered":    {log: answers(20, shares), h: happened{losses: []span{{ms, 2 * ms}}}, broken: true},
 	} {
 		slices.SortStableFunc(c.log, func(a, b answer) int { return cmp.Compare(a.sent, b.sent) })
 		f := &found{}

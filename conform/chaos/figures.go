@@ -41,7 +41,8 @@ func waitsOf(h *happened, answers []answer) (w waits) {
 		took := a.received - a.sent
 		w.ByMillis[int((took+time.Millisecond-1)/time.Millisecond)]++
 		if beyond := took - deadline - spare; beyond > 0 {
-			if beyond -= h.stallIn(a.sent, a.received); beyond > 0 {
+			stall, _ := h.stallIn(a.sent, a.received)
+			if beyond -= stall; beyond > 0 {
 				w.Beyond, w.Most = w.Beyond+1, max(w.Most, beyond)
 			}
 		}
@@ -49,13 +50,14 @@ func waitsOf(h *happened, answers []answer) (w waits) {
 	return w
 }
 
-// stallIn returns the longest stall of the control goroutine in a span.
-func (h *happened) stallIn(from, to time.Duration) (largest time.Duration) {
+// stallIn returns the longest stall of the control goroutine in a span, and the sum of its stalls.
+func (h *happened) stallIn(from, to time.Duration) (largest, sum time.Duration) {
 	at, _ := slices.BinarySearchFunc(h.stalls, from, func(s span, from time.Duration) int { return int(s.to - from) })
 	for ; at < len(h.stalls) && h.stalls[at].from <= to; at++ {
-		largest = max(largest, h.stalls[at].to-h.stalls[at].from)
+		stall := h.stalls[at].to - h.stalls[at].from
+		largest, sum = max(largest, stall), sum+stall
 	}
-	return largest
+	return largest, sum
 }
 
 func (w *waits) merge(o waits) {

@@ -16,6 +16,8 @@ const (
 	aloneFor = 1500 * time.Millisecond
 	// longestStall is the longest stall of the machine in a span that is checked.
 	longestStall = 250 * time.Millisecond
+	// mostStalled is the part of a span, 1/mostStalled, in which the machine may stall if the span is checked.
+	mostStalled = 4
 )
 
 // needless checks that processes decide without the store only if the store cannot be reached, or has lost data that a
@@ -42,9 +44,10 @@ func (f *found) withoutStore(h *happened, process int, log []*answer) {
 			if n++; n == 1 {
 				first = a
 			}
-			if n > alone && a.received-first.sent > aloneFor && h.stallIn(first.sent, a.received) < longestStall {
-				f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q",
-					process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received))
+			stall, stalls := h.stallIn(first.sent, a.received)
+			if took := a.received - first.sent; n > alone && took > aloneFor && stall < longestStall && stalls < took/mostStalled {
+				f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q; stalls of the machine: %s in all",
+					process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received), stalls)
 				return
 			}
 		case a.mode == "exact" || a.mode == "split":
@@ -78,7 +81,10 @@ func (f *found) idle(h *happened, l *limit, log []answer) {
 	end := log[len(log)-1].sent
 	for from := time.Second; from+usedFor < end; from += usedFor / 2 {
 		s := span{from, from + usedFor}
-		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) || h.stallIn(s.from, s.to) > longestStall {
+		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) {
+			continue
+		}
+		if stall, _ := h.stallIn(s.from, s.to); stall > longestStall {
 			continue
 		}
 		passed := int64(0)
