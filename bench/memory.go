@@ -27,7 +27,7 @@ import (
 const perDay = 1000
 
 // zipfs is added to the titles of rows whose keys have a Zipf distribution.
-const zipfs = ", by the law of Zipf"
+const zipfs = ", Zipf-distributed"
 
 // names returns n different keys of 20 bytes each.
 func names(n int) []string {

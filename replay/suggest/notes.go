@@ -11,7 +11,7 @@ import (
 func (f *finder) notes() []string {
 	all := []string{"each request is charged one unit: where a route has another cost, multiply the limit by it"}
 	if len(f.all) < fewestKeys {
-		all = append(all, fmt.Sprintf("no key can stand out among fewer than %d keys: a log with more of them says more", fewestKeys))
+		all = append(all, fmt.Sprintf("no key can stand out among fewer than %d keys: a log with more keys can show more", fewestKeys))
 	}
 	if text := f.tooFew(); text != "" {
 		all = append(all, text)

@@ -101,7 +101,7 @@ func (c *stepChecker) check(last time.Duration) {
 func (c *stepChecker) only(other string, set map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {
-			c.invalid(name+" is set; accepted: beside "+other+" only", append(slices.Clone(c.at), name)...)
+			c.invalid(name+" is set; accepted: only together with "+other, append(slices.Clone(c.at), name)...)
 		}
 	}
 }

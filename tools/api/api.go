@@ -131,5 +131,5 @@ func main() {
 		slices.Sort(part.of)
 		fmt.Printf("%3d %s: %s\n", len(part.of), part.name, strings.Join(part.of, " "))
 	}
-	fmt.Printf("%d names of at most %d, %d methods of at most %d\n", s.names(), maxNames, len(s.methods), maxMethods)
+	fmt.Printf("names: %d, at most %d; methods: %d, at most %d\n", s.names(), maxNames, len(s.methods), maxMethods)
 }

@@ -76,7 +76,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 		return unknownWord("distribution", f.distribution)
 	}
 	if c.Flags().Changed("max-over") && f.config.Limit == (engine.Limit{}) {
-		return errors.New("--max-over: accepted: beside --limit, which says what the policy allows")
+		return errors.New("--max-over is set; it is accepted only together with --limit, the limit of the policy")
 	}
 	if err := f.config.Check(); err != nil {
 		return err
