@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestErrorsOfInvalidFiles reads each invalid file in testdata/bad and compares its errors with the list in the file
-// next to it. The flag -update writes the lists.
+// TestErrorsOfInvalidFiles parses each invalid file in the archives in testdata/bad and compares its errors with the
+// next file in the archive, which lists them. The flag -update writes the lists.
 func TestErrorsOfInvalidFiles(t *testing.T) {
 	files := 0
 	for _, path := range glob(t, "testdata/bad/*.txt") {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// large returns a file with n policies, n overrides, n patterns and n routes.
+// large returns a policies file with n + 1 policies, n overrides of exact keys, n overrides of patterns and n routes.
 func large(n int) []byte {
 	var b strings.Builder
 	b.WriteString("policies:\n  api: {algorithm: token-bucket, rate: 100/s}\n")

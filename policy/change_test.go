@@ -89,7 +89,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A conflicting change is skipped and reported. The other changes apply.
+// An invalid change is skipped and reported. The other changes apply.
 func TestChangesThatCannotApply(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {

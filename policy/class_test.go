@@ -92,8 +92,9 @@ func TestPenaltyHasNoClasses(t *testing.T) {
 	}
 }
 
-// TestClassesUnderPressure checks that pressure does not change the first class, and lowers the others to one unit per
-// window at full pressure.
+// TestClassesUnderPressure checks that pressure does not change the first class. At each level it lowers the limit of
+// the others, to one unit at full pressure. The counts of several windows must grow with their lengths, so a limit with
+// several windows is not lowered as far.
 func TestClassesUnderPressure(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(classFile))
 	if err != nil {
@@ -117,7 +118,7 @@ policies:
 		t.Fatal(err)
 	}
 	p, _ = windows.Policies.Get("api")
-	for level, want := range [5]string{"10/s 100/1m", "8/s 76/1m", "6/s 51/1m", "4/s 26/1m", "4/s 26/1m"} { // windows of one unit each would not grow
+	for level, want := range [5]string{"10/s 100/1m", "8/s 76/1m", "6/s 51/1m", "4/s 26/1m", "4/s 26/1m"} { // at full pressure both windows would have one unit
 		charges := p.Charges(nil, "ann", 1)
 		if policy.Classify(charges, "batch", level, "ann"); charges[0].Limit.String() != "sliding-log "+want {
 			t.Errorf("level %d: %s, want %s", level, charges[0].Limit, want)
@@ -144,8 +145,8 @@ func TestChangeOfAClass(t *testing.T) {
 	}
 }
 
-// TestLeavesOfAFairShare checks that a class leaves units of a fair share's burst, and that a single key can use half
-// of the burst.
+// TestLeavesOfAFairShare checks that the leaves of classes are computed from the whole burst of a fair share, here 20
+// units, although a single key can use only half of the burst. At least 10 units must remain for each class.
 func TestLeavesOfAFairShare(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"8", "45%", ""},
@@ -161,7 +162,7 @@ func TestLeavesOfAFairShare(t *testing.T) {
 }
 
 // TestDeniedKeyOfAPolicyWithClasses checks that deny and unlimited overrides work in a policy with classes. Such
-// overrides have no capacity, so a class can leave no units of them.
+// overrides have no capacity, so leaves do not apply to them.
 func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	const file = "policies:\n  b: {algorithm: token-bucket, rate: 40/s, classes: [{name: paid}, {name: free, leaves: 5}, {name: batch, leaves: 50%}]}\n" +
 		"overrides: [{policy: b, key: d, deny: true}, {policy: b, key: u, unlimited: true}]\n"
@@ -170,7 +171,8 @@ func TestDeniedKeyOfAPolicyWithClasses(t *testing.T) {
 	}
 }
 
-// TestWeightWithoutFairShare checks that the error contains the class's field only once.
+// TestWeightWithoutFairShare checks that a weight is an error without a fair share, and that the error contains the
+// path of the field only once.
 func TestWeightWithoutFairShare(t *testing.T) {
 	_, err := policy.Parse("x.yaml", []byte("policies: {a: {algorithm: token-bucket, rate: 10/s, classes: [{name: p, weight: 2}]}}"))
 	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a limit that divides its units among keys, such as fair-share"

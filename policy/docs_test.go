@@ -12,8 +12,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage checks that the table in policies.md contains a row for each field of a limit, generated from the
-// tables of fields. With -update, the test writes the table.
+// TestFieldsOfThePage checks that the table in policies.md is equal to the one generated from the tables of fields,
+// which has a row for each field of a limit. With -update, the test writes the table.
 func TestFieldsOfThePage(t *testing.T) {
 	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
 	page, err := os.ReadFile(path)
@@ -53,7 +53,7 @@ func rowsOfThePage() string {
 	return rows.String()
 }
 
-// code matches the words that the page shows as code: flag values, and field names with several words.
+// code matches the words that the page shows as code: true, false, and field names that contain an underscore.
 var code = regexp.MustCompile(`\b(true|false|[a-z]+_[a-z_]+)\b`)
 
 // namesOfThePage returns the names of the algorithms, formatted as code.

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// The shortest program that uses limits by name from a file.
+// A minimal program reads its limits from a file and uses them by name.
 func ExampleLoad() {
 	config, err := policy.Load("testdata/limits.yaml")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// whole contains every field of a policies file.
+// whole is a policies file with most of the fields. It is also a seed for FuzzParse and an example for the schema.
 const whole = `x-defaults: {fast: &fast {algorithm: token-bucket, rate: 50/s, burst: 9}}
 policies:
   api:    {algorithm: token-bucket, rate: 100/s, burst: 200, failure: deny, mode: exact, headers: draft}

@@ -64,7 +64,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 	}
 }
 
-// A policy with only a penalty is noted, even in a file without routes.
+// If a file has no routes, Notes reports each policy with only a penalty.
 func TestPoliciesOfPenalties(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte("policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}"))
 	if err != nil {
@@ -75,7 +75,8 @@ func TestPoliciesOfPenalties(t *testing.T) {
 	}
 }
 
-// A soft penalty without a fair share is noted, in a policy and in a route.
+// Notes reports a soft penalty without a fair share after it: in a policy if the file has no routes, otherwise in a
+// route.
 func TestSoftPenaltiesWithoutShares(t *testing.T) {
 	const policies = "policies: {a: {all: [penalty 3/1m soft, 5/s]}, fair: {all: [penalty 3/1m soft, fair-share 100/s]}, s: penalty 3/1m soft, f: fair-share 100/s}\nroutes: "
 	for routes, want := range map[string]string{
@@ -95,7 +96,7 @@ func TestSoftPenaltiesWithoutShares(t *testing.T) {
 	}
 }
 
-// A route with only penalties is noted.
+// Notes reports a route with only penalties.
 func TestRoutesOfPenalties(t *testing.T) {
 	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "
 	for routes, want := range map[string]string{
@@ -113,7 +114,8 @@ func TestRoutesOfPenalties(t *testing.T) {
 	}
 }
 
-// A route with a concurrency policy is an error unless the caller holds permits, also after a change. It is noted.
+// A route with a concurrency policy is an error, in a file and after a change, unless the reader is for the gateway,
+// which holds permits. For the gateway, Notes reports such a route, and a cost of 0 is an error.
 func TestRoutesOfConcurrency(t *testing.T) {
 	const text = "policies: {a: 5/s, jobs: concurrency 3 lease 1m, all: {all: [jobs]}}\nroutes: "
 	gateway := policy.Reader{Gateway: true}
@@ -151,8 +153,8 @@ func TestRoutesOfConcurrency(t *testing.T) {
 	}
 }
 
-// A penalty that can block an address is noted with its route, its policy and the alternatives. Other parts of the key
-// tell clients apart.
+// Notes reports a penalty that can block an address, with its route and policy. It does not if another part of the key,
+// such as a header, distinguishes the clients that share an address.
 func TestPenaltiesOfAddresses(t *testing.T) {
 	const policies = "policies: {a: 5/s, both: {all: [5/s, penalty 3/1m]}, soft: {all: [penalty 3/1m soft, fair-share 100/s]}, watched: {all: [5/s, penalty 3/1m], shadow: true}, p: penalty 3/1m}\nroutes: "
 	for routes, want := range map[string]string{

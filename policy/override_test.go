@@ -89,8 +89,9 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters (regression: bug 76) uses a policy with several limits. It denies all requests of a key,
-// or allows all of them, and then lifts that change. The key's counters continue. Other keys keep their counters too.
+// TestDenyOfAllKeepsCounters (regression: bug 76) checks that a change that denies or allows all requests of a key,
+// under a policy with several limits, does not affect counters: when the change ends, the key's counters continue, and
+// the counters of other keys continue all the time.
 func TestDenyOfAllKeepsCounters(t *testing.T) {
 	config, err := policy.Parse("plans.yaml", []byte(plans))
 	if err != nil {
@@ -159,8 +160,8 @@ func TestRouteLimitsWithoutOverrides(t *testing.T) {
 }
 
 // TestLimitsOfAPlan checks overrides of one limit of a policy with "all". An override for an exact key or a pattern
-// uses that limit's own counter, even if another policy's "all" includes the policy. A policy under "all" is
-// overridden under its own name. An override of the whole policy takes precedence over overrides of its limits.
+// also applies where another policy's "all" includes the policy. A policy under "all" is overridden under its own name.
+// An override of the whole policy cannot set a limit.
 func TestLimitsOfAPlan(t *testing.T) {
 	file, err := policy.Parse("plans.yaml", []byte(strings.Replace(plans, "overrides:", "  free: {all: [fixed-window 9/1m, {name: day, algorithm: fixed-window, limit: 90, window: 1d}]}\noverrides:", 1)+`
   - {policy: plan/day, key: "big-*", set: {limit: 500}}

@@ -91,8 +91,9 @@ func TestTuningPageHasTheRestOfTheFile(t *testing.T) {
 	}
 }
 
-// settings returns the names of the settings in a struct of the file, without policies and overrides. All listeners have one name. A charge of a route
-// has the settings of a route, and the TLS files of a listener are one setting.
+// settings returns the names of the settings in a struct of the file, each with the prefix. It skips policies and
+// overrides, and uses NAME for the name of each listener. The charges of a route are one setting, and so are the TLS
+// files of a listener.
 func settings(of reflect.Type, prefix string) map[string]bool {
 	names := map[string]bool{}
 	for field := range of.Fields() {

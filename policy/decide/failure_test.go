@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestFailureModesReachTheLayers checks two hints in the operations for a policy, a route, items and inline limits:
-// whether the process may answer from its share, and whether it trusts a store that has lost data.
+// TestFailureModesReachTheLayers checks that the failure mode sets two hints of the operation for a policy, an inline
+// limit or items: whether the process may answer from its share, and whether it trusts a store that has lost data.
 func TestFailureModesReachTheLayers(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

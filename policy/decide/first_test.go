@@ -86,7 +86,7 @@ func TestFirst(t *testing.T) {
 }
 
 // TestFirstOnceInARequest checks that a request cannot contain a second policy with "first", or a choice that it also
-// charges directly.
+// charges directly. A give through such a policy is an error, because it does not name a limit.
 func TestFirstOnceInARequest(t *testing.T) {
 	l, _ := firstLimiter(t)
 	for name, items := range map[string][]decide.Item{

@@ -30,8 +30,8 @@ func holds(key string, policies ...string) decide.Request {
 	return r
 }
 
-// TestHolds checks that a request takes its permits together with its units, or neither. A token bucket in the list
-// denies requests as without permits, and does not delay them. A pacer does.
+// TestHolds checks that a request gets both its permits and its units, or neither. A token bucket in the same request
+// denies requests and does not delay them. A pacer delays them.
 func TestHolds(t *testing.T) {
 	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
 	if err != nil {
@@ -81,7 +81,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestHoldsWithoutHolding checks that a concurrency limit is an error for a caller that does not hold permits.
+// TestHoldsWithoutHolding checks that a request without Holds cannot charge a concurrency limit, because its caller
+// would not release the permit.
 func TestHoldsWithoutHolding(t *testing.T) {
 	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
 	if err != nil {
@@ -115,7 +116,7 @@ func TestShadowHolds(t *testing.T) {
 		responses := []decide.Response{b.Answer(0)}
 		return responses[0], append([]decide.Shadow(nil), b.Shadows(responses)...)
 	}
-	for range 3 { // the third one would be denied if the second one's permit were still held
+	for range 3 { // a permit that is still held would deny a request of the next round
 		first, shadows := do("watched")
 		if !first.Decision.Allowed || shadows[0].Denied {
 			t.Errorf("%+v %+v", first, shadows)

@@ -86,7 +86,8 @@ func TestItems(t *testing.T) {
 }
 
 // TestItemsOfOneCounter checks that two items on one counter become one charge with the sum of their costs, under the
-// smaller of their limits. The item with the larger limit gets that limit's remaining units.
+// smaller of their limits. Shadows in the response reports the remaining units of the larger limit, for the item with
+// this limit.
 func TestItemsOfOneCounter(t *testing.T) {
 	own := &decide.Own{Space: "own"}
 	item := func(units int64) decide.Item {
@@ -141,8 +142,8 @@ func TestFailureOfItems(t *testing.T) {
 	}
 }
 
-// TestCount checks that hits, including denied ones, are counted if a single fixed window is charged. For other
-// limits, the hits are charged. If there are 0 hits, these limits are peeked at for one unit.
+// TestCount checks that a single fixed window counts all hits, including denied ones. Other limits are charged for the
+// hits only if they allow them. With 0 hits, they answer a peek for one unit.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
 	count := func(q decide.Request, cost int64) decide.Response {
@@ -172,8 +173,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestEstimateMax checks that a reserve for more than the capacity takes the capacity, and that the commit charges the
-// rest.
+// TestEstimateMax checks that, with estimate_max, a reserve for more than the capacity charges the capacity, and that
+// the settle also charges the units used above it.
 func TestEstimateMax(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

@@ -164,7 +164,7 @@ func TestBoundErrors(t *testing.T) {
 	}
 }
 
-// TestBoundFailureModes fills a store, so that the store rejects new keys.
+// TestBoundFailureModes checks the failure modes with a full store, which rejects new keys.
 func TestBoundFailureModes(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	if err != nil {
@@ -206,7 +206,8 @@ func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-// TestBoundFailureAllow checks that the failure mode allow applies whenever the decision is not known, as in a server.
+// TestBoundFailureAllow checks that the failure mode allow also applies if the store is available and returns an error.
+// A give still returns the error.
 func TestBoundFailureAllow(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}}"))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/headgate/headgate/internal/operate"
 )
 
-// headgateObserver returns an observer that appends the namespace and the answer of each decided operation.
+// headgateObserver returns an observer that appends a text for each decided operation: the namespace of its first
+// charge, and whether it was allowed.
 func headgateObserver(to *[]string) func(context.Context, *engine.Op, *operate.Result) {
 	return func(_ context.Context, op *engine.Op, r *operate.Result) {
 		space, _ := op.Subject(0)

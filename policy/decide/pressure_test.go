@@ -8,8 +8,8 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 )
 
-// TestPressure checks that under pressure all classes except the first leave more units: in a policy, in items and in
-// a route.
+// TestPressure checks that pressure makes all classes except the first leave more units, and that a request with a
+// policy and a request with items get the same answer.
 func TestPressure(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

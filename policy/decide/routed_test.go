@@ -63,7 +63,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 			for i, c := range []struct {
 				path, ip, key, cost string
 				status              int
-				want                string // the RateLimit header, or a part of the body
+				want                string // a part of the RateLimit header, or of the body if there is no such header
 			}{
 				{"/v1", "a", "acme", "4", 200, `"per-ip";r=2, "plan";r=6`},
 				{"/v1", "b", "acme", "4", 200, `"per-ip";r=2, "plan";r=2`},
@@ -71,7 +71,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 				{"/v1", "a", "trial", "", 200, `"per-ip";r=1, "plan";r=1`},
 				{"/v1", "10.9.9.9", "10.9.9.9", "9", 200, `"plan";r=1`},
 				{"/v1", "10.9.9.9", "192.0.2.1", "", 429, `"violated-policies":["plan"]`},
-				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny override is for a key of another policy
+				{"/v1", "192.0.2.1", "solo", "", 200, `"per-ip";r=2, "plan";r=9`}, // the deny override is for this key under plan, not under per-ip
 				{"/v1", "a", "", "", 401, "header X-Key, for the policy plan"},
 				{"/v1", "", "acme", "", 401, "header X-IP, for the policy per-ip"},
 				{"/twice", "c", "d", "", 200, `"per-ip";r=1, "per-ip";r=2`},
@@ -110,7 +110,8 @@ func withoutTimes(header string) string {
 	return strings.Join(limits, ", ")
 }
 
-// TestFinalCostOfSeveralKeys checks that the charge under each key is given back, or kept, under that key.
+// TestFinalCostOfSeveralKeys checks that the final cost corrects each of a request's charges under the charge's own
+// key.
 func TestFinalCostOfSeveralKeys(t *testing.T) {
 	five := func(*http.Request, httplimit.Response) int64 { return 5 }
 	for _, c := range []struct {

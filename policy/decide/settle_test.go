@@ -38,8 +38,8 @@ routes:
   - {match: {path: /quiet}, key: [{header: X-User}], policies: [off, quiet]}
 `
 
-// settling is middleware with routes and a final cost, on a stopped clock. Its handlers may change the header that
-// contains the key, because a handler owns its request.
+// settling is middleware with routes and a final cost, on a stopped clock. Its handler overwrites the header that
+// contains the key, which must not change the key of the settle.
 type settling struct {
 	limiter *decide.Limiter
 	handler http.Handler
@@ -75,7 +75,7 @@ func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	return s
 }
 
-// get sends one request from a user.
+// get sends one request from a user. It recovers if the handler panics.
 func (s *settling) get(target, user string) *httptest.ResponseRecorder {
 	r, w := httptest.NewRequest(http.MethodGet, target, http.NoBody), httptest.NewRecorder()
 	r.Header.Set("X-User", user)
@@ -84,7 +84,7 @@ func (s *settling) get(target, user string) *httptest.ResponseRecorder {
 	return w
 }
 
-// spent returns the units spent by a user under each policy.
+// spent returns the units spent by a user under each policy, such as "minute 1, heavy 5".
 func (s *settling) spent(t *testing.T, user string, policies ...string) string {
 	t.Helper()
 	var all []string
@@ -151,7 +151,7 @@ func TestNothingToSettle(t *testing.T) {
 	}
 }
 
-// Shadows are corrected too, and a disabled policy in the same request has no effect.
+// The final cost corrects the charges of shadows too. A disabled policy in the same route has no effect.
 func TestFinalCostOfShadows(t *testing.T) {
 	for _, file := range []string{settledPolicies, strings.ReplaceAll(settledPolicies, "shadow: true", "shadow: false")} {
 		config, err := policy.Parse("x.yaml", []byte(file))
@@ -219,7 +219,7 @@ func TestFinalCostGivesBackWhatIsMissing(t *testing.T) {
 		}
 	}
 	charge()
-	for _, settle := range settles { // no attempt counts
+	for _, settle := range settles { // the final cost of every attempt is 0
 		if err := settle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,8 @@ func TestTerms(t *testing.T) {
 		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
 			t.Errorf("renewed after its term: %+v", r)
 		}
-		// The reserve charged 150 units of a capacity of 100, as the give of 60 units shows.
+		// The reservation was charged 150 units when its term ended, although the capacity is 100: a give of 60 leaves
+		// 10.
 		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
 		}

@@ -4,7 +4,8 @@ package keyhash_test
 
 import "testing"
 
-// TestNoAllocation is not built with the race detector, because pools then drop objects at random.
+// TestNoAllocation checks that hashing a key does not allocate. It is not built with the race detector, which makes
+// pools drop objects at random.
 func TestNoAllocation(t *testing.T) {
 	f, err := open(t, one)
 	if err != nil {

@@ -23,7 +23,8 @@ func open(t *testing.T, text string) (*keyhash.File, error) {
 	return keyhash.Open(path)
 }
 
-// TestHash checks that the hash is the first part of the HMAC-SHA256 that any other program computes.
+// TestHash checks that a hash contains the first 16 bytes of the key's HMAC-SHA256, so that other programs can compute
+// it. It also checks the form of hashes.
 func TestHash(t *testing.T) {
 	f, err := open(t, one+"\n"+two+"\n")
 	if err != nil {

@@ -24,7 +24,7 @@ func TestLongKeysAreHashed(t *testing.T) {
 	}
 }
 
-// TestTokenIsBounded checks that a token longer than 8 KiB is unreadable.
+// TestTokenIsBounded checks that a token longer than 8 KiB counts as unreadable.
 func TestTokenIsBounded(t *testing.T) {
 	token := func(signature int) string { return "e30.eyJzdWIiOiJhIn0." + strings.Repeat("s", signature) }
 	if got, readable := claim("Bearer "+token(5000), "sub"); got != "a" || !readable {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// naiveMatch compares the segments of a pattern with the segments of a path.
+// naiveMatch reports whether a pattern matches a path. It compares their segments one by one and is the reference for
+// FuzzPath.
 func naiveMatch(pattern, path string) bool {
 	want, got := segmentsOf(pattern), segmentsOf(NormalPath(path))
 	if n := len(want); n > 0 && want[n-1] == "**" {

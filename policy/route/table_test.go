@@ -18,7 +18,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// pick returns one of the values.
+// pick returns one of the values at random.
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
 // randomRoute returns a route whose conditions use few different values, so that many routes overlap.
@@ -80,7 +80,8 @@ func randomRequest(random *rand.Rand) Request {
 	return r
 }
 
-// TestTableEqualsLinearSearch compares the table with a linear search.
+// TestTableEqualsLinearSearch compares Find with Explain, which tries the routes one by one, for random routes and
+// requests.
 func TestTableEqualsLinearSearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	found := map[bool]int{}
@@ -117,7 +118,7 @@ func TestEmptyTableFindsNothing(t *testing.T) {
 func TestRepeatedValuesTryARouteOnce(t *testing.T) {
 	when := must(CompileWhen(`request.headers["missing"] == "1"`)) // every evaluation fails
 	routes := []Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X", "1"))}, When: when}, Charges: constant}}
-	for i := range 40 { // more lists than are merged one by one
+	for i := range 40 { // more lists than Find merges without sorting
 		routes = append(routes, Route{Match: Conditions{Headers: []Value{must(HeaderValue("X", fmt.Sprint(i)))}, Methods: []string{"PUT"}}, Charges: constant})
 	}
 	table := New(routes, Proxies{})

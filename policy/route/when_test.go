@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted covers conditions whose header is missing or whose cost is too high. Such a condition
-// counts as not met, and its error is counted.
+// TestWhenErrorsAreCounted covers conditions that use a missing header or cost too much to evaluate. Such a condition
+// is not met, and WhenErrors counts it.
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

@@ -43,7 +43,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// linear tries each pattern in turn, as a reference for Set.
+// linear returns the index of the longest pattern that matches the text, or -1. Among patterns of equal length, the
+// first one wins. It tries each pattern in turn and is the reference for Set.
 func linear(patterns []string, text string) (found int) {
 	found = -1
 	for i, pattern := range patterns {
