@@ -8,7 +8,7 @@
 //	key.go       keys in bodies
 //	standing.go  the state of a key under its limits
 //	top.go       counts and decisions of keys
-//	policy.go    policies, and changes of them
+//	policy.go    policies, and changes to them
 //	server.go    the server: state, settings, history
 //	second.go    the decisions of one second
 package adminapi
@@ -47,7 +47,8 @@ type Endpoint struct {
 	Answer  func(w http.ResponseWriter, r *http.Request) (any, error)
 }
 
-// By returns the endpoint of a call. The body of a POST is decoded for answer.
+// By returns the endpoint that serves the call with the function answer. It decodes the body of a POST. With other
+// methods, answer gets a zero body.
 func (c Call[Body, Answer]) By(answer func(r *http.Request, body *Body) (Answer, error)) Endpoint {
 	return Endpoint{c.Pattern, c.Acts, func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var body Body

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/internal/adminapi"
 )
 
-// serve starts a server for one endpoint, which runs until the test ends, and returns a client for it.
+// serve starts a server for one endpoint and returns a client for it. The server runs until the test ends.
 func serve(t *testing.T, e adminapi.Endpoint) *adminapi.Client {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -33,7 +33,8 @@ func serve(t *testing.T, e adminapi.Endpoint) *adminapi.Client {
 	return &adminapi.Client{URL: s.URL, Token: "secret", HTTP: s.Client()}
 }
 
-// TestClientGetsTheAnswer checks that a body, a path and a query arrive, and that the answer or the error comes back.
+// TestClientGetsTheAnswer checks that the token, a body and a policy's name in the path reach the server, and that the
+// client returns the server's answer or error.
 func TestClientGetsTheAnswer(t *testing.T) {
 	c := serve(t, adminapi.ExplainKey.By(func(r *http.Request, body *adminapi.KeyAndCost) (adminapi.Explanations, error) {
 		if r.Header.Get("Authorization") != "Bearer secret" {
@@ -84,8 +85,8 @@ func TestBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestStandingOfADeniedKey checks that times are rounded up, so that a retry is not too early. Times that will never
-// come are absent.
+// TestStandingOfADeniedKey checks that times are rounded up, so that a retry is not too early. FreesAt and RetryAfter
+// are nil if the request passes now or can never pass.
 func TestStandingOfADeniedKey(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for wait, want := range map[time.Duration]string{

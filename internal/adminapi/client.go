@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds the size of answers that a client reads.
+// maxAnswer is the maximum size of an answer in bytes. A client does not read further.
 const maxAnswer = 64 << 20
 
 // Client calls a server.
 type Client struct {
 	// URL is the URL of the admin listener, without a path.
 	URL string
-	// Token is sent unless it is "".
+	// Token authenticates the caller. If it is "", no token is sent.
 	Token string
 	HTTP  *http.Client
 }

@@ -30,11 +30,11 @@ func NewKey(key string) KeyFields {
 	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
 }
 
-// WholeKeyBytes is the length up to which tables show keys in full.
+// WholeKeyBytes is the length, in bytes, of the longest keys that tables show in full.
 const WholeKeyBytes = 40
 
-// KeyHash returns the first 8 hex digits of the SHA-256 of a key that tables abbreviate, or "" for a key of at most
-// [WholeKeyBytes].
+// KeyHash returns the first 8 hex digits of the SHA-256 of a key that tables abbreviate. It returns "" for a key of at
+// most [WholeKeyBytes] bytes.
 func KeyHash(key string) string {
 	if len(key) <= WholeKeyBytes {
 		return ""
@@ -43,7 +43,8 @@ func KeyHash(key string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Read returns the key of a request.
+// Read returns the key. It returns an [*Error] if the base64 is invalid, if both fields are set, or if the key does not
+// have 1 to 1024 bytes.
 func (k *KeyFields) Read() (string, error) {
 	key := k.Key
 	if k.KeyBase64 != "" {
@@ -77,7 +78,7 @@ type KeyAndCost struct {
 	Class string `json:"class,omitempty"`
 }
 
-// Read returns the key of a request.
+// Read returns the key. It returns an [*Error] if the key is invalid or the cost is negative.
 func (k *KeyAndCost) Read() (string, error) {
 	if k.Cost != nil && *k.Cost < 0 {
 		return "", BadField("cost", "negative; accepted: 0 or more")
@@ -85,7 +86,8 @@ func (k *KeyAndCost) Read() (string, error) {
 	return k.KeyFields.Read()
 }
 
-// Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give.
+// Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If
+// Units is nil, the key gets the policy's cost.
 type Units struct {
 	KeyAndPolicy
 
@@ -95,7 +97,8 @@ type Units struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Given is the answer to a give.
+// Given is the answer to a give. Remaining is the number of units that the key then has. Unlimited is true if no limit
+// applies to the key.
 type Given struct {
 	Remaining int64 `json:"remaining"`
 	Unlimited bool  `json:"unlimited"`

@@ -15,7 +15,7 @@ var (
 	ListShadows  = Call[None, Shadows]{Pattern: "GET /admin/v1/shadows"}
 )
 
-// Summary is a policy as text.
+// Summary describes a policy. Its limits are texts such as "100/s burst 200".
 type Summary struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"limits"`
@@ -24,7 +24,7 @@ type Summary struct {
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
 
-// Settings are the settings of a policy. Texts list them in this order.
+// Settings are the settings of a policy. Commands print them in the order of the fields.
 type Settings struct {
 	// First is true if only the first limit with room is charged. It is false if all limits are charged.
 	First   bool   `json:"first,omitempty"`
@@ -38,11 +38,11 @@ type Settings struct {
 	Classes []string `json:"classes,omitempty"`
 	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
 	EstimateMax string `json:"estimate_max,omitempty"`
-	// SettleWithin is how long a reservation can be settled. Unsettled determines what happens to the
-	// reservation afterwards: keep, release or estimate.
+	// SettleWithin is the term of a reservation, such as 10m: the time until it must be settled. Unsettled determines
+	// the charge of a reservation that was not settled in time: keep, release or estimate.
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
-	// Replicas is the number of replicas that a charge waits for, such as 1 within 20ms.
+	// Replicas is the number of replicas that a charge waits for, and the maximum wait, such as "1 within 20ms".
 	Replicas  string `json:"replicas,omitempty"`
 	Shadow    bool   `json:"shadow"`
 	Candidate string `json:"candidate,omitempty"`
@@ -62,7 +62,8 @@ type PolicyView struct {
 	// InForce is the active policy. File is the policy in the file. It is nil if only a change defines the policy.
 	InForce Summary  `json:"in_force"`
 	File    *Summary `json:"file"`
-	// ShadowLimits are the indexes of the active limits that are shadows of other policies.
+	// ShadowLimits are the indexes in InForce.Limits of the limits that never deny, because they are from shadow
+	// policies that "all" or "first" includes.
 	ShadowLimits []int `json:"shadow_limits,omitempty"`
 	// Change is the change on top of the file, or nil.
 	Change *ActiveChange `json:"change"`
@@ -80,14 +81,14 @@ type Override struct {
 	Change *ActiveChange `json:"change"`
 }
 
-// Policies is a page of the active policies; Total is the number of matches.
+// Policies is a page of the active policies. Total is the number of matching policies on all pages.
 type Policies struct {
 	Generation uint64       `json:"generation"`
 	Total      int          `json:"total"`
 	Policies   []PolicyView `json:"policies"`
 }
 
-// Change is a change of a policy or of the limit of one key, on top of the file.
+// Change is a change to a policy or to the limit of one key or pattern, on top of the file.
 type Change struct {
 	// Policy, Key and Fields are in the form used by package policy. Key is "" for a change of the policy itself.
 	Policy string          `json:"policy"`
@@ -119,7 +120,7 @@ type Changes struct {
 	Changes []ActiveChange `json:"changes"`
 }
 
-// ChangeName identifies the change that an operator ends.
+// ChangeName identifies a change that an operator makes or ends, and names the operator.
 type ChangeName struct {
 	Policy string `json:"policy"`
 	// Key is nil for a change to the policy itself.
@@ -134,7 +135,7 @@ type NewChange struct {
 
 	Fields  json.RawMessage `json:"fields,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"`
-	// For is the duration of the change. It can be set instead of Expires.
+	// For is the duration of the change, such as 30m. It can be set instead of Expires.
 	For string `json:"for,omitempty"`
 }
 
@@ -150,7 +151,9 @@ type Difference struct {
 	After  Summary  `json:"after"`
 }
 
-// Shadow counts what the shadow of a policy would change.
+// Shadow compares the decisions of a policy with the decisions that its shadow would make. Newly denied requests were
+// allowed, and the shadow would deny them. Unknown counts requests that could not be compared, because the store was
+// unavailable.
 type Shadow struct {
 	Policy string `json:"policy"`
 	// Limits contains the deciding limits. It is empty if the policy itself is the shadow.
@@ -166,7 +169,7 @@ type Shadow struct {
 	Unknown      uint64 `json:"unknown"`
 }
 
-// Shadows has the counts of all shadows.
+// Shadows contains the counts for all shadows.
 type Shadows struct {
 	Shadows []Shadow `json:"shadows"`
 }

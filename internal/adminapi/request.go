@@ -17,17 +17,18 @@ import (
 // maxBody is the maximum size of a body in bytes. It is twice the size of the largest change's fields.
 const maxBody = 128 << 10
 
-// shape contains the bounds for a body. The deepest body is a change with windows: fields, set, all, a limit,
-// windows, a window.
+// shape contains the bounds for the JSON in a body. The deepest body is a change with windows: fields, set, all, a
+// limit, windows, a window.
 var shape = jsontext.Bounds{Depth: 12, Elements: []int{1000}, Names: 64, Text: maxBody, Name: 1024, Number: 64}
 
-// Error is the error of a call.
+// Error is the answer to a call that failed. Status is the HTTP status.
 type Error struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	// Field is the invalid field, or "".
 	Field string `json:"field,omitempty"`
-	// Code is the anchor in docs/reference/errors.md. A server that sets no code sends the one for the status.
+	// Code is the anchor in docs/reference/errors.md. If the handler leaves it empty, the server sends the code for the
+	// status.
 	Code string `json:"code,omitempty"`
 }
 
@@ -69,7 +70,7 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 }
 
 // Number returns a query parameter as a whole number from 1 to most. If the query does not contain the parameter,
-// Number returns without.
+// Number returns the argument without.
 func Number(r *http.Request, name string, without, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {

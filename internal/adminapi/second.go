@@ -13,12 +13,12 @@ const busiest = 20
 type Rates struct {
 	Allowed float64 `json:"allowed"`
 	Denied  float64 `json:"denied"`
-	// Unknown counts requests that got an error because the decision was not known.
+	// Unknown is the rate of requests without a decision, because the store failed.
 	Unknown float64 `json:"unknown"`
 	Invalid float64 `json:"invalid"`
 }
 
-// All returns the sum.
+// All returns the sum of the rates: all requests per second.
 func (r *Rates) All() float64 { return r.Allowed + r.Denied + r.Unknown + r.Invalid }
 
 // PolicyRates are the rates of one policy.
@@ -27,7 +27,8 @@ type PolicyRates struct {
 	Rates
 }
 
-// Second contains the counts of one second. The rates are per second.
+// Second describes the requests in about one second. The rates are per second, computed from the exact length of the
+// interval.
 type Second struct {
 	// At is the end of the second, in ms since 1970.
 	At int64 `json:"at_ms"`
@@ -48,7 +49,7 @@ func NewSecond(end time.Time) Second {
 	return Second{At: end.UnixMilli(), Policies: []PolicyRates{}, Modes: map[string]float64{}}
 }
 
-// Add adds the rates of a policy.
+// Add adds the rates of a policy to the sums and to Policies.
 func (s *Second) Add(policy string, r Rates) {
 	s.Allowed, s.Denied, s.Unknown, s.Invalid = s.Allowed+r.Allowed, s.Denied+r.Denied, s.Unknown+r.Unknown, s.Invalid+r.Invalid
 	s.Policies = append(s.Policies, PolicyRates{policy, r})

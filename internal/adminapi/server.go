@@ -18,7 +18,8 @@ var (
 	SetLevel    = Call[Level, Level]{Pattern: "POST /admin/v1/log-level", Acts: true}
 )
 
-// Access is the rights of the caller.
+// Access contains the rights of the caller, and facts about the server. HashedKeys is true if keys are counted under
+// their hashes.
 type Access struct {
 	Administers bool   `json:"administers"`
 	HashedKeys  bool   `json:"hashed_keys"`
@@ -27,7 +28,7 @@ type Access struct {
 	Program bool `json:"program,omitempty"`
 }
 
-// Server describes the server that answers. Other servers on the store have their own counts.
+// Server describes the server that answers. Other servers that share the store have their own counts.
 type Server struct {
 	// Name is its host and process id, such as web-3/4711.
 	Name string `json:"name"`
@@ -35,7 +36,8 @@ type Server struct {
 	Of int `json:"of"`
 }
 
-// String returns the name and its place among the servers, such as "server web-3/4711, 1 of 2".
+// String returns the name and the number of servers that share the store, such as "server web-3/4711, 1 of 2". The
+// number is "?" if it is unknown.
 func (s *Server) String() string {
 	of := "?"
 	if s.Of > 0 {
@@ -44,7 +46,7 @@ func (s *Server) String() string {
 	return "server " + s.Name + ", 1 of " + of
 }
 
-// Action is an action of an operator.
+// Action is one action of an operator: change, clear, give, reset, reload or log-level.
 type Action struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
@@ -76,12 +78,12 @@ type Config struct {
 	Routes     any       `json:"routes"`
 }
 
-// Reloaded answers a reload.
+// Reloaded is the answer to a reload.
 type Reloaded struct {
 	Generation uint64 `json:"generation"`
 }
 
-// Level is the level of the log.
+// Level is the log level: debug, info, warn or error.
 type Level struct {
 	Level string `json:"level"`
 }
@@ -112,7 +114,7 @@ type Store struct {
 	// Address is its URL without user and password.
 	Address string `json:"address"`
 	Away    bool   `json:"away"`
-	// AwayFor is the time since the store went away, in ms.
+	// AwayFor is the time since the store became unavailable, in ms. It is 0 while the store is available.
 	AwayFor int64 `json:"away_ms"`
 	Outages int64 `json:"outages"`
 	// Unknown is the number of requests without a decision since the server started.
@@ -125,7 +127,7 @@ type Store struct {
 
 // Processes describes the servers that share the store.
 type Processes struct {
-	// Count is the number of processes that have equal shares while the store is away. 0 means unknown.
+	// Count is the number of processes that divide each limit equally while the store is unavailable. 0 means unknown.
 	Count int `json:"count"`
 	// Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both
 	// are empty if the store is in the memory of this process.
@@ -135,7 +137,7 @@ type Processes struct {
 	Leases *Leases `json:"leases"`
 }
 
-// Leases counts prefetched units since the server started.
+// Leases counts prefetched units since the server started. Lost units could not be given back.
 type Leases struct {
 	Taken    int64 `json:"taken"`
 	Spent    int64 `json:"spent"`

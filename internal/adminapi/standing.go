@@ -10,7 +10,7 @@ import (
 // Explanation is the state of a key under a policy.
 type Explanation struct {
 	Policy string `json:"policy"`
-	// Combined is true if the policy is defined with "all" or "first". An override for one of its keys can then only be
+	// Combined is true if the policy is defined with "all" or "first". An override of the whole policy can then only be
 	// deny or unlimited.
 	Combined bool `json:"combined,omitempty"`
 	KeyFields
@@ -29,10 +29,11 @@ type Explanation struct {
 	// FreesAt is the time when the request will be allowed if no other request comes, or when the change that
 	// denies it ends. It is omitted if the request is allowed now or can never be allowed.
 	FreesAt *time.Time `json:"frees_at,omitempty"`
-	// Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends.
+	// Never is true if the request can never be allowed: the cost exceeds the capacity of the limit, and the limit was
+	// not set by a change that ends.
 	Never bool `json:"never,omitempty"`
-	// Failure is the failure mode that answers, because the store does not answer or has lost data: deny, local or
-	// allow. It is omitted otherwise.
+	// Failure is the failure mode (deny, local or allow) that determines the answer, because the store is unavailable
+	// or has lost data. It is omitted otherwise.
 	Failure string `json:"failure,omitempty"`
 	// Generation is the generation of the policies used.
 	Generation uint64     `json:"generation"`
@@ -42,13 +43,16 @@ type Explanation struct {
 // Explanations contains the explanations for a key.
 type Explanations struct {
 	Explanations []Explanation `json:"explanations"`
-	// OverrideUnknown is true if it is true in one of the Explanations.
+	// OverrideUnknown is true if it is true for one of the policies. If no policy was requested, this includes policies
+	// without an explanation.
 	OverrideUnknown bool `json:"override_unknown,omitempty"`
-	// Open are the open reservations that charged the key, at most 100: see settle_within of policies.
+	// Open are the open reservations that charged the key, at most 100 for each of its hashes: see settle_within of
+	// policies.
 	Open []Open `json:"open,omitempty"`
 }
 
-// MaxOpen is the maximum number of open reservations in an explanation.
+// MaxOpen is the maximum number of open reservations in an explanation. With hashed keys, it is the maximum for each
+// hash.
 const MaxOpen = 100
 
 // Open is a reservation that is not settled.
@@ -79,8 +83,8 @@ type OpenCharged struct {
 type ClassStanding struct {
 	Class   string `json:"class"`
 	Allowed bool   `json:"allowed"`
-	// Capacity and Remaining are the units for this class. They are omitted if no limit applies, or if Remaining is
-	// not known.
+	// Capacity and Remaining are the units for this class. They are omitted if the limit allows everything, or if the
+	// numbers are not known.
 	Capacity  *int64 `json:"capacity,omitempty"`
 	Remaining *int64 `json:"remaining,omitempty"`
 }
@@ -93,9 +97,9 @@ type Pool struct {
 	Burst       int64 `json:"burst"`
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
-	// that request more than they get. Part is the number of outstanding units with which this key is denied now: its
-	// fair part, which strikes lower. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the
-	// number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of
+	// that request more than they get. Part is the key's fair part: the key is denied while at least this many of its
+	// units are outstanding. Strikes lower it. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is
+	// the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of
 	// Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many.
 	Own       int64 `json:"own"`
 	Part      int64 `json:"part"`
@@ -107,7 +111,8 @@ type Pool struct {
 	Groups bool `json:"groups,omitempty"`
 }
 
-// InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was created.
+// InForce is the current rate of an adaptive limit. Changes is the number of rate changes since the key's state was
+// created.
 type InForce struct {
 	Rate    string `json:"rate"`
 	Changes int64  `json:"changes"`
@@ -125,7 +130,7 @@ type Standing struct {
 	Limit  string `json:"limit"`
 	// Rule names the override that set this limit. It is omitted if no override set it.
 	Rule string `json:"rule,omitempty"`
-	// From is the origin of the rule: file or change. Change is that change.
+	// From is the source of the limit: file or change. Change is that change, or nil.
 	From   string        `json:"from"`
 	Change *ActiveChange `json:"change,omitempty"`
 	Shadow bool          `json:"shadow"`
@@ -152,10 +157,10 @@ type Standing struct {
 	InForce *InForce `json:"in_force,omitempty"`
 	// Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0.
 	Strikes int64 `json:"strikes,omitempty"`
-	// State is true if the store has state for the key. Without state the limit is full.
+	// State is true if the store has state for the key. Without state, no units are spent.
 	State bool   `json:"state"`
 	Mode  string `json:"mode,omitempty"`
-	// Error is the reason why the standing is not known.
+	// Error is the reason why the standing is not known. It is omitted if the standing is known.
 	Error string `json:"error,omitempty"`
 }
 

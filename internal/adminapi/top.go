@@ -69,7 +69,7 @@ type Decided struct {
 	Outcome Outcome   `json:"outcome"`
 	Mode    string    `json:"mode,omitempty"`
 	Cost    int64     `json:"cost"`
-	// Limit and Remaining are the binding limit's.
+	// Limit is the capacity of the binding limit, and Remaining is the number of its units that remain.
 	Limit     int64 `json:"limit"`
 	Remaining int64 `json:"remaining"`
 	// RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass.
