@@ -42,7 +42,7 @@ const maxLines = 10
 
 // Config configures the handler.
 type Config struct {
-	// Users lists the users. Users with the right to read are operators. If it is nil, every caller may administer.
+	// Users lists the users. Users with the right to read are operators. If Users is nil, every caller may administer.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
@@ -61,17 +61,18 @@ type Config struct {
 	Server func() *adminapi.Server
 	// Page serves the operators' page. It can be nil.
 	Page http.Handler
-	// Shadows returns counts that compare the policies' answers with the answers of their shadows.
+	// Version is the version of the server, which the page shows.
 	Version string
-	// Shadows returns the changes that the policies' shadows would make.
+	// Shadows returns counts for each policy with a shadow. They compare the policy's decisions with the decisions that
+	// its shadow would make.
 	Shadows func() []adminapi.Shadow
 	// HashKeys holds the secrets for hashing keys. It is nil if keys are not hashed.
 	HashKeys *keyhash.File
-	// ShowKey returns a key as it appears in the log. By default the whole key is shown.
+	// ShowKey returns a key as it appears in the log. If it is nil, the log contains whole keys.
 	ShowKey func(key string) string
 	// Decide decides operations that do not come from clients' requests.
 	Decide func(ctx context.Context, ops []engine.Op, results []operate.Result)
-	// OpenOf returns the open reservations of a key. If it is nil, none are shown.
+	// OpenOf returns up to most open reservations of a key: see [engine.Keeper]. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.
 	Counts func(policy, space, key string) bool
@@ -81,7 +82,7 @@ type Config struct {
 	Settings any
 	// Level is the log level.
 	Level *slog.LevelVar
-	// Logger receives a line for each call that changes something, and for refused calls, at most 10 a second.
+	// Logger receives a line for each call that changes something, and at most 10 lines a second for refused calls.
 	Logger *slog.Logger
 }
 
@@ -133,8 +134,8 @@ func New(c Config) http.Handler {
 	return requestid.Handler(g)
 }
 
-// paths returns the handlers of all calls by path and method. Profiles require more than the right to read, because
-// they cost the server time and reveal more.
+// paths returns the handlers of all calls by path and method. Profiles require the right to operate, because they cost
+// the server time and reveal more than the other calls.
 func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	paths := map[string]map[string]http.HandlerFunc{}
 	add := func(pattern string, handle http.HandlerFunc) {

@@ -170,8 +170,8 @@ func (w *world) take(name, key string, times int) {
 	}
 }
 
-// TestAnswersAreDescribed checks that the file and the handler contain the same calls, and that the handler answers
-// each example as described in the file.
+// TestAnswersAreDescribed checks that admin.yaml and the handler contain the same calls, and that the handler answers
+// each example as admin.yaml describes.
 func TestAnswersAreDescribed(t *testing.T) {
 	s := loadSpec(t)
 	described := map[string]bool{}
@@ -399,8 +399,8 @@ func TestFileAndChangeAreDistinguished(t *testing.T) {
 	}
 }
 
-// TestCountsOfARemovedPolicy checks that answers include the counts of a removed policy, and counts without a
-// policy.
+// TestCountsOfARemovedPolicy checks that the counts of a removed policy, and of requests without a policy, can be
+// queried without an error.
 func TestCountsOfARemovedPolicy(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("day", "joe", 2)

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/server/policies"
 )
 
-// TestDenyOfSeveralLimits (regression: bug 76) checks changes that deny and free a key of a policy with several
-// limits. The key's counters and other keys' counters stay the same.
+// TestDenyOfSeveralLimits (regression: bug 76) checks a change that denies a key under a policy with several limits,
+// and the end of this change. Neither affects the counters of the key or of other keys.
 func TestDenyOfSeveralLimits(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("both", "joe", 2)

@@ -48,7 +48,8 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 	return answer, nil
 }
 
-// explainAll explains a key under the policies where the key has overrides, or has or may have state.
+// explainAll explains a key under each policy where it has an override, is denied, or has or may have state. It checks
+// at most maxExplained policies.
 func (a *api) explainAll(ctx context.Context, f *inForce, key *countedKey, cost *int64, class string) (answer adminapi.Explanations) {
 	answer.Explanations = []adminapi.Explanation{}
 	for i, name := range f.current.Policies.Names() {
@@ -79,13 +80,15 @@ func (a *api) explainOld(ctx context.Context, f *inForce, p *policy.Policy, key 
 	return all
 }
 
-// interesting reports whether the store has or may have state for the key, or the key has an override.
+// interesting reports whether the store has or may have state for the key, the key has an override, or the limit denies
+// it.
 func interesting(l adminapi.Standing) bool {
 	return l.State || l.Rule != "" || l.Error != "" || !l.Allowed
 }
 
-// explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately. unread reports
-// that the store did not answer whether it has state for the key. The standings can then come from a share.
+// explainKey peeks at all limits of a key: the deciding ones together, like a take, and each separately. unread is true
+// if the store did not answer whether it has state for the key. In that case, the standings can come from the process's
+// share of the limits.
 func (a *api) explainKey(
 	ctx context.Context, f *inForce, p *policy.Policy, of *countedKey, secret int, cost *int64, class string,
 ) (e adminapi.Explanation, unread bool) {
@@ -161,9 +164,9 @@ func (a *api) explainKey(
 	return e, unread
 }
 
-// strikes adds the strikes of penalties, and lowers the part of a key with strikes in fair limits, and the units that it
-// can take from them. The strikes and the units come from the answer to the whole request, because no other answer
-// contains them.
+// strikes adds the strikes of penalties to an explanation. The strikes of a soft penalty lower the key's part of the
+// fair limits after it, and the units that remain for the key there. All these numbers come from the answer to the
+// whole request, because the peeks at single limits do not contain them.
 func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, together []engine.Charge) {
 	soft := int64(0) // of the penalties before the limit
 	for i := range r.Decision.Limits {
@@ -183,7 +186,8 @@ func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, togethe
 	}
 }
 
-// rule describes the source of a charge's limit.
+// rule returns a standing that describes a charge's limit and its source: the override and the change that set it. The
+// numbers are not set yet.
 func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	l := adminapi.Standing{Policy: c.Policy, Combined: c.Owner.Combined(), Limit: c.Limit.String(), From: "file", Class: c.Class, Shadow: c.Shadow, Unit: c.Owner.Unit}
 	if c.Target != c.Policy {
@@ -199,7 +203,8 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 	return l
 }
 
-// answer sets the explanation's answer, and the limit that determines it.
+// answer sets the answer of an explanation from the result for the whole request, and marks the limit that determines
+// it.
 func answer(e *adminapi.Explanation, r *operate.Result, deciding []int, failure policy.Failure) {
 	d := &r.Decision
 	if policy.NotKnown(r.Err) || d.Promise.Mode == engine.Fallback {
@@ -265,7 +270,7 @@ func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
 }
 
 // open returns the open reservations that charged a key under a policy, or under any policy if policy is "". It returns
-// nil while the store is away.
+// none if the store is unavailable or keeps no reservations.
 func (a *api) open(ctx context.Context, f *inForce, key *countedKey, policy string) (open []adminapi.Open) {
 	if a.OpenOf == nil {
 		return nil

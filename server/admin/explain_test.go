@@ -37,8 +37,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainWhileTheStoreIsAway checks that a key's policies are explained by their shares if the store does not answer
-// which of them have state for the key.
+// TestExplainWhileTheStoreIsAway checks that a key is explained under every policy if the store does not answer whether
+// it has state for the key.
 func TestExplainWhileTheStoreIsAway(t *testing.T) {
 	w := newWorld(t, "")
 	policies := len(answer[struct{ Policies []struct{} }](t, w.call("GET", "/admin/v1/policies", "")).Policies)
@@ -48,7 +48,7 @@ func TestExplainWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestExplainClasses checks the remaining units for each class in which the key can send requests.
+// TestExplainClasses checks the remaining units for each class that the key's requests can have.
 func TestExplainClasses(t *testing.T) {
 	w := newWorld(t, "")
 	for _, key := range []string{"joe", "nightly"} {
@@ -77,8 +77,8 @@ func TestExplainClasses(t *testing.T) {
 	}
 }
 
-// TestExplainStrikes checks that the strikes of a soft penalty lower the shown part of a fair limit after it, and of no
-// other limit. A group's part is not lowered.
+// TestExplainStrikes checks that the strikes of a soft penalty lower the key's part of the fair limit after it, and not
+// of the fair limit before it. A group's part is not lowered.
 func TestExplainStrikes(t *testing.T) {
 	w := newWorld(t, "")
 	const penalty = `{"name":"offenders","algorithm":"penalty","limit":1,"window":"1h","soft":true}`

@@ -19,7 +19,8 @@ import (
 	"github.com/headgate/headgate/server/users"
 )
 
-// CheckAddress rejects an address that is not loopback if every caller may administer.
+// CheckAddress returns an error if an address is not on loopback and guarded is false, because every caller could then
+// administer.
 func CheckAddress(address string, guarded bool) error {
 	if guarded {
 		return nil
@@ -34,8 +35,8 @@ func CheckAddress(address string, guarded bool) error {
 	return errors.New("address " + address + " is not on loopback, and there is no token file; accepted: 127.0.0.1, ::1 or localhost, or a token file")
 }
 
-// operatorKey is the context key for a call's user. The service does not read it, because operators are not
-// restricted to policies.
+// operatorKey is the context key for a call's user. The service does not read it, because operators may use every
+// policy.
 type operatorKey struct{}
 
 // mayOperate reports whether the caller of an accepted request may change something.
@@ -100,7 +101,8 @@ func isPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/"))
 }
 
-// check returns the user of a call. If it refuses the call, it returns the status and the reason.
+// check returns the user of a call, or nil if g.users is nil. If it refuses the call, it returns the status and the
+// reason. Otherwise status is 0.
 func (g *guard) check(r *http.Request) (u *users.User, status int, reason string) {
 	switch {
 	case !g.knownHost(r):

@@ -34,7 +34,7 @@ func (a *api) counted(key string) countedKey {
 // known reports whether the key itself is known, not only its hash.
 func (k *countedKey) known() bool { return !k.hashed || !keyhash.Is(k.key) }
 
-// names returns the hashes, which overrides can use.
+// names returns the hashes of the key, because an override can be for a hash. It returns nil if keys are not hashed.
 func (k *countedKey) names() []string {
 	if k.hashed {
 		return k.counted

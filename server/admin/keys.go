@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// Bounds of lists.
+// The default and maximum lengths of lists.
 const (
 	defaultTop     = 20
 	maxLimited     = 100

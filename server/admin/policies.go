@@ -50,7 +50,8 @@ func (f *inForce) active(policy, key string) *adminapi.ActiveChange {
 	return &adminapi.ActiveChange{Change: *c, Before: policies.Describe(f.file, policy, key), After: policies.Describe(f.current, policy, key)}
 }
 
-// view returns one policy. It returns false if there is no policy with this name.
+// view returns one policy, with at most the given number of overrides. It returns false if there is no policy with this
+// name.
 func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bool) {
 	p, ok := f.current.Policies.Get(name)
 	if !ok {
@@ -78,7 +79,8 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 	return v, true
 }
 
-// shadowLimits returns the indexes of the limits that do not decide although their policy does.
+// shadowLimits returns the indexes of the limits that never deny, because they are from shadow policies that p
+// includes. It returns nil if p itself is a shadow or disabled.
 func shadowLimits(p *policy.Policy) (places []int) {
 	if p.Shadow || !p.Enabled {
 		return nil
@@ -136,7 +138,8 @@ func (a *api) listChanges(*http.Request, *adminapi.None) (adminapi.Changes, erro
 	return answer, nil
 }
 
-// newChange checks the fields of a change.
+// newChange returns the change in a body, or an error for a missing or invalid field. If keys are hashed, the change is
+// for the hash of the key.
 func (a *api) newChange(c *adminapi.NewChange) (change policies.Change, err error) {
 	key, err := changedKey(c.Key)
 	switch {
@@ -186,8 +189,9 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	return made.Change, fits(err)
 }
 
-// fits sets the status for the error that a conflicting change causes. Errors from the store or the state file keep
-// their own status. A store error also says how to limit a key in the meantime.
+// fits adds the status 422 to the error for a change that does not fit the policies. Other errors, such as errors from
+// the state file, keep their own status. The error for an unavailable store also says how to limit a key without the
+// store.
 func fits(err error) error {
 	if errors.Is(err, headgate.ErrStoreUnavailable) {
 		return fmt.Errorf("%w; servers share changes through the store: until it answers, edit the policies file of each server, and run headgate reload", err)

@@ -13,7 +13,7 @@ func (a *api) access(r *http.Request, _ *adminapi.None) (adminapi.Access, error)
 	return adminapi.Access{Administers: mayOperate(r), HashedKeys: a.HashKeys.Secrets() != nil, Version: a.Version}, nil
 }
 
-// settings dumps the configuration.
+// settings returns the configuration. The policies have no overrides there.
 func (a *api) settings(*http.Request, *adminapi.None) (adminapi.Config, error) {
 	_, current, changes := a.Policies.InForce()
 	answer := adminapi.Config{

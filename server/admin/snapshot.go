@@ -60,7 +60,7 @@ func NewFeed(c FeedConfig) *feed.Feed {
 	return feed.New(feed.Config{Read: f.read, Stand: f.stand})
 }
 
-// read reads the counters, and returns the changes since the previous reading.
+// read reads the counters, and returns the rates since the previous reading.
 func (f *source) read(now time.Time) adminapi.Second {
 	elapsed := max(now.Sub(f.last.at).Seconds(), 0.001)
 	rate := func(n uint64) float64 { return float64(n) / elapsed }
@@ -122,7 +122,7 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 	}
 }
 
-// Describe describes a server: its name, and the number of servers that share its store.
+// Describe returns a server's name and the number of servers that share its store, which is 0 if unknown.
 func Describe(name string, store engine.Store) *adminapi.Server {
 	s := adminapi.Server{Name: name}
 	for layer := range engine.Layers(store) {
@@ -147,7 +147,8 @@ func topNow(t *topkeys.Tracker, of topkeys.Events, now time.Time) adminapi.TopKe
 	return report.JSON(of)
 }
 
-// events streams the feed.
+// events serves the stream of events. The stream ends when the caller would no longer be accepted. If there are too
+// many streams, the status is 503.
 func (a *api) events(w http.ResponseWriter, r *http.Request) {
 	n, err := adminapi.Number(r, "n", 0, feed.MaxSnapshots)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 const specURL = "http://localhost/admin.yaml"
 
-// spec is admin.yaml.
+// spec is the parsed admin.yaml.
 type spec struct {
 	root     map[string]any
 	compiler *jsonschema.Compiler
@@ -44,7 +44,7 @@ func loadSpec(t *testing.T) *spec {
 
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// operations calls f with each method and path.
+// operations calls f with the method, path and description of each call.
 func (s *spec) operations(f func(method, path string, described map[string]any)) {
 	for path, methods := range s.root["paths"].(map[string]any) {
 		for method, described := range methods.(map[string]any) {
@@ -55,7 +55,7 @@ func (s *spec) operations(f func(method, path string, described map[string]any))
 	}
 }
 
-// bodies returns the examples of a request body.
+// bodies returns the examples of a call's request body, or one empty body if the call has none.
 func bodies(described map[string]any) (all []string) {
 	body, ok := described["requestBody"].(map[string]any)
 	if !ok {
@@ -69,7 +69,7 @@ func bodies(described map[string]any) (all []string) {
 	return all
 }
 
-// check compares an answer with its description in the file.
+// check validates an answer against its description in admin.yaml.
 func (s *spec) check(t *testing.T, method, path, call string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	at := "/paths/" + escape.Replace(path) + "/" + strings.ToLower(method)
