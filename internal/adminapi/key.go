@@ -87,7 +87,7 @@ func (k *KeyAndCost) Read() (string, error) {
 }
 
 // Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If
-// Units is nil, the key gets the policy's cost.
+// Units is nil, the give returns the policy's cost.
 type Units struct {
 	KeyAndPolicy
 

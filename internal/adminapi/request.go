@@ -69,8 +69,8 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	}
 }
 
-// Number returns a query parameter as a whole number from 1 to most. If the query does not contain the parameter,
-// Number returns the argument without.
+// Number returns a query parameter as a whole number from 1 to most. The argument without is the result if the query
+// does not contain the parameter.
 func Number(r *http.Request, name string, without, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
