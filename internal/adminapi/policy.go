@@ -74,6 +74,9 @@ type PolicyView struct {
 
 // Override is an active override.
 type Override struct {
+	// Of names the limit that the override changes, in a policy with "all" or "first". It is omitted for an override of
+	// the whole policy.
+	Of  string `json:"of,omitempty"`
 	Key string `json:"key"`
 	// Limit is the active limit. File is the limit in the file. It is "" if only a change defines the limit.
 	Limit  string        `json:"limit"`

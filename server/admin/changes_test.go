@@ -11,7 +11,7 @@ import (
 func TestChangesOfOneLimit(t *testing.T) {
 	w := newWorld(t, "")
 	answer[adminapi.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"plan/hour","key":"eve","fields":"9/1h","author":"ann"}`))
-	if o := answer[adminapi.PolicyView](t, w.call("GET", "/admin/v1/policies/plan", "")).Overrides[0]; o.Change == nil || o.Change.Policy != "plan/hour" || o.File != `fixed-window 8/1h name "hour"` {
+	if o := answer[adminapi.PolicyView](t, w.call("GET", "/admin/v1/policies/plan", "")).Overrides[0]; o.Change == nil || o.Change.Policy != "plan/hour" || o.Of != "hour" || o.File != `fixed-window 8/1h name "hour"` {
 		t.Errorf("%+v", o)
 	}
 	made := answer[adminapi.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"both/api","key":"joe","fields":"9/1h","author":"bob"}`))

@@ -115,18 +115,18 @@ func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 func TestAnswersRepeatLittle(t *testing.T) {
 	w, long := newWorld(t, ""), strings.Repeat("x", 60_000)
 	for path, body := range map[string]string{
-		"POST /admin/v1/keys/explain":                           `{"` + long + `":1}`,
-		"POST /admin/v1/changes/try":                            `{"` + long + `":1,"` + long + `":2}`,
-		"POST /admin/v1/keys/give":                              `{"policy":"` + long + `","key":"k"}`,
-		"POST /admin/v1/keys/reset":                             `{"policy":"api","key":"` + long + `"}`,
-		"POST /admin/v1/log-level":                              `{"level":"` + long + `"}`,
-		"POST /admin/v1/changes":                                `{"set":{"` + long + `":{}}}`,
-		"POST /admin/v1/changes/clear":                          `{"policy":"` + long + `"}`,
-		"GET /admin/v1/keys/top?n=" + long:                      "",
-		"GET /admin/v1/keys/top?of=" + long + "&policy=" + long: "",
-		"GET /admin/v1/keys/limited?policy=" + long:             "",
-		"GET /admin/v1/policies/" + long:                        "",
-		"POST /admin/v1/keys/timeline":                          `{"policy":"` + long + `","key":"k"}`,
+		"POST /admin/v1/keys/explain":               `{"` + long + `":1}`,
+		"POST /admin/v1/changes/try":                `{"` + long + `":1,"` + long + `":2}`,
+		"POST /admin/v1/keys/give":                  `{"policy":"` + long + `","key":"k"}`,
+		"POST /admin/v1/keys/reset":                 `{"policy":"api","key":"` + long + `"}`,
+		"POST /admin/v1/log-level":                  `{"level":"` + long + `"}`,
+		"POST /admin/v1/changes":                    `{"set":{"` + long + `":{}}}`,
+		"POST /admin/v1/changes/clear":              `{"policy":"` + long + `"}`,
+		"GET /admin/v1/keys/top?n=" + long:          "",
+		"GET /admin/v1/keys/top?by=" + long:         "",
+		"GET /admin/v1/keys/limited?policy=" + long: "",
+		"GET /admin/v1/policies/" + long:            "",
+		"POST /admin/v1/keys/timeline":              `{"policy":"` + long + `","key":"k"}`,
 	} {
 		method, target, _ := strings.Cut(path, " ")
 		if got := w.call(method, target, body); got.Code < 400 || got.Body.Len() > 2000 {

@@ -73,7 +73,7 @@ func (f *inForce) view(name string, overrides int) (v adminapi.PolicyView, ok bo
 		if o.Of != "" {
 			target += "/" + o.Of
 		}
-		v.Overrides = append(v.Overrides, adminapi.Override{Key: o.Key, Limit: o.Limit, File: ofFile[changeName{o.Of, o.Key}], Change: f.active(target, o.Key)})
+		v.Overrides = append(v.Overrides, adminapi.Override{Of: o.Of, Key: o.Key, Limit: o.Limit, File: ofFile[changeName{o.Of, o.Key}], Change: f.active(target, o.Key)})
 	}
 	v.InForce.Overrides = nil
 	return v, true

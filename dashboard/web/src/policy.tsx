@@ -94,10 +94,10 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
       ) : (
         <Table caption={t("overrides")} columns={["key", "limit", "source", ...(administers ? ["" as const] : [])]}>
           {all.slice(0, PAGE).map((o) => (
-            <tr key={o.key}>
+            <tr key={(o.of ?? "") + "/" + o.key}>
               <td>{o.key.includes("*") ? <Key of={{ key: o.key }} /> : <Key of={{ key: o.key }} policy={view.name} />}</td>
               <td>
-                {o.change ? <BeforeAfter {...o.change} /> : <code>{o.limit}</code>}
+                {o.of && <span class="tag">{o.of}</span>} {o.change ? <BeforeAfter {...o.change} /> : <code>{o.limit}</code>}
               </td>
               <td>{source(o)}</td>
               {administers && (

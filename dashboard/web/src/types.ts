@@ -17,7 +17,7 @@ export interface KeyAndCost extends KeyAndPolicy {
   class?: string;
 }
 
-/** Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. */
+/** Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If Units is nil, the give returns the policy's cost. */
 export interface Units extends KeyAndPolicy {
   units?: number;
   class?: string;
@@ -25,7 +25,7 @@ export interface Units extends KeyAndPolicy {
   reason?: string;
 }
 
-/** Given is the answer to a give. */
+/** Given is the answer to a give. Remaining is the number of units that the key then has. Unlimited is true if no limit applies to the key. */
 export interface Given {
   remaining: number;
   unlimited: boolean;
@@ -37,14 +37,14 @@ export interface Reset {
   all_keys?: boolean;
 }
 
-/** Summary is a policy as text. */
+/** Summary describes a policy. Its limits are texts such as "100/s burst 200". */
 export interface Summary extends Settings {
   name: string;
   limits: string[];
   overrides?: OverrideSummary[];
 }
 
-/** Settings are the settings of a policy. Texts list them in this order. */
+/** Settings are the settings of a policy. Commands print them in the order of the fields. */
 export interface Settings {
   /** First is true if only the first limit with room is charged. It is false if all limits are charged. */
   first?: boolean;
@@ -58,10 +58,10 @@ export interface Settings {
   classes?: string[];
   /** EstimateMax is "capacity" if a reserve takes at most the capacity of the limits. */
   estimate_max?: string;
-  /** SettleWithin is how long a reservation can be settled. Unsettled determines what happens to the reservation afterwards: keep, release or estimate. */
+  /** SettleWithin is the term of a reservation, such as 10m: the time until it must be settled. Unsettled determines the charge of a reservation that was not settled in time: keep, release or estimate. */
   settle_within?: string;
   unsettled?: string;
-  /** Replicas is the number of replicas that a charge waits for, such as 1 within 20ms. */
+  /** Replicas is the number of replicas that a charge waits for, and the maximum wait, such as "1 within 20ms". */
   replicas?: string;
   shadow: boolean;
   candidate?: string;
@@ -81,7 +81,7 @@ export interface PolicyView {
   /** InForce is the active policy. File is the policy in the file. It is nil if only a change defines the policy. */
   in_force: Summary;
   file: Summary | null;
-  /** ShadowLimits are the indexes of the active limits that are shadows of other policies. */
+  /** ShadowLimits are the indexes in InForce.Limits of the limits that never deny, because they are from shadow policies that "all" or "first" includes. */
   shadow_limits?: number[];
   /** Change is the change on top of the file, or nil. */
   change: ActiveChange | null;
@@ -92,6 +92,8 @@ export interface PolicyView {
 
 /** Override is an active override. */
 export interface Override {
+  /** Of names the limit that the override changes, in a policy with "all" or "first". It is omitted for an override of the whole policy. */
+  of?: string;
   key: string;
   /** Limit is the active limit. File is the limit in the file. It is "" if only a change defines the limit. */
   limit: string;
@@ -99,14 +101,14 @@ export interface Override {
   change: ActiveChange | null;
 }
 
-/** Policies is a page of the active policies; Total is the number of matches. */
+/** Policies is a page of the active policies. Total is the number of matching policies on all pages. */
 export interface Policies {
   generation: number;
   total: number;
   policies: PolicyView[];
 }
 
-/** Change is a change of a policy or of the limit of one key, on top of the file. */
+/** Change is a change to a policy or to the limit of one key or pattern, on top of the file. */
 export interface Change {
   /** Policy, Key and Fields are in the form used by package policy. Key is "" for a change of the policy itself. */
   policy: string;
@@ -134,7 +136,7 @@ export interface Changes {
   changes: ActiveChange[];
 }
 
-/** ChangeName identifies the change that an operator ends. */
+/** ChangeName identifies a change that an operator makes or ends, and names the operator. */
 export interface ChangeName {
   policy: string;
   /** Key is nil for a change to the policy itself. */
@@ -147,7 +149,7 @@ export interface ChangeName {
 export interface NewChange extends ChangeName {
   fields?: unknown;
   expires?: string;
-  /** For is the duration of the change. It can be set instead of Expires. */
+  /** For is the duration of the change, such as 30m. It can be set instead of Expires. */
   for?: string;
 }
 
@@ -163,7 +165,7 @@ export interface Difference {
   after: Summary;
 }
 
-/** Shadow counts what the shadow of a policy would change. */
+/** Shadow compares the decisions of a policy with the decisions that its shadow would make. Newly denied requests were allowed, and the shadow would deny them. Unknown counts requests that could not be compared, because the store was unavailable. */
 export interface Shadow {
   policy: string;
   /** Limits contains the deciding limits. It is empty if the policy itself is the shadow. */
@@ -178,18 +180,18 @@ export interface Shadow {
   unknown: number;
 }
 
-/** Shadows has the counts of all shadows. */
+/** Shadows contains the counts for all shadows. */
 export interface Shadows {
   shadows: Shadow[];
 }
 
-/** Error is the error of a call. */
+/** Error is the answer to a call that failed. Status is the HTTP status. */
 export interface Error {
   status: number;
   detail: string;
   /** Field is the invalid field, or "". */
   field?: string;
-  /** Code is the anchor in docs/reference/errors.md. A server that sets no code sends the one for the status. */
+  /** Code is the anchor in docs/reference/errors.md. If the handler leaves it empty, the server sends the code for the status. */
   code?: string;
 }
 
@@ -197,7 +199,7 @@ export interface Error {
 export interface Rates {
   allowed: number;
   denied: number;
-  /** Unknown counts requests that got an error because the decision was not known. */
+  /** Unknown is the rate of requests without a decision, because the store failed. */
   unknown: number;
   invalid: number;
 }
@@ -207,7 +209,7 @@ export interface PolicyRates extends Rates {
   policy: string;
 }
 
-/** Second contains the counts of one second. The rates are per second. */
+/** Second describes the requests in about one second. The rates are per second, computed from the exact length of the interval. */
 export interface Second extends Rates {
   /** At is the end of the second, in ms since 1970. */
   at_ms: number;
@@ -218,7 +220,7 @@ export interface Second extends Rates {
   policies: PolicyRates[];
 }
 
-/** Access is the rights of the caller. */
+/** Access contains the rights of the caller, and facts about the server. HashedKeys is true if keys are counted under their hashes. */
 export interface Access {
   administers: boolean;
   hashed_keys: boolean;
@@ -227,7 +229,7 @@ export interface Access {
   program?: boolean;
 }
 
-/** Server describes the server that answers. Other servers on the store have their own counts. */
+/** Server describes the server that answers. Other servers that share the store have their own counts. */
 export interface Server {
   /** Name is its host and process id, such as web-3/4711. */
   name: string;
@@ -235,7 +237,7 @@ export interface Server {
   of: number;
 }
 
-/** Action is an action of an operator. */
+/** Action is one action of an operator: change, clear, give, reset, reload or log-level. */
 export interface Action extends KeyFields {
   at: string;
   action: string;
@@ -265,12 +267,12 @@ export interface Config {
   routes: unknown;
 }
 
-/** Reloaded answers a reload. */
+/** Reloaded is the answer to a reload. */
 export interface Reloaded {
   generation: number;
 }
 
-/** Level is the level of the log. */
+/** Level is the log level: debug, info, warn or error. */
 export interface Level {
   level: string;
 }
@@ -299,7 +301,7 @@ export interface Store {
   /** Address is its URL without user and password. */
   address: string;
   away: boolean;
-  /** AwayFor is the time since the store went away, in ms. */
+  /** AwayFor is the time since the store became unavailable, in ms. It is 0 while the store is available. */
   away_ms: number;
   outages: number;
   /** Unknown is the number of requests without a decision since the server started. */
@@ -312,7 +314,7 @@ export interface Store {
 
 /** Processes describes the servers that share the store. */
 export interface Processes {
-  /** Count is the number of processes that have equal shares while the store is away. 0 means unknown. */
+  /** Count is the number of processes that divide each limit equally while the store is unavailable. 0 means unknown. */
   count: number;
   /** Members contains the names of the processes in the group, at most 100. Own is the name of this process. Both are empty if the store is in the memory of this process. */
   members: string[];
@@ -321,7 +323,7 @@ export interface Processes {
   leases: Leases | null;
 }
 
-/** Leases counts prefetched units since the server started. */
+/** Leases counts prefetched units since the server started. Lost units could not be given back. */
 export interface Leases {
   taken: number;
   spent: number;
@@ -334,7 +336,7 @@ export interface Leases {
 /** Explanation is the state of a key under a policy. */
 export interface Explanation extends KeyFields {
   policy: string;
-  /** Combined is true if the policy is defined with "all" or "first". An override for one of its keys can then only be deny or unlimited. */
+  /** Combined is true if the policy is defined with "all" or "first". An override of the whole policy can then only be deny or unlimited. */
   combined?: boolean;
   /** Counted is the hash that the key is counted under. It is omitted if keys are not hashed. */
   counted_as?: string;
@@ -347,9 +349,9 @@ export interface Explanation extends KeyFields {
   allowed: boolean;
   /** FreesAt is the time when the request will be allowed if no other request comes, or when the change that denies it ends. It is omitted if the request is allowed now or can never be allowed. */
   frees_at?: string;
-  /** Never is true if the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
+  /** Never is true if the request can never be allowed: the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
-  /** Failure is the failure mode that answers, because the store does not answer or has lost data: deny, local or allow. It is omitted otherwise. */
+  /** Failure is the failure mode (deny, local or allow) that determines the answer, because the store is unavailable or has lost data. It is omitted otherwise. */
   failure?: string;
   /** Generation is the generation of the policies used. */
   generation: number;
@@ -359,9 +361,9 @@ export interface Explanation extends KeyFields {
 /** Explanations contains the explanations for a key. */
 export interface Explanations {
   explanations: Explanation[];
-  /** OverrideUnknown is true if it is true in one of the Explanations. */
+  /** OverrideUnknown is true if it is true for one of the policies. If no policy was requested, this includes policies without an explanation. */
   override_unknown?: boolean;
-  /** Open are the open reservations that charged the key, at most 100: see settle_within of policies. */
+  /** Open are the open reservations that charged the key, at most 100 for each of its hashes: see settle_within of policies. */
   open?: Open[];
 }
 
@@ -390,7 +392,7 @@ export interface OpenCharged extends KeyFields {
 export interface ClassStanding {
   class: string;
   allowed: boolean;
-  /** Capacity and Remaining are the units for this class. They are omitted if no limit applies, or if Remaining is not known. */
+  /** Capacity and Remaining are the units for this class. They are omitted if the limit allows everything, or if the numbers are not known. */
   capacity?: number;
   remaining?: number;
 }
@@ -400,7 +402,7 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the number of outstanding units with which this key is denied now: its fair part, which strikes lower. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. Strikes lower it. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
   own: number;
   part: number;
   heavy_keys: number;
@@ -427,7 +429,7 @@ export interface Standing {
   limit: string;
   /** Rule names the override that set this limit. It is omitted if no override set it. */
   rule?: string;
-  /** From is the origin of the rule: file or change. Change is that change. */
+  /** From is the source of the limit: file or change. Change is that change, or nil. */
   from: string;
   change?: ActiveChange;
   shadow: boolean;
@@ -453,10 +455,10 @@ export interface Standing {
   in_force?: InForce;
   /** Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0. */
   strikes?: number;
-  /** State is true if the store has state for the key. Without state the limit is full. */
+  /** State is true if the store has state for the key. Without state, no units are spent. */
   state: boolean;
   mode?: string;
-  /** Error is the reason why the standing is not known. */
+  /** Error is the reason why the standing is not known. It is omitted if the standing is known. */
   error?: string;
 }
 
@@ -511,7 +513,7 @@ export interface Decided {
   outcome: Outcome;
   mode?: string;
   cost: number;
-  /** Limit and Remaining are the binding limit's. */
+  /** Limit is the capacity of the binding limit, and Remaining is the number of its units that remain. */
   limit: number;
   remaining: number;
   /** RetryAfter is in ms, rounded up. It is omitted if the request was not denied, or can never pass. */

@@ -117,7 +117,11 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	}
 	for _, o := range v.Overrides {
 		end := ""
-		fmt.Fprintf(w, "  key %s: %s", printable(o.Key), o.Limit)
+		fmt.Fprintf(w, "  key %s: ", printable(o.Key))
+		if o.Of != "" {
+			fmt.Fprintf(w, "limit %s: ", o.Of)
+		}
+		fmt.Fprintf(w, "%s", o.Limit)
 		if o.Change != nil {
 			fmt.Fprintf(w, " (change: %s", changeText(&o.Change.Change))
 			if o.File != "" {
