@@ -26,9 +26,9 @@ func control(t *testing.T, start int) *adaptive.Controller {
 	return c
 }
 
-// TestLimitFollowsCompletedCalls checks that the limit is the number of calls that complete within the latency, and
-// that a single window can at most double the limit or lower it by a quarter. The limit moves only if it was reached
-// or calls were late.
+// TestLimitFollowsCompletedCalls checks that the limit moves towards the average number of calls that complete in a time
+// span as long as the latency, and that a single window can at most double the limit or lower it by a quarter. The limit
+// moves only if it was reached or calls were late.
 func TestLimitFollowsCompletedCalls(t *testing.T) {
 	for _, c := range []struct {
 		name           string

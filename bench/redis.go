@@ -129,7 +129,7 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 		},
 		{
 			title: "On one Redis, beside its own ceiling", unit: "decisions/s", reach: 0.8, lines: []line{crowdLines[0], others[0]},
-			note: "redis-benchmark sends a script that asks the time, reads 100 keys, decides them in floating point, writes each and answers a bit of each.",
+			note: "redis-benchmark sends a script that gets the time, reads 100 keys, makes a decision for each key in floating point, writes each key, and returns one bit per key.",
 		},
 	}, nil
 }

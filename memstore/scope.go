@@ -79,8 +79,8 @@ type scopeKey struct {
 // cachedScopes is the number of scopes that can be found without a lock.
 const cachedScopes = 1024
 
-// scopes contains all scopes of a store. Their number is at most twice the number of scopes in use, or fewScopes if
-// that is more.
+// scopes contains all scopes of a store. Their number is at most twice the number that were in use when unused ones were
+// last dropped, or fewScopes if that is more.
 type scopes struct {
 	cached [cachedScopes]atomic.Pointer[scope]
 	pages  atomic.Pointer[[]*page] // by number; the list is replaced, never changed

@@ -97,7 +97,8 @@ func (b *builder) didYouMean(name string, names []string) string {
 	return yamlfile.DidYouMean(name, names)
 }
 
-// errBroken stops the build of a policy if its error, or the error of a policy under its "all", was already reported.
+// errBroken stops the build of a policy if its error, or the error of a policy under its "all" or "first", was already
+// reported.
 var errBroken = errors.New("a policy inside all is broken")
 
 // build builds the limits of a policy, if they are not built yet, and checks the settings that depend on them.

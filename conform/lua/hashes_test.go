@@ -79,8 +79,8 @@ func TestExpiredFieldsAreSwept(t *testing.T) {
 	}
 }
 
-// TestHashLivesAsLongAsItsStates checks that a hash lives a little longer than all of its states, and that its TTL is
-// rarely updated. One long-lived state keeps the whole hash.
+// TestHashLivesAsLongAsItsStates checks that a hash outlives all of its states, by at most about as long again, and that
+// its TTL is rarely updated. One long-lived state keeps the whole hash.
 func TestHashLivesAsLongAsItsStates(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

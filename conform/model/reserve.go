@@ -48,8 +48,8 @@ type held struct {
 }
 
 // Reserve charges each limit its cost. It also charges units that become available in a bucket only later, up to
-// longestUS from now. If the request is denied, the reservation is nil. If there is a term, the reservation stays open
-// until the term has passed.
+// longestUS from now. If the request is denied, the reservation is nil. If there is a term, the reservation is open until
+// it is settled, by the caller or, when the term has passed, as overdue.
 func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS int64) (Answer, *Reservation) {
 	s.made++
 	items := s.look(limits, costs, atUS)

@@ -23,8 +23,8 @@ func spend(units int64) engine.Op {
 	}}
 }
 
-// In an outage the shares choose. A cost that exceeds every share is denied with a retry-after of a second, unless it
-// also exceeds every limit's capacity.
+// In an outage the shares choose. A cost that exceeds every share is denied with a retry-after of a second, or of
+// engine.Never if it also exceeds every limit's capacity.
 func TestFirstInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

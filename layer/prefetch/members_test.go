@@ -10,8 +10,9 @@ import (
 	"github.com/headgate/headgate/layer/membership"
 )
 
-// Regression: bug 43. If a process may no longer be counted in the group, or if the group is lost, it prefetches nothing
-// until all other processes count it again. Processes that stay in the group continue to prefetch.
+// Regression: bug 43. A process that the others might no longer count, or that belongs to a group that was lost,
+// prefetches nothing until all other processes count it again. The test checks that the processes therefore never hold
+// more units than they state, and that prefetching resumes.
 func TestRejoiningProcessWaitsUntilCounted(t *testing.T) {
 	const long = 20 * time.Second
 	for name, disturb := range map[string]func(w *world){

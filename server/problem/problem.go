@@ -87,7 +87,8 @@ func Unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// WithoutPages returns a handler that answers requests of web pages with a 403.
+// WithoutPages wraps handle: a request sent by a web page, according to the browser's headers, gets a 403. All other
+// requests go to handle.
 func WithoutPages(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fromPage(r) {

@@ -27,8 +27,8 @@ type run struct {
 	server
 }
 
-// Run simulates a configuration with one gate. It returns an error if a field is out of range, or if the run exceeds a
-// limit.
+// Run simulates a configuration with one gate. It returns an error if a field is out of range, or if the run makes more
+// attempts than Config.Attempts.
 func Run(c Config, g Gate) (*Tally, error) {
 	if err := c.check(); err != nil {
 		return nil, err
