@@ -25,8 +25,8 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// These environment variables configure a process of this test binary: the store's URL, the client, and the task, which
-// can be the index of a linear limit, or "25".
+// These environment variables configure a process of this test binary: the store's URL, the client, and the task. The
+// task is callTask, a text that begins with leaseTask, an index into linearize.Limits(), or "25" for pass(store, 25).
 const (
 	askerURL    = "HEADGATE_TEST_ASK"
 	askerClient = "HEADGATE_TEST_CLIENT"

@@ -57,7 +57,7 @@ func (s *Slots[N, R]) Wait(ctx context.Context, end <-chan struct{}, name N, wai
 	return used, err
 }
 
-// Until is like Wait, but after an error the caller still has its place, until Drop.
+// Until is like Wait, but after an error the caller keeps its place until it calls Drop or Leave.
 func (s *Slots[N, R]) Until(ctx context.Context, end <-chan struct{}, name N, waiter SlotWaiter) (used R, err error) {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()

@@ -127,8 +127,8 @@ func TestListInDoubt(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, the share decides a list that the store does not answer. The store gets the list's
-// permit as soon as it answers.
+// If the store is in doubt and does not answer, the share decides a list of charges. The store gets the list's permit
+// as soon as it answers again.
 func TestListInDoubtWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

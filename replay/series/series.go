@@ -14,7 +14,7 @@ type record struct {
 	cost uint16
 }
 
-// Recorder keeps requests in the order of their addition.
+// Recorder keeps requests in the order in which they were added.
 type Recorder struct {
 	chunks [][]record
 	count  int

@@ -18,8 +18,8 @@ var retry = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: 500 * time
 // lines in that time.
 const recoveryTime = 10 * time.Second
 
-// exporter logs one line when the collector starts to reject spans, and one when it accepts them again. Its methods
-// are called one at a time.
+// exporter logs one line when spans can no longer be sent to the collector, and one when they have been sent again
+// for recoveryTime.
 type exporter struct {
 	sdktrace.SpanExporter
 

@@ -7,10 +7,11 @@
 // The files:
 //
 //	loop.go      the queue of events
-//	course.go     values that change over time
-//	service.go   distributions of service times, pauses
+//	course.go    values that change over time
+//	service.go   the distributions of service times, and pauses
 //	client.go    clients and retries
-//	config.go     the configuration of a run, and its limits
+//	gate.go      the interface of gates
+//	config.go    the configuration of a run, and its limits
 //	run.go       the event loop (attempt.go: the life of a request; server.go: the workers)
 //	tally.go     the counts (histogram.go: latencies; figures.go: limits over time and fairness)
 package model
