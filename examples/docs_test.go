@@ -60,7 +60,7 @@ func TestDocumentedSharesWithoutRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## While the Redis is away\n")
+	_, section, _ := strings.Cut(string(page), "\n## While the Redis is unavailable\n")
 	program := firstBlock(t, section, "go")
 	away := strings.Replace(program, "127.0.0.1:6379", "127.0.0.1:1", 1)
 	name := filepath.Join(t.TempDir(), "main.go")

@@ -44,7 +44,7 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "store", About: "The store for the counters."},
 	},
 	reflect.TypeFor[policyBody](): {
-		{Name: "failure", Accepted: failureAccepted, About: "The answer to an allow or peek while the store is away: " + FailureModes() + ". local is the default."},
+		{Name: "failure", Accepted: failureAccepted, About: "The answer to an allow or peek while the store is unavailable: " + FailureModes() + ". local is the default."},
 		{Name: "mode", Accepted: modeAccepted, About: "With leased, the server prefetches units for hot keys from Redis. By default exact."},
 		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
 		{Name: "cost", Accepted: costAccepted, About: "The cost, in units, of a request that names no cost. By default 1."},

@@ -18,7 +18,7 @@ var (
 	gatewayInFlight  = desc("gateway_requests_in_flight", "Requests in the gateway, those that wait included.")
 	gatewayWaiting   = desc("gateway_requests_waiting", "Requests that wait for the slots that pacers have given them.")
 	gatewayAnswers   = desc("gateway_answers_total", "Answers of upstreams, by the class of their status.", "upstream", "class")
-	gatewayFailures  = desc("gateway_failures_total", "Requests without an answer of their upstream: it was away, it was slow, or the client ended the request.", "upstream", "reason")
+	gatewayFailures  = desc("gateway_failures_total", "Requests without an answer of their upstream: it was unavailable, it was slow, or the client ended the request.", "upstream", "reason")
 	gatewayOverload  = desc("gateway_overloaded_total", "Requests that were refused because too many were in flight at their upstream.", "upstream")
 	gatewayLimit     = desc("gateway_upstream_limit", "How many requests may be in flight at an upstream with in_flight.", "upstream")
 	gatewaySuggested = desc("gateway_upstream_suggested", "The fixed limit that would have done about as well at an upstream with in_flight; 0 if its limit was never reached.", "upstream")

@@ -69,10 +69,10 @@ type Server struct {
 }
 
 var (
-	storeUp       = desc("store_up", "1 if the store answers, 0 while it is away.")
+	storeUp       = desc("store_up", "1 if the store answers, 0 while it is unavailable.")
 	storeAwayFor  = desc("store_away_seconds", "How long the store has been away; 0 if it is not.")
 	storeOutages  = desc("store_outages_total", "How often the store has gone away.")
-	storeAway     = desc("store_away_seconds_total", "How long the store was away in all outages, the current one included.")
+	storeAway     = desc("store_away_seconds_total", "How long the store was unavailable in all outages, the current one included.")
 	storeUnknown  = desc("store_unknown_total", "Operations whose decision was not known, because the store failed.")
 	storeErrors   = desc("store_errors_total", "Errors of the store by class.", "class")
 	roundTrips    = desc("store_round_trips_total", "Round trips to Redis.")
@@ -88,8 +88,8 @@ var (
 	leasedOps     = desc("prefetch_operations_total", "Operations that were spent from prefetched units, and those that were sent on.", "result")
 	leasedUnits   = desc("prefetch_units_total", "Prefetched units: taken from the store, returned to it, and lost.", "event")
 	members       = desc("prefetch_members", "Processes that share the limits; 0 is not known.")
-	shares        = desc("fallback_operations_total", "Operations that were answered by this server's share of the limits, while the store was away or not believed yet.")
-	processes     = desc("fallback_processes", "The number of servers that divide the limits while the store is away; 0 if unknown.")
+	shares        = desc("fallback_operations_total", "Operations that were answered by this server's share of the limits, while the store was unavailable or not believed yet.")
+	processes     = desc("fallback_processes", "The number of servers that divide the limits while the store is unavailable; 0 if unknown.")
 	losses        = desc("fallback_losses_total", "How often the store came back without its data.")
 	doubted       = desc("fallback_doubted", "1 while this server's share also decides, because the store has lost data and not all limits have recovered.")
 	owed          = desc("fallback_owed", "Settlements and permits that wait to be sent to the store until it answers.")

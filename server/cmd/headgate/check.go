@@ -86,7 +86,7 @@ func notes(config *policy.Config) []string {
 	if more := len(names) - maxNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return append(all, "while the store is away, requests of policies with failure deny get errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
+	return append(all, "while the store is unavailable, requests of policies with failure deny get errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
 }
 
 // printRoute prints a line for a route.

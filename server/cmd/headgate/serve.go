@@ -124,7 +124,7 @@ func serve(c *cobra.Command, config daemon.Config) error {
 	ignoreBrokenPipes()
 	captureLibraries(config.Logger)
 	if c.Flags().Changed("ready-without-store") {
-		config.Logger.Warn("--ready-without-store has no effect: a server stays ready while the store is away; --ready-needs-store makes it not ready")
+		config.Logger.Warn("--ready-without-store has no effect: a server stays ready while the store is unavailable; --ready-needs-store makes it not ready")
 	}
 	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
