@@ -44,8 +44,8 @@ func (f *found) withoutStore(h *happened, process int, log []*answer) {
 			if n++; n == 1 {
 				first = a
 			}
-			stall, stalls := h.stallIn(first.sent, a.received)
-			if took := a.received - first.sent; n > alone && took > aloneFor && stall < longestStall && stalls < took/mostStalled {
+			if n > alone && a.received-first.sent > aloneFor && !h.stalled(first.sent, a.received) {
+				_, stalls := h.stallIn(first.sent, a.received)
 				f.violatef("needless", "process %d gave %d answers without the store from %s to %s, the last one (%s) for %s %s; faults %q; stalls of the machine: %s in all",
 					process, n, seconds(first.sent), seconds(a.received), cmp.Or(a.class, a.mode), a.limit.policy, a.key, h.faultsIn(first.sent, a.received), stalls)
 				return
@@ -54,6 +54,12 @@ func (f *found) withoutStore(h *happened, process int, log []*answer) {
 			n = 0
 		}
 	}
+}
+
+// stalled reports whether the machine stalled too long in a span to check what was decided in it.
+func (h *happened) stalled(from, to time.Duration) bool {
+	largest, sum := h.stallIn(from, to)
+	return largest >= longestStall || sum >= (to-from)/mostStalled
 }
 
 // reachable reports whether the store can have decided a request: it was up, and the limit had recovered from losses.
@@ -81,10 +87,7 @@ func (f *found) idle(h *happened, l *limit, log []answer) {
 	end := log[len(log)-1].sent
 	for from := time.Second; from+usedFor < end; from += usedFor / 2 {
 		s := span{from, from + usedFor}
-		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) {
-			continue
-		}
-		if stall, _ := h.stallIn(s.from, s.to); stall > longestStall {
+		if !h.reachable(&answer{limit: l, key: leftKey, process: waiterProcess, sent: s.from, received: s.to}) || h.stalled(s.from, s.to) {
 			continue
 		}
 		passed := int64(0)

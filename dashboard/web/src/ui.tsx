@@ -12,16 +12,17 @@ export const say = (text: string) => heard(text);
 
 /** Announcer shows the text passed to say for a few seconds. */
 export function Announcer() {
-  const [text, set] = useState("");
+  const [said, set] = useState({ text: "" });
   useEffect(() => {
-    heard = set;
-    if (text === "") return;
-    const timer = setTimeout(() => set(""), 6000);
+    heard = (text) => set({ text });
+    if (said.text === "") return;
+    // The timer can fire after the next text was said and before this effect ends. It must not hide that text.
+    const timer = setTimeout(() => set((now) => (now === said ? { text: "" } : now)), 6000);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [said]);
   return (
-    <div class={"announcer" + (text ? " shown" : "")} role="status" aria-live="polite">
-      {text}
+    <div class={"announcer" + (said.text ? " shown" : "")} role="status" aria-live="polite">
+      {said.text}
     </div>
   );
 }
