@@ -117,11 +117,11 @@ func writePolicy(w io.Writer, v *adminapi.PolicyView) {
 	}
 	for _, o := range v.Overrides {
 		end := ""
-		fmt.Fprintf(w, "  key %s: ", printable(o.Key))
+		of := ""
 		if o.Of != "" {
-			fmt.Fprintf(w, "limit %s: ", o.Of)
+			of = ", " + v.Name + "/" + o.Of
 		}
-		fmt.Fprintf(w, "%s", o.Limit)
+		fmt.Fprintf(w, "  key %s%s: %s", printable(o.Key), of, o.Limit)
 		if o.Change != nil {
 			fmt.Fprintf(w, " (change: %s", changeText(&o.Change.Change))
 			if o.File != "" {
