@@ -12,9 +12,9 @@ import (
 // GCRA, the generic cell rate algorithm of redis-cell (CL.THROTTLE) and redis_rate, has a burst tolerance of Burst − 1.
 // For a leaky bucket that queues and delays callers, use [Pacer].
 //
-// An idle key can spend a whole burst at once. Any time span x admits at most Burst + x·count/period units. With 100 a
-// second and burst 20, that is 120 in any second. With the default burst, a period can admit up to 2·count; set a
-// smaller burst to lower this bound.
+// An idle key can spend a whole burst at once. Without Debt and NextPays, any time span x admits at most Burst +
+// x·count/period units. With 100 a second and burst 20, that is 120 in any second. With the default burst, a period
+// can admit up to 2·count; set a smaller burst to lower this bound.
 type TokenBucket struct {
 	// Rate is the refill rate.
 	Rate Rate

@@ -30,15 +30,19 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units are available again: 700 ms.
 	ResetAfter time.Duration
-	// Delay is the time that an admitted caller of a [Pacer] must wait before it continues. It is 0 for other limits.
+	// Delay is the time that an admitted caller must wait before it continues. It is above 0 only for a [Pacer], for a
+	// [FairShare] with MaxQueue, and for units that [Policy.Reserve] or Wait reserved ahead. For its meaning in a
+	// denial, see [Policy.Reserve].
 	Delay time.Duration
 	// Binding is the limit that Limit, Remaining, RetryAfter and ResetAfter describe: for a denial, the limit with the
-	// longest wait; otherwise, the limit with the fewest remaining units.
+	// longest wait (of the choices of [Policy.First], only the one with the shortest wait takes part); otherwise, the
+	// limit with the fewest remaining units.
 	Binding Binding
 	// Limits contains the outcome of each limit, in the order of the request. It is nil if the request has only one
 	// limit.
 	Limits []engine.LimitOutcome
-	// Paid is the name of the limit that a policy with choices ([Policy.First]) charged.
+	// Paid is the name of the limit that a policy with choices ([Policy.First]) charged. It is "" for other policies
+	// and for a denial.
 	Paid string
 	// At is the time of the decision on the store's clock.
 	At time.Time

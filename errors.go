@@ -10,7 +10,7 @@ import (
 // The errors that callers match with [errors.Is]. A denial is not an error: it is a [Decision].
 var (
 	// ErrInvalid matches every error caused by invalid input: a limit that cannot be built, or a key, a cost or a
-	// request that no store can decide. Nothing was changed. The error is an [*engine.InputError], which names the
+	// request that no store can decide. Nothing was changed. [errors.As] finds an [*engine.InputError], which names the
 	// field, its value and the accepted values.
 	ErrInvalid = engine.ErrInvalid
 	// ErrDenied matches every [DeniedError].
@@ -25,7 +25,7 @@ var (
 	// charge in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and
 	// ErrStoreUnavailable.
 	ErrNotReplicated = engine.ErrNotReplicated
-	// ErrClosed is returned by every method after Close.
+	// ErrClosed is returned after Close by every method that would call the store.
 	ErrClosed = engine.ErrClosed
 	// ErrEnded means that a permit or reservation had already ended before the call: it had expired, been released or
 	// been settled. Another caller may hold its units.

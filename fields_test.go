@@ -14,7 +14,8 @@ import (
 
 var second, minute = headgate.PerSecond(5), headgate.PerMinute(50)
 
-// limitsByText maps the text of a limit to the same limit as a Go struct. It covers every field of every algorithm.
+// limitsByText maps the text of a limit to the same limit as a Go struct. It covers every field of every algorithm
+// except concurrency limits, which a policy cannot have.
 var limitsByText = map[string]headgate.Limit{
 	"5/s":                         headgate.TokenBucket{Rate: second},
 	`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},

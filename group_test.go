@@ -48,7 +48,8 @@ func TestLeavingUnderAFlood(t *testing.T) {
 	}
 }
 
-// With every algorithm and window, a class is denied if fewer units would remain than the class must leave.
+// With a bucket, a warm-up and each kind of window, a class is denied if fewer units would remain than the class must
+// leave.
 func TestLeaving(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket":  rule.TokenBucket(rule.PerHour(10)),

@@ -9,7 +9,8 @@ import (
 )
 
 // The first waiting caller of a key pauses between calls to the store. The pause starts at shortestPause and doubles
-// with each denial up to longestPause. A release in this process ends the pause.
+// with each denial up to longestPause. It ends earlier if a permit expires, or if this process releases units of the
+// key.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
@@ -40,7 +41,8 @@ func (p *Permit) await(ctx context.Context) error {
 	}
 }
 
-// pause waits for the given time. It returns early if this process releases units.
+// pause waits for the given time. If this process releases units of the key, it returns early and sets woken. If ctx
+// ends or the limiter is closed, it returns early with an error.
 func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Duration) (woken bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

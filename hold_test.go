@@ -27,7 +27,7 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 }
 
 // Callers that wait for the same units get them in order of arrival, each as soon as the previous caller has released
-// them. The store receives only slightly more than one call per caller.
+// them. The store receives at most 20 calls per caller, although each caller holds its unit for 10 s.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -69,8 +69,8 @@ func TestHoldInOrder(t *testing.T) {
 	})
 }
 
-// A caller that waits for units held by another process gets them when they expire. At that time the holder's context
-// is cancelled.
+// A caller that waits for units held by another process gets them when they expire, which is a lease time after the
+// holder's last renewal.
 func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)

@@ -104,7 +104,7 @@ func accepted(a algo.Algorithm, input *engine.InputError) string {
 	return strings.Join(words, " ")
 }
 
-// needs maps a field to the members that must be set for it to have an effect.
+// needs maps a field to the members that must be set with it. Without them, the field is an error.
 var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Max", "max_pause": "Min and Max", "weight": "Fair"}
 
 // members maps fields in policy files to differently named fields of the Go types.

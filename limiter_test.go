@@ -367,7 +367,7 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 	})
 }
 
-// The root module imports only the standard library, and the steps read no clock.
+// The root module imports only the standard library, and engine/algo neither reads the clock nor the environment.
 func TestRootImportsStandardLibraryOnly(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./...").Output()
 	if err != nil {
@@ -390,9 +390,9 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 }
 
 // Dependencies point down. Package engine imports no package of the project except engine/algo. Stores import only
-// engine; package redisurl also imports the package for input errors. Layers also import the memory store, which decides
-// for them during an outage. The root package imports engine, its default store, the queues, and the hooks for package
-// operate.
+// engine; package redisurl also imports the package for input errors. Layers also import the memory store, which
+// decides for them during an outage. The root package imports engine, its default store, the queues, the renewal of
+// leases, and the hooks for package operate.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// For each directory, the project's packages that it may import, including their subpackages.

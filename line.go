@@ -138,9 +138,9 @@ func (w *waiter) until(wait time.Duration, d *Decision) {
 
 func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
 
-// wait returns the minimum time until a request for n units can pass, according to the last answer. The result is 0
-// or negative if a request may pass now, if the wait is unknown, or if there are several limits. The result saves a
-// new first caller a call that the store would deny.
+// wait returns the minimum time until a request for n units can pass, according to the last answer. The result is 0 or
+// negative if a request may pass now, if the last answer was a denial, if the wait is unknown, or if there are several
+// limits. The result saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last
 	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {

@@ -31,7 +31,7 @@ type Charge struct {
 	Atomic bool
 }
 
-// of returns the charge's policy, or its semaphore's. It returns nil if the charge names neither.
+// of returns the charge's policy, or its semaphore's. It returns nil if the charge names neither or both.
 func (c *Charge) of() *Policy {
 	switch {
 	case c.Semaphore == nil:
@@ -206,9 +206,9 @@ func errPolicy() error {
 }
 
 // Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
-// time. If any permit or the reservation itself has ended, Renew extends nothing and returns [ErrEnded]. If the
-// reservation has a term ([Reservation.Report]), Renew also restarts it. If the reservation has neither permits nor a
-// term, Renew does nothing.
+// time. If the reservation has a term ([Reservation.Report]), Renew first restarts the term. If the reservation has
+// ended, Renew extends nothing and returns [ErrEnded]. If only a permit has ended, it returns ErrEnded and extends no
+// permit. If the reservation has neither permits nor a term, Renew does nothing.
 func (r *Reservation) Renew(ctx context.Context) error {
 	if err := r.Report(ctx, 0); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // Result is the result of one request, as returned by [Limiter.AllowEach] or passed to an observer.
 type Result struct {
-	// Verb names the operation as servers do: "allow", "at_most", "reserve" or "acquire".
+	// Verb is the operation: "allow", "at most", "reserve" or "acquire". In a server it can also be "count".
 	Verb string
 	// Policy is the name of the policy that decided. It is "" for an ad-hoc limit.
 	Policy string
@@ -25,9 +25,10 @@ type Result struct {
 	Err error
 }
 
-// WithObserver sets a function that is called in the caller's goroutine after each request that takes units or is
-// denied. It must be fast and safe for concurrent use. The result and its strings are valid only during the call.
-// headgate/adapter/prometheus and headgate/adapter/otel provide observers.
+// WithObserver sets a function that is called in the caller's goroutine after each request that can take units, whether
+// it is allowed, denied or fails. Operations such as Peek and Give are not observed. The function must be fast and safe
+// for concurrent use. The result and its strings are valid only during the call. headgate/adapter/prometheus and
+// headgate/adapter/otel provide observers.
 func WithObserver(observer func(ctx context.Context, result *Result)) Option {
 	return withObserver(func(ctx context.Context, op *engine.Op, r *result) {
 		if op.Kind.Takes() {

@@ -139,7 +139,8 @@ func (o *outcomes) take(of subject, now time.Time) *algo.Report {
 	return r
 }
 
-// attach adds the pending outcomes of an operation's keys, if the operation can carry reports.
+// attach adds the pending outcomes of an operation's keys, if the operation can carry reports and does not belong to a
+// shadow.
 func (o *outcomes) attach(op *engine.Op) {
 	if op.Hints.Shadow || !op.Kind.Reports() {
 		return

@@ -62,7 +62,7 @@ func (o *outcomes) takeUrgent() (ops []engine.Op) {
 	return ops
 }
 
-// close stops the sending of outcomes in the background.
+// close stops further requests to send outcomes in the background. Outcomes that are already urgent are still sent.
 func (o *outcomes) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 // requests that arrive before the retry-after of the previous denial is over. After Rate.Count such requests within
 // Rate.Period it blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as
 // long, up to MaxBlock. Each block is shortened by up to an eighth, so that blocked keys do not return together. Each
-// block halves the number of ignored denials that start the next one.
+// block halves the number of ignored denials that start the next one, down to one.
 //
 // A caller that waits until the retry-after is over is never blocked. With 10 a minute, a Block of a minute and a
 // MaxBlock of an hour, a key that ignores denials is blocked after 10 of them for 53 to 60 s, then after 5 for 105 to
-// 120 s, after 2 for 210 to 240 s, and finally after one for an hour.
+// 120 s, after 2 for 210 to 240 s, then after each one for twice as long as before, and finally for 53 to 60 minutes.
 //
 // A Soft penalty does not block. After the same number of ignored denials, it strikes the key. Each
 // strike halves the key's part of the [FairShare] limits after the penalty in the same policy, down to an eighth,

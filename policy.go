@@ -93,8 +93,9 @@ func (p *Policy) bind() {
 	}
 }
 
-// Err returns an error if the policy's name, a limit or an option of its limiter is invalid. It names the policy and
-// matches [ErrInvalid]. Every other method that returns an error then returns the same one, without the policy's name.
+// Err returns an error if the policy's name, its term, a limit or an option of its limiter is invalid. It names the
+// policy and matches [ErrInvalid]. Every other method that returns an error then returns the same one, without the
+// policy's name. An invalid term affects only the methods that reserve.
 func (p *Policy) Err() error {
 	err := p.limiter.invalid
 	if err == nil {

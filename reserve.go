@@ -26,9 +26,9 @@ type Reservation struct {
 const longestReserve = 36525 * 24 * time.Hour
 
 // Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
-// Reserve also reserves units that refill later: the caller must wait for [Reservation.Delay]. Reserve denies the
-// request if the delay would end after the deadline of ctx. A token bucket reserves at most 281474976710655 units
-// ahead.
+// apart from penalties, Reserve also reserves units that refill later: the caller must wait for [Reservation.Delay].
+// Reserve denies the request if the delay would end after the deadline of ctx. A token bucket reserves at most
+// 281474976710655 units ahead.
 //
 // On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If Decision.Delay
 // is above 0 in a denial, the delay would have ended after the deadline. Reserve returns the same errors as [Policy].
@@ -41,7 +41,7 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
 // is known only afterwards, such as the bytes of a response, or 0 after a failure. The reservation is nil after a
-// denial. It is also nil if the store did not decide, because a charge outside the store cannot be settled.
+// denial or an error. It is also nil if the store did not decide, because a charge outside the store cannot be settled.
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {

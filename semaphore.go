@@ -29,8 +29,8 @@ func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
 	return &Semaphore{l.policy(name, limits...)}
 }
 
-// Err returns an error if the name, the limit or an option of the limiter is invalid. Every other method then returns
-// this error. It matches [ErrInvalid].
+// Err returns an error if the name, the limit or an option of the limiter is invalid. It names the semaphore and
+// matches [ErrInvalid]. Every other method then returns the same error, without the semaphore's name.
 func (s *Semaphore) Err() error { return s.policy.Err() }
 
 // Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
@@ -41,7 +41,7 @@ func (s *Semaphore) Err() error { return s.policy.Err() }
 // when this process releases units. There is no order among processes.
 //
 // If ctx ends before the units are free, Acquire returns the error of ctx. The error matches [ErrDenied] if n exceeds
-// the limit.
+// the limit, and [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key.
 func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
 	p := s.policy
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}

@@ -68,7 +68,8 @@ func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...str
 // overdueEach is the interval between a limiter's searches for overdue reservations.
 const overdueEach = time.Second
 
-// watchTerms ends overdue reservations until Close.
+// watchTerms starts a goroutine that ends overdue reservations until Close. Only the first call starts it. If the store
+// does not keep reservations, watchTerms does nothing.
 func (l *Limiter) watchTerms() {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil || l.closed.Load() {

@@ -43,8 +43,8 @@ func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 	}
 }
 
-// everyWait contains a limit of each kind that Wait supports and that can take back units. Warm-up is missing because
-// it cannot take back a unit that it has begun to refill.
+// everyWait contains limits of several kinds that can take back units. Warm-up is missing because it cannot take back a
+// unit that it has begun to refill.
 var everyWait = map[string]engine.Limit{
 	"bucket":         rule.TokenBucket(rule.PerHour(5)),
 	"pacer":          rule.Pacer(rule.PerHour(5), rule.MaxQueue(50)),

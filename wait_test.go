@@ -42,7 +42,8 @@ func onMemory(t *testing.T) (*headgate.Limiter, *counting) {
 	return headgate.New(headgate.WithStore(store)), store
 }
 
-// Callers pass in order of arrival, each as soon as the limit allows, and almost every call to the store charges units.
+// Callers pass in order of arrival, each as soon as the limit allows. Except with the log, almost every call to the
+// store charges units.
 func TestWaitInOrder(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(100), rule.Burst(1)),
@@ -227,7 +228,7 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// Two limiters on one store share a pacer: together 600 units a minute pass, and the callers of each pass in order.
+// Two limiters on one store share a pacer: together 600 units a minute pass.
 func TestTwoProcessesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, store := onMemory(t)
@@ -254,7 +255,7 @@ func TestTwoProcessesWait(t *testing.T) {
 	})
 }
 
-// A call of Wait that passes at once allocates no more than Allow.
+// A call of Wait that passes at once does not allocate.
 func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")

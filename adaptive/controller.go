@@ -96,7 +96,8 @@ func (c *Controller) Done(now, took int64, failed bool) {
 	}
 }
 
-// close ends a window. If no calls were denied or slow, the window contains no information about the limit.
+// close ends a window. If the limit was not reached and at most half of the calls were slow, the window contains no
+// information about the limit.
 func (c *Controller) close(now, span, calls int64) {
 	full := c.denied || c.highest >= c.limit
 	if late := 2*c.slow > calls; full || late {
@@ -106,9 +107,9 @@ func (c *Controller) close(now, span, calls int64) {
 	c.opened, c.done, c.failed, c.slow, c.highest, c.denied = now, 0, 0, 0, 0, false
 }
 
-// follow moves the limit towards the average number of calls that complete in a time span as long as the latency.
-// One step can at most double the limit, or lower it by a quarter (by 1 if the limit is below 4), so that a single
-// unusual window has little effect.
+// follow moves the limit towards the average number of calls that complete in a time span as long as the latency. It
+// lowers the limit only if more than half of the calls were slow (late is set). One step can at most double the limit,
+// or lower it by a quarter (by 1 if the limit is below 4), so that a single unusual window has little effect.
 func (c *Controller) follow(span, calls int64, late bool) {
 	hi, lo := bits.Mul64(uint64(c.done), uint64(c.latency))
 	target, _ := bits.Div64(hi, lo, uint64(span)) // fits 64 bits, because done·latency/span is a number of calls

@@ -23,8 +23,8 @@ type Config struct {
 	Latency time.Duration
 	// DryRun makes the limiter decide and count calls without denying any.
 	DryRun bool
-	// Moved, if set, is called when the limit has changed, with the reason in one line: see [Status].Why. It must not
-	// block.
+	// Moved, if set, is called when the limit has changed and is not frozen, with the reason in one line: see
+	// [Status].Why. It must not block.
 	Moved func(why string)
 	// Clock replaces the clock in tests. If it is nil, the real clock is used.
 	Clock func() time.Time

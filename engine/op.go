@@ -201,7 +201,8 @@ func Single(kind Kind, key string, limit Limit, units int64) Op {
 	return Op{Kind: kind, Key: key, Charges: []Charge{{Limit: limit, Cost: units}}}
 }
 
-// Check returns an [*InputError] if no store can decide the operation.
+// Check returns an [*InputError] if no store can decide the operation. If the charge at fault comes from a caller's
+// list, an [*ItemError] contains it.
 func (o *Op) Check() error {
 	if len(o.Charges) < 1 || len(o.Charges) > MaxCharges {
 		return invalid("limits", len(o.Charges), "1 to 32")

@@ -65,7 +65,8 @@ type Standing struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units of the limit are available again.
 	ResetAfter time.Duration
-	// Delay is the time that an admitted caller of a pacer must wait.
+	// Delay is the time that an admitted caller of a pacer must wait, or the caller of a reserve whose units refill
+	// later. In a denied OpReserve, it is the delay that would have been necessary.
 	Delay time.Duration
 	// After is the time from the decision until the charged units count. It is above 0 if the clock is earlier than
 	// the state, or if a log's newest entry is in the future. See [Op].Taken.

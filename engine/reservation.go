@@ -52,7 +52,7 @@ type Reserved struct {
 }
 
 // Reservation returns the reservation of an allowed OpReserve, with an id that the caller chooses. It shares no memory
-// with the operation.
+// with the operation except the term.
 func (o *Outcome) Reservation(op *Op, id string) *Reservation {
 	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
 		r := *by
@@ -153,7 +153,8 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 // charged. Except for permits, the operations are settlements. They therefore give back neither units that have already
 // refilled nor a pacer's slot that other callers depend on (docs/design/rules.md, section 9). Each charge is settled
 // separately, because the states can be ahead of the clock by different times. The settlements have an effect only
-// within the given time, so their marks soon expire.
+// within the given time, so their marks soon expire. For a reserve with a term, Undo yields one settlement of all
+// charges, with index 0.
 func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store keeps the reservation open

@@ -67,8 +67,8 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// A parsed reservation formats to the same text. Parsing truncated or modified text returns an error or another
-// reservation, and never panics.
+// A parsed reservation formats to the same text. Parsing text that is empty, truncated, too long or otherwise invalid
+// returns an error that names the reservation.
 func TestReservationText(t *testing.T) {
 	text := reservation().String()
 	for _, want := range []*engine.Reservation{reservation(), byShares(nil), byShares(reservation().Limits), termed()} {
@@ -102,7 +102,8 @@ func FuzzParseReservation(f *testing.F) {
 	})
 }
 
-// A settle without its reservation, or with limits other than the reservation's, causes an error.
+// A settle without its reservation, with limits other than the reservation's, or with a number or id out of range
+// causes an error.
 func TestCheckSettle(t *testing.T) {
 	for name, change := range map[string]func(*engine.Op){
 		"none":   func(op *engine.Op) { op.Reservation = nil },

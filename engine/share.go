@@ -8,16 +8,18 @@ import (
 )
 
 // Shares returns the limits that each of n processes enforces on its own, while no process can reach the store. A
-// process charges all of the returned limits or none. Every share is a bucket. In any span, the processes together
-// admit no more than one bucket with the limit's capacity and rate:
+// process charges all of the returned limits or none. A pacer's share is a pacer, and a concurrency limit's share has
+// permits of its own. All other shares are buckets. In any span, the processes together admit no more than one bucket
+// with the limit's capacity and rate. Only pacers can admit more: one unit for each process beyond the burst.
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
 //	window, log                for each window, a bucket with 1/n of its count and its length
 //	pacer                      1/n of the rate, queue and burst, but a burst of at least 1
 //	concurrency                1/n of the permits
 //
-// Units are rounded down. A share below one unit becomes [algo.DenyAll]. A calendar window counts with its longest
-// length: 25 h for a day. Debt, NextPays and CountDenied do not apply to shares.
+// Units are rounded down. A share below one unit becomes [algo.DenyAll]. The share of a penalty, of DenyAll and of
+// NoLimit is the limit itself. A calendar window counts with its longest length: 25 h for a day. Debt, NextPays and
+// CountDenied do not apply to shares.
 //
 // The shares of "sliding-log 5/1s 50/1h" for 2 processes are 2/2s burst 2 and 25/2h burst 25.
 func Shares(l Limit, n int64) []Limit {

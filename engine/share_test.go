@@ -9,7 +9,8 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The shares of n processes never add up to more than the limit.
+// The shares of n processes are as stated for [engine.Shares]. Except for a pacer's bursts, they never add up to more
+// than the limit.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		limit string

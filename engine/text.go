@@ -45,9 +45,10 @@ func (l Limit) String() string {
 // unnamed is the algorithm of a limit whose text does not name an algorithm.
 const unnamed = algo.TokenBucket
 
-// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional. If none is named, the limit is
-// a pacer if max_wait or max_queue is given, a fixed window if align is given, and a token bucket otherwise. Aliases of
-// an algorithm (gcra, leaky-bucket, funnel) are accepted. The error is an [*InputError].
+// ParseLimit parses the text form written by [Limit.String]. The algorithm is optional. If none is named, a field with
+// a value can imply one ([Field.Implies]): max_wait implies a pacer, align a fixed window, and warm_up a warm-up.
+// Otherwise the limit is a token bucket. Aliases of an algorithm (gcra, leaky-bucket, funnel) are accepted. The error
+// is an [*InputError].
 func ParseLimit(text string) (Limit, error) {
 	p, err := ParseParts(text)
 	if err != nil {

@@ -53,7 +53,8 @@ func (l *Limiter) record(_ context.Context, r *headgate.Result) {
 }
 
 // Recorded returns the requests since the limiter was created, or since the last Forget, in the order of their
-// decisions. It contains requests that take units or are denied, but no peeks, gives or resets.
+// decisions. It contains requests that can take units, whether they were allowed, denied or failed, but no peeks, gives
+// or resets.
 func (l *Limiter) Recorded() []headgate.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,7 +29,8 @@ func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers(), divides: limit.Algorithm().Divides()}
 }
 
-// Allow decides a request on a key with a known state. See [engine.Bound].
+// Allow decides a request if the key has a state or, except for a fair share, if the key's first state can be stored
+// without dropping or moving keys. See [engine.Bound].
 func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Simple) {
 	s := b.store
 	if s.closed.Load() || uint(len(key)-1) >= engine.MaxKeyBytes || ctx.Err() != nil {

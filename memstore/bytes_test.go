@@ -102,7 +102,8 @@ func TestBytesOfOpenReservations(t *testing.T) {
 	}
 }
 
-// Each key in a fair-share limit's list takes 16 bytes. The rest belongs to the counter that all keys share.
+// Each key in a fair-share limit's list takes 16 bytes. The rest belongs to the counter that all keys share. With 250
+// keys on a counter, this is at most 64 bytes per key in total.
 func TestBytesOfShares(t *testing.T) {
 	const pools, keys = 40, 250
 	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})

@@ -12,8 +12,9 @@ import (
 // bytes, and 16 more for each segment or instant with spent units. A concurrency limit takes about 550 bytes.
 const DefaultMaxKeys = 1_000_000
 
-// ErrFull is returned for an operation on a new key if the store is full and does not evict. It matches
-// [engine.ErrStoreUnavailable]: the decision is not known.
+// ErrFull is returned for an operation on a new key if the store is full and does not evict, or if the key's namespace
+// has reached its bound ([Config.MaxKeysOf]). It is also returned for one open reservation, group, topic or value too
+// many. It matches [engine.ErrStoreUnavailable]: the decision is not known.
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
 // errShareFull is the error for a new key in a namespace that has reached its bound.

@@ -143,8 +143,8 @@ func (h *shard) remove(cs *scopes, i int) {
 	h.table.drop(i)
 }
 
-// renew drops expired states. If this makes no room, it builds a larger table. It takes time in proportion to the
-// shard's size: about 20 µs for 1000 keys.
+// renew drops expired states and builds a new table, with room for the remaining keys and more. It takes time in
+// proportion to the shard's size: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
 	s.dropped(h.scan(&s.scopes, t))
 	old := h.table

@@ -63,8 +63,8 @@ func save(t *testing.T, s *memstore.Store) []byte {
 	return b.Bytes()
 }
 
-// TestRestoreWithOtherBounds restores into a larger store, a smaller store, and a store with a single shard. Spent
-// units stay spent.
+// TestRestoreWithOtherBounds restores snapshots of stores of three sizes into stores of the same three sizes, with
+// fewer, as many or more shards. Spent units stay spent.
 func TestRestoreWithOtherBounds(t *testing.T) {
 	const keys = 300
 	clock := headgatetest.NewClock()

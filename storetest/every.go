@@ -11,8 +11,8 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Examples returns a limit of 100 units an hour for each algorithm that keeps state. Tests of all algorithms start with
-// these limits.
+// Examples returns a limit of 100 units an hour for each algorithm that charges units, and a concurrency limit of 100
+// units. Tests of all algorithms start with these limits.
 func Examples() map[algo.Algorithm]engine.Limit {
 	rate := rule.PerHour(100)
 	examples := map[algo.Algorithm]engine.Limit{}
@@ -47,8 +47,8 @@ func Plain(a algo.Algorithm, rate engine.Rate, burst int64) engine.Limit {
 	return engine.Build(a, []engine.Rate{rate})
 }
 
-// Missing returns the algorithms without a limit in the list. It is used to check that a list of limits also
-// covers new algorithms.
+// Missing returns the algorithms that charge units, need no fields besides those that [Plain] sets, and have no limit
+// in the list. It is used to check that a list of limits also covers new algorithms.
 func Missing(list []engine.Limit) (missing []algo.Algorithm) {
 	for _, a := range algo.Algorithms() {
 		found := slices.ContainsFunc(list, func(l engine.Limit) bool { return l.Algorithm() == a })

@@ -26,8 +26,8 @@ type Options struct {
 	Once bool
 }
 
-// Run runs every case on a new store. It runs them a second time with operations whose memory is overwritten after
-// each call: see [Borrow].
+// Run runs every case on a new store. Unless o.Once is set, it runs them a second time with operations whose memory is
+// overwritten after each call: see [Borrow].
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	runAll(t, o)

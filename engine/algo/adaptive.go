@@ -165,7 +165,7 @@ func (a *adaptive) set(rate int64, l *Limit, now int64) {
 }
 
 // observe adds a report to the counts of outcomes, and starts or extends the pause that it contains, limited to
-// MaxPause.
+// MaxPause. It never shortens a pause.
 func (a *adaptive) observe(l *Limit, t Instant, r *Report) {
 	v := &a.adapted
 	v.Good, v.Bad = min(v.Good+r.Good, mostReported), min(v.Bad+r.Bad, mostReported)
@@ -215,8 +215,8 @@ func (a *adaptive) report(l *Limit, t Instant, o *Outcome) {
 	o.Rate, o.Version = a.bucket.Count, a.adapted.Version
 }
 
-// ttl also sets Over, the instant when the written state ends. It returns 0 if no units are missing and all counts are
-// 0, because such a state is equivalent to no state.
+// ttl also sets Over, the instant when the written state ends. It returns 0 if no units are missing, all counts are 0,
+// the rate has not changed and there is no pause, because such a state is equivalent to no state.
 func (a *adaptive) ttl(l *Limit, t Instant) int64 {
 	v := &a.adapted
 	if a.bucket.Missing.isZero() && v.Good+v.Bad+v.Used+v.Version+v.Paused == 0 {

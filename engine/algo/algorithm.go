@@ -97,7 +97,8 @@ type properties struct {
 	twoWords bool
 	// holds: permits hold units until they are released.
 	holds bool
-	// delays: a reservation may wait for its units.
+	// delays: a reservation may wait for its units or, if this limit has no delay of its own, for another limit's
+	// units.
 	delays bool
 	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
 	// denial can be repeated without the store.

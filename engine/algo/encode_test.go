@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// written returns limits of every algorithm, and for each limit a state after some charges.
+// written returns limits of every algorithm that counts units, and for each limit a state after some charges.
 func written() (limits []engine.Limit, states []algo.State) {
 	limits = []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10)), rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)), rule.FixedWindow(rule.PerHour(10)),
@@ -70,7 +70,7 @@ func TestStatesAreReadBack(t *testing.T) {
 }
 
 // FuzzDecodeState checks that decodable bytes encode to the same bytes, and that a decision on the result does not
-// panic.
+// panic. It makes no decision on permits.
 func FuzzDecodeState(f *testing.F) {
 	limits, states := written()
 	for i := range states {

@@ -304,7 +304,8 @@ func (f *fair) report(l *Limit, t Instant, o *Outcome) {
 }
 
 // AllowFair decides an allow on the state of a fair share in place, like the function Allow. If the state belongs to
-// another algorithm, the cost never passes, or the clock was set back, ok is false and nothing has changed.
+// another algorithm, the cost is below 1 or can never pass, or the clock was set back, ok is false and nothing has
+// changed.
 func (s *State) AllowFair(l *Limit, now, cost int64, whose uint64, o *Outcome) (allowed, ok bool) {
 	if s.algorithm != l.Algorithm || cost < 1 || cost > l.mostOfOne() || now < s.bucket.At {
 		return false, false

@@ -109,8 +109,8 @@ func TestFairPermitsUnderFlood(t *testing.T) {
 	}
 }
 
-// TestFairPermitsAmongMany simulates 60 keys that request many permits and 20 that request few. Every key must get
-// permits.
+// TestFairPermitsAmongMany simulates 60 keys that request many permits and 20 that request few. The division must be
+// fair, and with 100 permits at most 40 % of the small keys' requests may be denied, with 400 permits 6 %.
 func TestFairPermitsAmongMany(t *testing.T) {
 	for permits, most := range map[int64]float64{100: 40, 400: 6} {
 		scale := float64(permits) / 100

@@ -32,7 +32,8 @@ func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
 
 // Capacity returns the number of units that an unused limit admits at once. It is the burst of a limit that refills,
 // the count of other limits (of the first window, if there are several), and 0 for a limit without a rate. For a limit
-// that divides its units, it is the most that one key can get.
+// that divides its units, it is the most that one key can get, and for a guaranteed rate the most that the limit's
+// class can get.
 func (l *Limit) Capacity() int64 {
 	switch {
 	case l.Algorithm.Divides():

@@ -54,9 +54,10 @@ type Limit struct {
 	Nested      bool // the fair share is divided among groups of keys, and each group's part among its keys
 	Soft        bool // the penalty lowers the key's weight in fair limits instead of blocking the key
 
-	// Count and Period mean L units per P µs. For a bucket, a pacer and a warm-up they are divided by their greatest
-	// common divisor. For a window and a log they describe the first window. For concurrency, Count is the limit and
-	// Period the lease time.
+	// Count and Period mean L units per P µs. For a bucket, a pacer, a warm-up and a fair share they are divided by
+	// their greatest common divisor, and for a guaranteed rate by the greatest common divisor of these two and all
+	// rates of its classes. For a window and a log they describe the first window. For concurrency, Count is the limit
+	// and Period the lease time.
 	Count  int64
 	Period int64
 	// Burst is B: the number of units that an idle bucket, pacer or warm-up admits at once.
@@ -97,8 +98,8 @@ type Limit struct {
 // name: another grid means another counter, which starts at zero, so counts are never converted from one grid to
 // another. The Grid is zero for algorithms without such numbers.
 type Grid struct {
-	// Count and Period are the rate of a pacer, a warm-up, a fair-share limit or a guaranteed rate, divided by their
-	// greatest common divisor. If only Period is set, it is the length in µs of a fixed window, of a sliding
+	// Count and Period are the rate of a pacer, a warm-up, a fair share, a fair pacer or a guaranteed rate, divided by
+	// a common divisor as in [Limit]. If only Period is set, it is the length in µs of a fixed window, of a sliding
 	// window's segments, or of an adaptive rate's period.
 	Count  int64
 	Period int64

@@ -27,7 +27,8 @@ type Strikes struct {
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
-	// Told is the end of the wait stated by the last denial, at most one period after that denial.
+	// Told is the end of the wait stated by the last denial, at most one period after that denial. If the denial
+	// started a block, it is the end of the block.
 	Told int64
 	// Over is the instant from which no strike, denial or wait has any effect, with the parameters of both the last
 	// write and the current call.

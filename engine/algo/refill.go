@@ -9,8 +9,8 @@ func (l *Limit) Interval() (us int64, ok bool) {
 	return l.Period / l.Count, true
 }
 
-// Refilled returns the largest number of units that can refill in a span of up to 10 s, given in µs. The number is
-// rounded up. It is 0 for a limit that does not refill.
+// Refilled returns the largest number of units that can refill in a span, given in µs. The number is rounded up. If
+// the units do not refill one by one, the span may be at most 10 s. The result is 0 for a limit that does not refill.
 func (l *Limit) Refilled(us int64) int64 {
 	switch {
 	case !l.Algorithm.Refills():

@@ -18,10 +18,11 @@ type Held struct {
 }
 
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later: the
-// caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if all other
-// steps are also buckets or pacers, because a window counts units when they are charged. It does not delay while its
-// state refills at another version's faster rate, because the charge would end that rate and make promised delays
-// longer. If there are choices, token buckets never delay, because another choice may have enough units now.
+// caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if
+// [Limit.Delays] holds for all other steps. It does not hold for a window, because a window counts units when they are
+// charged. A token bucket does not delay while its state refills at another version's faster rate, because the charge
+// would end that rate and make promised delays longer. If there are choices, token buckets never delay, because another
+// choice may have enough units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that would have been necessary.
 func Reserve(steps []Step, t Instant, longest int64) bool {

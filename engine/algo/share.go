@@ -5,7 +5,8 @@ package algo
 type Share struct {
 	// Limit is the share as a limit. It is [DenyAll] if the share is less than one unit.
 	Limit Limit
-	// Own reports whether the share uses the limit's own algorithm. Otherwise it is a bucket.
+	// Own reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer for a
+	// fair pacer.
 	Own bool
 	// Window is the length of the share's window in µs. It is 0 if the share is of the whole limit.
 	Window int64
@@ -14,8 +15,9 @@ type Share struct {
 }
 
 // Shares returns one process's share of the limit among n processes, for each of its windows. All processes' shares
-// together admit no more than a bucket with the limit's capacity and rate. For a penalty, and for a limit that
-// allows or denies every request, the share is the limit itself.
+// together admit no more than a bucket with the limit's capacity and rate. Only pacers can admit more, because each
+// share of a pacer has a burst of at least 1. For a penalty, and for a limit that allows or denies every request, the
+// share is the limit itself.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
 // SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that

@@ -363,7 +363,8 @@ type Outcome struct {
 	Wait int64
 	// Reset is the time until all units of the limit are available again.
 	Reset int64
-	// Delay is the time that an admitted caller of a pacer must wait.
+	// Delay is the time that an admitted caller of a pacer must wait, or the caller of a reservation whose units refill
+	// later. After a denied [Reserve], it is the delay that would have been necessary.
 	Delay int64
 	// After is the time from the decision until the charged units count. It is above 0 if the clock is behind the
 	// state, or if a log's newest entry is in the future. The instant when they count is the handle for a give.

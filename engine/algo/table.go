@@ -27,8 +27,8 @@ const (
 	algorithmCount
 )
 
-// algorithms is the only table of algorithms. No other code distinguishes them, except the fast paths in fastpath.go
-// and words.go.
+// algorithms is the only table of algorithms. No other code that is not a test distinguishes them, except bucket.go and
+// the fast paths in fastpath.go and words.go: see TestNoSwitchOverAlgorithms.
 var algorithms = [algorithmCount]algorithm{
 	None:            none,
 	TokenBucket:     tokenBucket,

@@ -17,7 +17,7 @@ func (s *State) Words() (w Words, ok bool) {
 }
 
 // Under reports whether the state was written with the limit's rate. If so, the words and the limit describe the whole
-// state.
+// state. It is always true for a state without a rate, such as a fixed window's.
 func (s *State) Under(l *Limit) bool {
 	return s.algorithm == FixedWindow || !s.algorithm.TwoWords() || s.bucket.under(l)
 }
