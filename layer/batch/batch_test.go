@@ -344,7 +344,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 	})
 }
 
-// 100 000 callers of a hanging store each leave at their deadline. Callers beyond the queue's bound are rejected at
+// 30 000 callers of a hanging store each leave at their deadline. Callers beyond the queue's bound are rejected at
 // once. No state of callers that have left is retained.
 func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -387,7 +387,8 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 	})
 }
 
-// On Close, waiting callers get ErrClosed, callers in flight get their answers, and no goroutine is left.
+// On Close, waiting callers get ErrClosed, callers in flight get the error that ends their calls, and no goroutine is
+// left.
 func TestCloseAnswersAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store, l := start(t, batch.Config{InFlight: 2})

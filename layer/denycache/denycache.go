@@ -138,9 +138,9 @@ func (s *Store) publishes(ops []engine.Op) bool {
 
 func resets(op engine.Op) bool { return op.Kind == engine.OpReset }
 
-// repeats returns the index of the limit whose denials may be repeated. This is the first penalty. If there is no
-// penalty, it is the only limit of a request for one unit, because no unit of that limit is available before the
-// retry-after. If there is no such limit, repeats returns −1.
+// repeats returns the index of the limit whose denials may be repeated: the first penalty that blocks (see penaltyOf).
+// Otherwise it is the only limit of an allow of one unit, if no unit of this limit is available before the retry-after,
+// and if Config.Except does not report the operation. If there is no such limit, repeats returns −1.
 func (s *Store) repeats(op *engine.Op) int {
 	switch op.Kind {
 	case engine.OpAllow, engine.OpAtMost, engine.OpReserve:

@@ -20,7 +20,7 @@ import (
 )
 
 // With a single process, every answer equals the store's in each field except the promise, for each limit and for any
-// jumps of the clock.
+// forward jumps of the clock.
 func TestAnswersEqualTheStoresAnswers(t *testing.T) {
 	for i, limit := range []engine.Limit{
 		rule.TokenBucket(rule.PerSecond(10), rule.Burst(3)),
@@ -82,7 +82,7 @@ func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	c.Store.Do(ctx, ops, results)
 }
 
-// If answers arrive out of order, no caller misses a token.
+// If answers arrive out of order, at least nine tenths of the tokens are still used.
 func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(100), rule.Burst(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestAnswersOutOfOrderLoseNoToken(t *testing.T) {
 	})
 }
 
-// With many concurrent callers on an empty bucket, every refilled token is used, and few additional requests reach the
-// store.
+// With many concurrent callers on an empty bucket, nearly every refilled token is used, and at most three requests per
+// used token reach the store.
 func TestCrowdForwardsOneRequestPerToken(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(100), rule.Burst(2))
 	synctest.Test(t, func(t *testing.T) {

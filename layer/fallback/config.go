@@ -28,10 +28,12 @@ type Config struct {
 	// last reported number of processes. If Expect is 0, a process decides nothing on its own until it has received the
 	// number of processes.
 	Expect int
-	// All lets shares answer every operation, not only operations with [engine.Hints].Local.
+	// All lets shares answer every operation that they can answer, not only operations with [engine.Hints].Local.
 	All bool
-	// Slow is the answer time beyond which the store counts as unavailable: 1 ms to 10 s. The default is 50 ms. Slow
-	// applies only to the layer's own tests of the store. Calls use their callers' deadlines.
+	// Slow is the answer time beyond which the store counts as unavailable: 1 ms to 10 s. The default is 50 ms. It
+	// bounds the layer's own calls to the store: the tests, and the updates owed to the store. Other calls use their
+	// callers' deadlines. If they fail, the store is taken out of use at the earliest four times Slow after the first
+	// failure.
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be unavailable independently: 1 to 256. The default is 1.
 	Lanes int

@@ -87,8 +87,9 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	return r
 }
 
-// withinShare returns the operation to send to the store, limited to what the share has granted: no more units, and no
-// delay, because a delay would depend on earlier charges.
+// withinShare returns the operation to send to the store, limited to what the share has granted: no more units, no
+// other choice, and no delay, because a delay would depend on earlier charges. ok is false if the store gets the
+// operation unchanged.
 func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
 	less = *op
 	switch {

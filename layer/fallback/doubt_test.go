@@ -94,7 +94,8 @@ func TestReserveInDoubt(t *testing.T) {
 	})
 }
 
-// Permits that are still held when the store comes back empty are not granted again.
+// After a loss of data, the processes grant no more permits than their shares have, although the store is empty. A
+// permit that was released can be granted again.
 func TestAcquireInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

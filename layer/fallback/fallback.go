@@ -113,7 +113,7 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 type Stats struct {
 	// Answered is the number of operations answered by shares.
 	Answered int64
-	// Outages is the number of times that the store was taken out of use.
+	// Outages is the number of times that the store, or a part of it, was taken out of use.
 	Outages int64
 	// Processes is the number of processes that share the limits: each has a share of 1/Processes. 0 means unknown.
 	Processes int
@@ -155,7 +155,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Members() (own string, all []string) { return s.member.Members() }
 
 // Cause returns the reason why the store is unavailable: the error of the last failed call. It returns nil if the last
-// call was answered.
+// call was answered. If there are several lanes, it is the reason for the first lane that has one.
 func (s *Store) Cause() error {
 	for i := range s.lanes.each {
 		if err := s.lanes.each[i].cause.Load(); err != nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The remaining units of a key are stored in 32 bits: never rounded up, and rounded down by less than one part in
-// 2^26 of the largest limit.
+// The remaining units of a key are stored in 32 bits: never rounded up, and rounded down by at most one part in 2^26.
 func TestRememberedUnits(t *testing.T) {
 	m := newMemory(1, 0)
 	for _, units := range []int64{0, 1, 1<<27 - 1, 1 << 27, 1<<27 + 1, 1<<32 - 1, 1 << 32, 1_000_000_000_000, algo.MaxUnits - 1, algo.MaxUnits} {

@@ -100,8 +100,8 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 	})
 }
 
-// A share ignores NextPays: a cost above the share is denied, and may be retried (regression: bug 56: 400 000 units
-// passed where only 100 000 pass without an outage).
+// A share ignores NextPays and debt: a cost above the share is denied, and may be retried (regression: bug 56: 400 000
+// units passed where only 100 000 pass without an outage).
 func TestSharesDoNotLend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

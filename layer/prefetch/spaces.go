@@ -8,9 +8,10 @@ import (
 )
 
 // SetSpaces replaces [Config.Spaces] while the store is in use. Before it returns, it gives back the held units of
-// limits that are no longer prefetched, so that they are in the store when the limit changes. If ctx ends first, the
-// remaining units are given back at half their life. The new limits apply in either case. If a limit cannot be
-// prefetched, SetSpaces returns an [*engine.InputError] and changes nothing.
+// limits that are no longer prefetched, so that they are in the store when the limit changes. If ctx ends first,
+// SetSpaces returns an error, and the remaining units are given back at half their life. The new limits apply in either
+// case. If a limit cannot be prefetched, SetSpaces returns an [*engine.InputError] and changes nothing. After Close, it
+// does nothing.
 func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit) error {
 	if err := checkLimits(nil, spaces); err != nil {
 		return err

@@ -31,8 +31,8 @@ func memory(t *testing.T, now func() time.Time) *memstore.Store {
 	return store
 }
 
-// A store wrapped in all layers passes the tests for stores. No request uses the only prefetched limit, so prefetch
-// must not change any answer.
+// A store wrapped in group commit and prefetch passes the tests for stores. No request uses the only prefetched limit,
+// so prefetch must not change any answer.
 func TestAllLayersKeepTheRulesOfAStore(t *testing.T) {
 	other := rule.FixedWindow(rule.PerSecond(77))
 	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
