@@ -86,8 +86,8 @@ func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) rese
 	}
 }
 
-// jitter returns a random part of a wait, up to a fiftieth of it and at most 1.2 s, so that processes do not call at
-// the same instant.
+// jitter returns a random part of a wait, at most 2 % and at most 1.2 s, so that processes do not call at the same
+// instant.
 func jitter(wait time.Duration) time.Duration {
 	return time.Duration(rand.Int64N(max(1, int64(min(wait, time.Minute)/50)))) //nolint:gosec // no secret
 }

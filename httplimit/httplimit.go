@@ -76,7 +76,8 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 
 // Decide decides a request but writes no response. If a pacer delays an allowed request, Decide returns at the
 // request's slot. If the request's context ends earlier, Decide gives the slot back. It returns the same errors as
-// [headgate.Policy.AllowN], or [ErrNoKey].
+// [headgate.Policy.AllowN] or the decider of [By]; [ErrNoKey]; the context's error, if the request ends while it is
+// delayed; or an error if there is no policy, or if the chosen policy or the cost is invalid.
 func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 	err = m.decide(&c, r)
 	return c, err

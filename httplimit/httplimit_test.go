@@ -367,7 +367,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// An allowed request needs one allocation, for the headers, and one more for an IPv6 address.
+// An allowed request from an IPv4 address needs at most one allocation, for the headers.
 func TestAllocations(t *testing.T) {
 	p := operate.Policy(headgate.New(), "per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

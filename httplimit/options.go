@@ -15,7 +15,8 @@ type Option func(*Middleware)
 func WithHeaders(style Style) Option { return func(m *Middleware) { m.style = style } }
 
 // WithPolicy chooses the policy for a request, such as the policy for the customer's plan. If choose returns nil, the
-// policy of [New] applies. Each policy has its own counters. A request with an invalid policy gets a 500.
+// policy of [New] applies. If that is nil too, the request gets a 503. Each policy has its own counters. A request with
+// an invalid policy gets a 500.
 func WithPolicy(choose func(*http.Request) *headgate.Policy) Option {
 	return func(m *Middleware) { m.choose = choose }
 }
@@ -36,14 +37,15 @@ func WithDenied(denied func(http.ResponseWriter, *http.Request, headgate.Decisio
 }
 
 // WithError replaces the response to a request that could not be decided: the store did not answer, or the key, the
-// cost or the chosen policy is invalid. The default response is a 503, a 400 if the request is at fault, or a 500 if
-// the policy is at fault. [FailOpen] serves the request instead.
+// cost or the chosen policy is invalid. The default response is a 503, a 400 if the key is missing or invalid, or a 500
+// if the cost or the chosen policy is invalid. [FailOpen] serves the request instead.
 func WithError(failed func(w http.ResponseWriter, r *http.Request, next http.Handler, err error)) Option {
 	return func(m *Middleware) { m.failed = failed }
 }
 
 // FailOpen serves requests while the store does not answer. Pass it to [WithError]. A request whose key is missing or
-// too long still gets a 400, so that clients cannot pass by omitting a header.
+// too long still gets a 400, so that clients cannot pass by omitting a header. A request with an invalid cost or policy
+// still gets a 500.
 func FailOpen(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
 	if errors.Is(err, ErrNoKey) || errors.Is(err, headgate.ErrInvalid) {
 		writeFailed(w, r, next, err)

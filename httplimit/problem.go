@@ -61,8 +61,8 @@ func lacksKey(status int, detail string) Problem {
 	return p
 }
 
-// Write responds to a request with the problem, including the request's id if there is one. Temporary responses are
-// marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s.
+// Write responds to a request with the problem, including the request's id if there is one. Responses with status 429
+// or 503 are marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s.
 func (p Problem) Write(w http.ResponseWriter) {
 	h := w.Header()
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {

@@ -111,7 +111,8 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 	}
 }
 
-// A request without a known plan uses New's policy. Concurrent requests are all charged before the first response.
+// A request without a known plan uses New's policy, and each policy has its own counters. Without any policy the
+// response is a 503.
 func TestPolicyByPlan(t *testing.T) {
 	l := limiter(t)
 	free, paid := operate.Policy(l, "free", rule.FixedWindow(rule.PerDay(1))), operate.Policy(l, "paid", rule.FixedWindow(rule.PerDay(5)))

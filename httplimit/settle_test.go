@@ -61,7 +61,8 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 	}
 }
 
-// Settling charges or gives back only the difference from the first charge, and does so only once.
+// Settling charges or gives back only the difference from the first charge, on each limit. It can charge more than a
+// window has left.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
 	p := operate.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), rule.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {

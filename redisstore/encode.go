@@ -103,17 +103,18 @@ func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
 	return encodeCharge(b, numbers, l.cost, now)
 }
 
-// appendEntries appends an argument with the entries of each key, starting with the key from and ending before the
-// key to.
+// appendEntries appends one argument for each key, starting with the key from and ending before the key to. The
+// argument consists of the key's entries. If cost is not 0, it describes the only operation on each key, so
+// appendEntries appends nothing.
 func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
 	for k := from; k != to && cost == 0; k = m.keys[k].next {
 		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
 	}
 }
 
-// encodeEntries appends the operations on one key. First it appends a flag that is set if any of them may charge.
-// Then, for each allow, count and give, it appends the kind, the cost and the number of repetitions. Peeks change
-// nothing and are omitted.
+// encodeEntries appends the operations on one key. First it appends a flag that is set if any of them may charge. Then,
+// for each allow, count and give, it appends the kind, the cost and the number of repetitions. Peeks, and operations
+// that cost 0, change nothing and are omitted.
 func (m *merger) encodeEntries(b []byte, ops []engine.Op, k *mergedKey) []byte {
 	b = append(b, bit(k.charges))
 	repeated, last := uint32(0), entry{} // number of repetitions of the last entry, and the entry, if it can be repeated

@@ -42,7 +42,8 @@ const (
 	NoAuth
 	// NoPermission: the user lacks a permission. See [Store.Permissions].
 	NoPermission
-	// Misconfigured: the server refuses writes because it cannot save, or has too few replicas.
+	// Misconfigured: the server refuses writes because it cannot save, or its settings or data do not fit the settings
+	// of this store.
 	Misconfigured
 	// WrongType: the key holds a value of another type.
 	WrongType

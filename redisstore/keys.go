@@ -45,8 +45,8 @@ const settled = "settled"
 const returnsKey = "-returns"
 
 // appendKeys appends the keys of an operation, limit by limit. After each key it calls end with the whole text so far.
-// For a settle, the reservation's key comes first. If a reservation has a term, the keys of the open reservations come
-// first.
+// For a settle, the reservation's key comes first. If the reservation has a term, the keys of the open reservations
+// come first instead, both for a reserve and for a settle.
 func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey bool)) {
 	if op.Kind == engine.OpReserve && op.Term != nil || op.Kind == engine.OpSettle && op.Reservation.Term != nil {
 		for _, kind := range openKinds {
@@ -86,8 +86,9 @@ func keepsReturns(op *engine.Op, i int) bool {
 }
 
 // Keys returns the keys of an operation, in order: for a settle, the reservation's key, and then the keys of the
-// limits' states. A concurrency limit uses two keys, and any other limit one. In a settle, a state's key is followed by
-// the key of the record of returns, if the limit keeps such a record. See docs/design/keys.md.
+// limits' states. For a reservation with a term, a reserve and a settle start with the keys of the open reservations
+// instead. A concurrency limit uses two keys, and any other limit one. In a settle, a state's key is followed by the
+// key of the record of returns, if the limit keeps such a record. See docs/design/keys.md.
 func (s *Store) Keys(op *engine.Op) (keys []string) {
 	from := 0
 	s.appendKeys(nil, op, func(b []byte, _ bool) {

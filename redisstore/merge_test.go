@@ -89,8 +89,8 @@ func (emptyServer) Do(_ context.Context, _ []Command, replies []Reply) {
 	}
 }
 
-// A call contains up to 128 keys and up to 1024 operations on them. No key is in two calls, unless there are more
-// operations on it than one call may contain.
+// A call contains up to 128 different keys and up to 1024 operations on them, or fewer operations on a log, which are
+// more work. No key is in two calls, unless the operations on it are too many or too much work for one call.
 func TestGroupingBoundsCalls(t *testing.T) {
 	bucket := rule.TokenBucket(rule.PerSecond(10))
 	log := rule.SlidingLog(rule.PerSecond(10))

@@ -10,7 +10,7 @@ import (
 type template uint8
 
 const (
-	merged  template = iota // merge.lua: allows, peeks and gives, merged by key
+	merged  template = iota // merge.lua: allows, counts, peeks and gives, merged by key
 	single                  // single.lua: operations on one limit each
 	several                 // several.lua: operations on several limits
 	permits                 // permits.lua: acquire, renew and release

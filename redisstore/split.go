@@ -10,10 +10,11 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot,
-// run one after another in the order in which the request lists its limits. If one of them denies, the units already
-// charged to earlier slots are given back with their handles, so that no window gains units that were not charged to
-// it. For an acquire, the permits that the holder had before are restored: see split_concurrency.go.
+// splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot. They
+// run one after another in the order in which the request lists its limits. However, slots with soft penalties come
+// first, and an acquire runs the slots where it frees units last. If a slot denies, the units already charged to
+// earlier slots are given back with their handles, so that no window gains units that were not charged to it. For an
+// acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
 // No limit is exceeded, but a denied request, or one whose process dies, can keep its cost charged to earlier slots
 // for a while. Limits that count denied requests count a denial by another slot afterwards. The mode of the decision

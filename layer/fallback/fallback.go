@@ -113,7 +113,7 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 type Stats struct {
 	// Answered is the number of operations answered by shares.
 	Answered int64
-	// Outages is the number of times that the store, or a part of it, was taken out of use.
+	// Outages is the number of times that the store or one of its parts was taken out of use.
 	Outages int64
 	// Processes is the number of processes that share the limits: each has a share of 1/Processes. 0 means unknown.
 	Processes int

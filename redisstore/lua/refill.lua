@@ -1,4 +1,4 @@
--- Shared by token buckets, pacers, warm-ups and fair shares.
+-- Shared by token buckets, pacers, warm-ups, fair shares, fair pacers and adaptive rates.
 
 --- functions
 

@@ -1,6 +1,6 @@
--- Operations on one limit each. An answer consists of a status byte, the units granted by "at
--- most", and the outcome of the limit: decode.go. Operations on one history are adjacent, so the
--- history is read once and written once for all of them.
+-- Operations on one limit each. An answer consists of a status byte, the units granted by "at most", and the outcome of
+-- the limit: decode.go. Operations on one history or one fair share are adjacent, so its state is read once and written
+-- once for all of them.
 local AT_MOST, PEEK, GIVE = 1, 2, 3
 local out, recompute_keys = { pack('>i8', now) }, nil
 local continued = false -- whether this operation continues on the history of the previous one

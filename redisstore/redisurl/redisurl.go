@@ -23,7 +23,7 @@ type Address struct {
 	Master             string // the name of the primary watched by the Sentinels
 	Username, Password string
 	DB                 int
-	// Deadline bounds each call. It is 0 if the URL sets none, and negative if the URL asks for no deadline. Package
+	// Deadline bounds each call. It is 0 if the URL sets none, and negative if the URL says "deadline=none". Package
 	// open and the server use it; stores opened in other ways ignore it.
 	Deadline time.Duration
 	// Options are the parameters after "?".
