@@ -20,8 +20,9 @@ type bound struct {
 
 var _ engine.Binder = (*Store)(nil)
 
-// Bind returns a bound for a token bucket without debt, a fixed window that starts with its first request, or a fair
-// share. See [engine.Binder].
+// Bind returns a bound for a token bucket without debt, a fair share, or a fixed window that starts with its first
+// request and does not count denied requests. It returns nil for any other limit, and if the store has a custom clock.
+// See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
 		return nil

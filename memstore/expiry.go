@@ -88,8 +88,8 @@ func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 	return dropped
 }
 
-// next returns the place of the state that expires first, and its expiry. It returns nowhere if there is no state. It
-// corrects stale entries on the way.
+// next returns the place of the state that expires first, and its expiry. The place is nowhere if there is no state. On
+// the way, next corrects stale entries, and may scan the shard and drop the expired states: dropped is their number.
 func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {

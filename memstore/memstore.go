@@ -59,8 +59,9 @@ type Store struct {
 
 var _ engine.Store = (*Store)(nil)
 
-// keysPerShard bounds the time of operations that lock a whole shard. maxShards bounds the size of an empty store to 1
-// MiB.
+// keysPerShard is about the number of keys in a full shard, so that operations that lock a whole shard take little
+// time. Shards are larger in a store for more than four million keys, because maxShards bounds the size of an empty
+// store to 1 MiB.
 const (
 	keysPerShard = 1024
 	maxShards    = 4096
@@ -143,7 +144,8 @@ func (s *Store) Stats() Stats {
 	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
 }
 
-// Close drops all keys. It is idempotent. After Close every method returns engine.ErrClosed.
+// Close drops all keys. It is idempotent. After Close, every other method with an error returns engine.ErrClosed, and
+// Do sets it in each result.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		close(s.coordinator.closed)

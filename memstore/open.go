@@ -188,8 +188,8 @@ func nameOf(r *engine.Reservation, i int) counterName {
 	return counterName{space, l.Limit.Counts(space, cmp.Or(l.Key, r.Key)), l.Limit.Counter()}
 }
 
-// pendingOf returns, for each limit of a reservation, the number of units that all open reservations can still
-// charge. It is nil if the reservation has no ceilings.
+// pendingOf returns, for each limit with a ceiling, the number of units that all open reservations with a ceiling can
+// still charge to its counter, and 0 for other limits. It is nil if the reservation has no ceilings.
 func (o *opens) pendingOf(r *engine.Reservation) []int64 {
 	if r.Term.Ceilings == nil {
 		return nil

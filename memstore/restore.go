@@ -30,8 +30,9 @@ const (
 // expired. Charges after the snapshot are lost.
 //
 // The error matches [ErrSnapshot] if the bytes are from another program or in a later format, truncated or corrupt. It
-// is an [*engine.InputError] if a value in c is out of range, or if MaxKeys is less than the number of keys in the
-// snapshot. On an error, the store is nil.
+// is an [*engine.InputError] if a value in c is out of range, or if the snapshot has more keys that have not expired
+// than MaxKeys or a bound in MaxKeysOf permits. An [*fs.PathError] of the reader is returned unchanged. On an error,
+// the store is nil.
 func Restore(c Config, from io.Reader) (*Store, error) {
 	s, err := New(c)
 	if err != nil {
@@ -272,7 +273,8 @@ func (r *snapshotReader) ReadByte() (byte, error) {
 	return b, r.err
 }
 
-// check keeps the first error. An unexpected end or an overlong number means that the snapshot is incomplete.
+// check keeps the first error. Any error except an [*fs.PathError], such as an unexpected end or an overlong number,
+// means that the snapshot is truncated or corrupt.
 func (r *snapshotReader) check(err error) {
 	_, fromSystem := errors.AsType[*fs.PathError](err)
 	switch {

@@ -9,10 +9,11 @@ import (
 	"io"
 )
 
-// A snapshot starts with a line that contains the format, the hash's secret, and the number of shards. Blocks follow. A
-// block starts with its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation, or the
-// end, which contains the number of keys. The last part is the SHA-256 of everything before it. Scopes are numbered in
-// order of appearance. Integers are encoded as in encoding/binary: as varints, or little-endian if the size is fixed.
+// A snapshot starts with a line that contains the format. The hash's secret and the number of shards follow, and then
+// blocks. A block starts with its kind: a value of the coordinator, a scope, the keys of a shard, an open reservation,
+// or the end, which contains the number of keys. The last part is the SHA-256 of everything before it. Scopes are
+// numbered in order of appearance. Integers are encoded as in encoding/binary: as varints, or little-endian if the size
+// is fixed.
 const (
 	snapshotTitle  = "headgate snapshot "
 	snapshotFormat = "1\n"
@@ -27,8 +28,8 @@ const (
 // Save writes a snapshot of the keys that have not expired, for [Restore], and returns their number. The store keeps
 // deciding in the meantime: each shard is locked only while it is copied, about 20 µs for 1000 keys. Each key's state
 // is therefore consistent, but different keys are copied at different instants. The snapshot contains the secret for
-// hashing keys: make it readable only by its owner. The snapshot contains the values of the [engine.Coordinator], but
-// not its groups.
+// hashing keys: make it readable only by its owner. The snapshot also contains the open reservations and the values of
+// the [engine.Coordinator], but not its groups.
 //
 // Save returns the writer's or the context's error, or [engine.ErrClosed].
 func (s *Store) Save(ctx context.Context, to io.Writer) (keys int64, err error) {

@@ -47,7 +47,8 @@ func (t *transaction) loadSettled() (absent int64) {
 	return 0
 }
 
-// settle ends a reservation that has neither ended nor been settled before.
+// settle settles the operation's reservation and sets r.Found. If the reservation has ended or was settled before,
+// r.Found is false and nothing is charged or given back.
 func (t *transaction) settle(r *engine.Result) {
 	if t.op.Reservation.Term != nil {
 		r.Found = t.findOpen()

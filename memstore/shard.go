@@ -111,7 +111,7 @@ func (h *shard) box(b box) (index uint64) {
 	return uint64(len(h.boxes) - 1)
 }
 
-// insert stores the first state of a key. The caller has reserved room in its scope's share.
+// insert stores the first state of a key. The caller has reserved room in the store and in the scope's share.
 func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.Instant, expires int64) {
 	if h.table.crowded() {
 		h.renew(s, t)

@@ -50,8 +50,9 @@ func (t *transaction) free() {
 // so that a store in use shrinks to the keys that have not expired.
 const expireBatch = 4
 
-// begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states
-// that the operation may create, because nothing may be charged unless all states can be stored.
+// begin locks the operation's shards, reads the clock and loads its states. It first reserves room for all states that
+// the operation may create, because nothing may be charged unless all states can be stored. On an error, nothing is
+// locked or reserved.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
 	if op.Term != nil && !s.opens.fits(op) {

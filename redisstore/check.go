@@ -44,10 +44,10 @@ func (s *Store) askWriteMany(ctx context.Context) {
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
 // states before they expire, a version that is not known to decide correctly, and missing permissions, with the ACL
-// rules that grant them. An error means that this store cannot use the server: see [Store.EnsureFormat]. If states are
-// fields of hashes, Check also returns an error for a server that evicts keys, unless [Config.AllowEviction] is set,
-// because such a server would lose thousands of states at once. Check also asks again whether the server can write many
-// keys with one command.
+// rules that grant them. It also warns about a very large hash of states. An error means that this store cannot use the
+// server, or that the server did not answer: see [Store.EnsureFormat]. If states are fields of hashes, Check also
+// returns an error for a server that evicts keys, unless [Config.AllowEviction] is set, because such a server would
+// lose thousands of states at once. Check also asks again whether the server can write many keys with one command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err

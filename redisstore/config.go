@@ -23,10 +23,12 @@ type Config struct {
 	Shards int
 	// Hashes is the number of hashes, 1 to 1024, that hold the states of a limit (in each shard, if there are shards).
 	// If it is 0, each state has its own key. Only token buckets, pacers and fixed windows use hashes. On a Cluster,
-	// Hashes requires Shards. All processes that share the data must use the same value.
+	// Hashes requires Shards; on other servers, it must not be used with Shards. All processes that share the data must
+	// use the same value.
 	Hashes int
 	// AllowEviction makes [Store.Check] accept a server that, when its memory is full, evicts hashes with thousands of
-	// states each. If it is not set, Check returns an error for such a server.
+	// states each. If it is not set, Check returns an error for such a server. Without Hashes it has no effect, and
+	// Check only warns.
 	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key for an hour after its state has expired. It is for tests,
 	// and for replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real

@@ -21,7 +21,8 @@ var errReply = errors.New("redisstore: a reply that cannot be read")
 const recompute = "RECOMPUTE"
 
 // decodeReply decodes the reply to a call into the results of its operations. It leaves undecided operations in the
-// call, and reports whether the call must be sent again. If this was the last try, these operations get an error.
+// call, and reports whether the call must be sent again. If this was the last try, these operations get an error,
+// except for operations that the merger deferred: they are sent in any case.
 func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply, last bool) (again bool) {
 	if reply.Err != nil {
 		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
@@ -108,7 +109,7 @@ func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
 }
 
 // reader reads a reply: the server's time, and then one answer for each operation or each merged key. It sets bad if
-// the reply ends too early.
+// the reply ends too early or contains an invalid state.
 type reader struct {
 	text string
 	bad  bool

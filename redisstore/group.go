@@ -175,9 +175,9 @@ func scriptFor(op *engine.Op) (template, family) {
 }
 
 // callFor returns the call that an operation joins, and the work that the operation adds to it. Usually this is the
-// last call of the operation's slot. For a merged operation, callFor prefers an earlier call that has the same key
-// and is not full. It does not look beyond a call of another template, because the operation must not overtake that
-// call. The call is nil if the operation needs a new one.
+// last call of the operation's slot. For a merged operation, callFor prefers an earlier call that has the same key and
+// is not full. It does not look beyond a call of another template, because the operation must not overtake that call.
+// The returned call may be full. It is nil if the slot has no call yet, or if its last call has another template.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
 	work = p.workOf(op, t)
 	for n := len(p.calls) - 1; n >= 0; n-- {
@@ -230,8 +230,8 @@ func (p *pipeline) newCall() *scriptCall {
 	return c
 }
 
-// sortByKey groups the operations by key, in their order, so that single.lua reads and writes each key once. All
-// operations of a call are decided at one instant, so the order of the keys does not matter.
+// sortByKey groups the operations by key, in their order, so that single.lua reads and writes each history or fair
+// share once. All operations of a call are decided at one instant, so the order of the keys does not matter.
 func (p *pipeline) sortByKey(ops []int) {
 	slices.SortStableFunc(ops, func(a, b int) int {
 		_, first := p.ops[a].Counted(0)

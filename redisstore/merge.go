@@ -8,9 +8,10 @@ import (
 )
 
 // The script merge.lua decides allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed
-// windows. All operations on one key in a call are merged: the script reads and writes the key once, and replies with
-// the state that it found. The client then decides each operation on that state with the steps of package algo, in
-// order (decode.go). Each operation gets the same answer as it would alone.
+// windows. Exceptions are buckets with next_pays, and gives to a fixed window with the handle of a charge. All
+// operations on one key in a call are merged: the script reads and writes the key once, and replies with the state that
+// it found. The client then decides each operation on that state with the steps of package algo, in order (decode.go).
+// Each operation gets the same answer as it would alone.
 
 // merger merges the operations of one script call by key. It is reused.
 type merger struct {
@@ -95,7 +96,8 @@ func mergeable(op *engine.Op) bool {
 	}
 }
 
-// mergesBucket returns false for a bucket whose depth the scripts cap, because the steps in Go do not cap it.
+// mergesBucket returns false for a bucket with next_pays, and for a bucket whose depth the scripts cap, because the
+// steps in Go do not cap it.
 func mergesBucket(_ *engine.Op, l *algo.Limit) bool {
 	whole, _ := l.Depth()
 	return whole < maxUnits && !l.NextPays
@@ -131,7 +133,8 @@ func (c *scriptCall) merge(ops []engine.Op) {
 }
 
 // script returns the template and the family of the call's script. A merged call with a single allow uses alone.lua,
-// which in nearly all cases decides the allow without the rest of merge.lua.
+// unless the cost is 0, or the limit counts denied requests, follows the calendar or has a debt. In nearly all cases
+// alone.lua decides the allow without the rest of merge.lua.
 func (c *scriptCall) script() (template, family) {
 	if c.template != merged || len(c.ops) != 1 || c.merger.limits[0].cost == 0 {
 		return c.template, c.family
@@ -157,8 +160,8 @@ func (m *merger) has(op *engine.Op) bool {
 	return found
 }
 
-// add merges an operation with the others on its key. If another limit was the first on that key, add defers the
-// operation.
+// add merges an operation with the others on its key. It defers the operation if another limit was the first on that
+// key, or if an earlier operation on the key was deferred.
 func (m *merger) add(ops []engine.Op, i int) {
 	if len(m.next) < len(ops) {
 		m.next = append(m.next, make([]int32, len(ops)-len(m.next))...)

@@ -28,13 +28,14 @@ const (
 	maxPasses = 10
 )
 
-// Relayout moves all states to this store's layout: [Config.Hashes]. No other process may use the data while Relayout
-// runs. Relayout marks the data first, and stores of this build refuse to decide until it has ended. A call that is
-// interrupted at any point can be repeated, for the same layout or another one. No state is lost at any point. Relayout
-// calls progress, if it is not nil, after each page.
+// Relayout moves the states of token buckets, pacers and fixed windows to this store's layout: [Config.Hashes]. The
+// layout does not affect other states. No other process may use the data while Relayout runs. Relayout marks the data
+// first, and stores of this build refuse to decide until it has ended. A call that is interrupted at any point can be
+// repeated, for the same layout or another one. No state is lost at any point. Relayout calls progress, if it is not
+// nil, after each page.
 //
-// Relayout moves only the states of token buckets, pacers and fixed windows. The error is an [*engine.InputError] if
-// the data uses another number of shards, or if another call of Relayout is moving it to a different layout.
+// The error is an [*engine.InputError] if no store has used the data, if the data uses another number of shards, or if
+// another call of Relayout has changed the marker in the meantime.
 func (s *Store) Relayout(ctx context.Context, progress func(MovedStates)) (moved MovedStates, err error) {
 	marker, err := s.readMarker(ctx)
 	if err != nil || marker == s.ownMarker() {

@@ -93,8 +93,8 @@ func waitTime(ctx context.Context, within time.Duration) time.Duration {
 	return max(within.Truncate(time.Millisecond), time.Millisecond)
 }
 
-// confirm sets the error of operations that a command charged, if too few replicas have received the charge. The
-// argument again lists the operations to be sent again.
+// confirm sets the error of operations that a command charged, if too few replicas have received the charge or if the
+// WAIT failed. The argument again lists the operations to be sent again.
 func (p *pipeline) confirm(ops, again []int, ack *Reply) {
 	for _, i := range ops {
 		op, result := &p.ops[i], &p.results[i]

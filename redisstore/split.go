@@ -203,7 +203,7 @@ func (x *splitOp) chargeInOrder(ctx context.Context) error {
 }
 
 // deny gives back the charges on the slots before n, and peeks at the slots after n, so that the decision has an
-// outcome for each limit.
+// outcome for each limit. Then it counts the denial on the other slots: see countDenied.
 func (x *splitOp) deny(ctx context.Context, n int) error {
 	x.allowed = false
 	x.undo(ctx, n, nil)
@@ -282,8 +282,8 @@ func (x *splitOp) strikes(part *slotOp) []int64 {
 	return all
 }
 
-// takeAtMost takes from each slot at most what the earlier slots granted, and then returns everything above the
-// minimum of all slots.
+// takeAtMost takes from each slot at most as many units as the earlier slots granted, and then returns everything above
+// the minimum of all slots. If a slot grants no units, the request is denied.
 func (x *splitOp) takeAtMost(ctx context.Context) error {
 	least := x.op.Units()
 	for n := range x.slotOps {

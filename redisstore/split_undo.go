@@ -12,9 +12,9 @@ import (
 // undoTimeout bounds the time for giving units back after the caller has left.
 const undoTimeout = time.Second
 
-// undo gives back the charges of the slots before n. For each limit, the given number of kept units stays charged. If
-// the caller has left, this happens in the background, unless the maximum number of calls is in flight: in that case
-// the units stay charged.
+// undo gives back the charges of the slots before n. If kept is not nil, this number of units of each limit stays
+// charged. If the caller has left, this happens in the background, unless the maximum number of calls is in flight: in
+// that case the units stay charged.
 func (x *splitOp) undo(ctx context.Context, n int, kept *int64) {
 	if ctx.Err() == nil {
 		x.giveBack(ctx, n, kept)
