@@ -48,10 +48,11 @@ var ErrQueueFull = fmt.Errorf("%w: too many operations wait", engine.ErrStoreUna
 
 // Config configures a store. The zero Config means the defaults.
 type Config struct {
-	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. The more calls there are,
-	// the fewer operations share one. The default is 2.
+	// InFlight is the largest number of calls in flight at a time in each lane: 1 to 1024. Calls whose callers have all
+	// left do not count. The more calls there are, the fewer operations share one. The default is 2.
 	InFlight int
-	// MaxOps is the largest number of operations in one call: 1 to 1000. The default is 256.
+	// MaxOps is the largest number of operations in one call: 1 to 1000. A caller's own batch is never divided, and may
+	// exceed it. The default is 256.
 	MaxOps int
 	// MaxBytes is the largest total size of the keys in one call: 1024 to 2^24 bytes. A caller's own batch is never
 	// divided, and may exceed it. The default is 256 KiB.
@@ -63,9 +64,9 @@ type Config struct {
 	// charges. Parts can be unavailable independently, such as ranges of a Cluster's slots. While a part does not
 	// answer, its operations do not share calls with others. There should be at most a few hundred parts.
 	Lane func(op *engine.Op, charge int) int
-	// Observe, if set, is called before each call to the wrapped store, with the number of operations in the call and
-	// how long the first of them has waited. It must be safe for concurrent use, must return quickly, and
-	// must not call the store.
+	// Observe, if set, is called before each call to the wrapped store, except for calls that give units back. It gets
+	// the number of operations in the call and how long the first of them has waited. It must be safe for concurrent
+	// use, must return quickly, and must not call the store.
 	Observe func(ops int, waited time.Duration)
 }
 
@@ -93,7 +94,7 @@ var _ engine.Store = (*Store)(nil)
 
 // Stats contains a store's counters.
 type Stats struct {
-	// Calls is the number of calls to the wrapped store.
+	// Calls is the number of calls to the wrapped store, without those that give units back.
 	Calls int64
 	// Ops is the number of operations in these calls.
 	Ops int64
@@ -285,8 +286,8 @@ func fail(results []engine.Result, err error) {
 	}
 }
 
-// Close closes the wrapped store, and returns once no call is in flight. Waiting operations get engine.ErrClosed. Close
-// is idempotent.
+// Close closes the wrapped store, and returns once no shared call is in flight. Waiting operations get
+// engine.ErrClosed. Close is idempotent: another call returns nil at once.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed

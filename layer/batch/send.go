@@ -33,7 +33,7 @@ const (
 
 var calls = sync.Pool{New: func() any { return new(storeCall) }}
 
-// send makes calls until no operation waits in the lane.
+// send makes calls until no operation waits in the lane, or until another call has taken over its slot.
 func (s *Store) send(l *lane) {
 	c := calls.Get().(*storeCall)
 	for {
@@ -53,7 +53,7 @@ func (s *Store) send(l *lane) {
 }
 
 // abandon is called when the last caller of a call has left. Another call takes over its slot and sends the operations
-// waiting in the lane.
+// waiting in the lane. If maxLate calls are late already, or the store is closed, the call is cancelled instead.
 func (s *Store) abandon(c *storeCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

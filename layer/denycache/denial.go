@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// denial contains the store's denial of one unit, and the time when the denial was received.
+// denial contains the store's denial of one unit, or a penalty's block, and the time when it was received.
 type denial struct {
 	limit    engine.Limit
 	sent     time.Time // just before the request left
@@ -37,8 +37,9 @@ func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxSt
 	return r
 }
 
-// repeats reports whether the denial still holds at an instant. It holds until its retry-after. After that, it holds
-// as long as one request has been forwarded for each token that may have been refilled.
+// repeats reports whether the denial still holds at an instant. It holds until its retry-after is over or its age
+// reaches Config.MaxStale. After the retry-after, a token bucket's denial that is not too old holds as long as one
+// request has been forwarded for each token that may have been refilled.
 func (r *denial) repeats(now time.Time) bool {
 	if now.Before(r.until) {
 		return true

@@ -20,7 +20,8 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 }
 
 // doubt decides operations while some limits have not recovered from a loss of the store's data. Operations on these
-// limits pass if both the share and the store allow them (regression: bug 57).
+// limits pass if both the share and the store allow them (regression: bug 57). If the store does not answer, the share
+// decides alone. With [engine.Hints].Lenient the store decides alone.
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
@@ -62,8 +63,9 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 	s.fallBack(ops, results) // operations on limits that have recovered
 }
 
-// shareInDoubt decides an operation by the shares of those of its limits that have not recovered. The bound is one
-// capacity higher than in an outage, because the store may have lost that many charged units.
+// shareInDoubt decides an operation by the shares of those of its limits that have not recovered. With
+// [engine.Hints].Lenient it allows every operation, and only computes the bound. The bound is one capacity higher than
+// in an outage, because the store may have lost that many charged units.
 func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 	if op.Hints.Lenient {
 		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}

@@ -248,7 +248,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 }
 
 // fallBack uses shares to answer the operations that failed because the store is unavailable, and the charges that too
-// few replicas have received.
+// few replicas have received. Operations that shares do not answer keep their errors.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && engine.Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {

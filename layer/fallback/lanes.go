@@ -87,7 +87,8 @@ func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Res
 	r.consult(ctx, ops, results)
 }
 
-// around uses shares to decide operations on lanes that are unavailable, and sends all others to the store.
+// around uses shares to decide operations on lanes that are unavailable, and sends all others to the store. If shares
+// do not answer such an operation, it gets an error.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {

@@ -82,8 +82,8 @@ func subjects(op *engine.Op) []outboxKey {
 	return names
 }
 
-// add adds an operation, or replaces an earlier operation on the same permit. It returns false if there is no room.
-// sent means that the store may have decided the operation, and delivered means that it has.
+// add adds an operation, or replaces an earlier operation on the same permit or reservation. It returns false if there
+// is no room. sent means that the store may have decided the operation, and delivered means that it has.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -192,7 +192,7 @@ func (o *outbox) suspend(ctx context.Context, ops []engine.Op) (suspended []*out
 	return suspended
 }
 
-// resume sends suspended releases again, unless their permits were acquired.
+// resume lets suspended releases be sent. A release was removed by held if its permit was acquired in the meantime.
 func (o *outbox) resume(suspended []*outboxOp) {
 	if suspended == nil {
 		return
@@ -247,9 +247,9 @@ func (o *outbox) drop(op *engine.Op) (outside, sent bool) {
 	return !d.delivered, d.sent
 }
 
-// take returns the operations that are due, and marks them as sent. It drops operations that no longer matter. flying
-// contains the calls in flight that carry other due operations: the background goroutine and each lane that comes back
-// send operations concurrently, and an operation may be in only one call.
+// take returns operations that are due and wanted, up to outboxBatch, and marks them as sent. It drops operations that
+// no longer matter. flying contains the calls in flight that carry other due operations: the background goroutine and
+// each lane that comes back send operations concurrently, and an operation may be in only one call.
 func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxOp, flying []chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -270,8 +270,9 @@ func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxO
 	return taken, flying
 }
 
-// answered removes the operations that the store has decided. A release that found no permit is repeated, because the
-// acquire may arrive after it.
+// answered removes the operations that the store has decided, except for permits, which it marks as delivered. A
+// release that found no permit is repeated, because the acquire may arrive after it. An acquire that was denied is
+// repeated too. away is set if an operation got another error than [engine.ErrInvalid] and [engine.ErrNotReplicated].
 func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64) (away bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -89,8 +89,9 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 	return answer
 }
 
-// settled handles the store's answer to a settlement. If shares were charged as well as the store, it also settles
-// their charges. If the store may not have received the settlement, settled adds it to the outbox.
+// settled handles the store's answer to a settlement, except for a report. If shares were charged as well as the store,
+// it also settles their charges. If the store may not have received the settlement, settled adds it to the outbox and
+// sets the result of a settled reservation. If there is no room in the outbox, the error stays.
 func (s *Store) settled(op *engine.Op, r *engine.Result) {
 	of := op.Reservation
 	if op.Stage == engine.Report {

@@ -14,7 +14,8 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// again is the RetryAfter for a cost that exceeds the share but not the limit. The store may be back by then.
+// again is the RetryAfter for a cost that exceeds the share but not the limit, and for a request that is denied because
+// the memory or the outbox is full. The store may be back by then.
 const again = time.Second
 
 // shares is an operation translated to this process's shares of its limits: one or more buckets for each charge.

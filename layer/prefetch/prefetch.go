@@ -145,7 +145,8 @@ func (s *Store) Unwrap() engine.Store { return s.store }
 
 // Stats contains a store's counters.
 type Stats struct {
-	// Spent is the number of held units spent locally. Asked is the number of operations sent to the wrapped store.
+	// Spent is the number of held units spent locally. Asked is the number of operations sent to the wrapped store,
+	// except for gives of held units.
 	Spent, Asked int64
 	// Taken is the number of prefetched units. Returned is the number of prefetched units that were given back. Lost
 	// is the number of prefetched units that could not be given back.
@@ -210,8 +211,8 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 }
 
 // spend spends held units on an operation. If there are too few, the key may need a prefetch: own is the request to
-// make if the caller must make it, and waits is a channel to wait on if another caller is making it. Both are unset if
-// the key is not prefetched.
+// make if the caller must make it, and waits is a channel to wait on if another caller is making it. If neither is set,
+// the caller forwards the operation: for example, the key is not hot, or the number of processes is unknown.
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, &r.Outcome)
 	s.give(ctx, found.gives)

@@ -47,8 +47,8 @@ type found struct {
 	ours     *record
 }
 
-// look finds the record of an operation's key, and counts the request. If it can spend held units, it writes the answer
-// to the outcome.
+// look finds the record of an operation's key. If it can spend held units, it writes the answer to the outcome.
+// Otherwise it counts a request for one unit, because a key with many such requests is hot.
 func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
@@ -165,7 +165,7 @@ func add(h *shard, name id, limit engine.Limit, now time.Time, life time.Duratio
 	return r
 }
 
-// forget drops the held units of the keys that an operation resets.
+// forget drops the held units of the keys that an operation resets, including units in flight.
 func (t table) forget(op *engine.Op) {
 	for i := range op.Charges {
 		space, key := op.Subject(i)
