@@ -40,9 +40,9 @@ const (
 	// OpReserve charges like OpAllow, but a token bucket or pacer also grants units that refill later: see
 	// [algo.Reserve]. For a concurrency limit, it acquires a permit. [Outcome.Reservation] returns the reservation.
 	OpReserve
-	// OpSettle ends Op.Reservation ([algo.Settle]). The charges use the reservation's limits, with the used units as
-	// costs (0 for a permit). Result.Found reports whether this operation settled the reservation. If the reservation
-	// has ended or was settled before, Found is false and nothing changes.
+	// OpSettle settles Op.Reservation ([algo.Settle]) and ends it, unless [Op].Stage is Report. The charges use the
+	// reservation's limits, with the used units as costs (0 for a permit). Result.Found reports whether this operation
+	// settled the reservation. If the reservation has ended or was settled before, Found is false and nothing changes.
 	OpSettle
 
 	// Kinds is the number of kinds.
@@ -96,9 +96,9 @@ type Op struct {
 	Key string
 	// Charges are the limits and their costs, 1 to [MaxCharges].
 	Charges []Charge
-	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and OpSettle: 1
-	// to 64 bytes, unique among holders. OpReserve needs an ID if one of its limits is a concurrency limit, because the
-	// reservation then holds permits.
+	// ID identifies the permit of OpAcquire, OpRenew and OpRelease, and the reservation of OpReserve and OpSettle: 1 to
+	// 64 bytes, unique among holders. OpReserve needs an ID only if it has a Term, or if one of its limits is a
+	// concurrency limit, because the reservation then holds permits.
 	ID string
 	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units whose window or segment has
 	// ended in the meantime are not given back. If Taken is zero, the oldest units that are still counted are

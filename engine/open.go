@@ -208,10 +208,12 @@ func ParseUnsettled(word string) (u Unsettled, ok bool) {
 	return Unsettled(max(0, at)), at >= 0
 }
 
-// Check returns an [*InputError] for a term out of range.
+// Check returns an [*InputError] for a term out of range. If Ceilings is set, it must be as long as Estimates, because
+// Check does not know the number of limits.
 func (t *Term) Check() error { return t.check(len(t.Estimates)) }
 
-// check returns an [*InputError] for a term out of range.
+// check returns an [*InputError] for a term out of range, or if Estimates or Ceilings has another length than the
+// operation's charges.
 func (t *Term) check(charges int) error {
 	switch {
 	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:

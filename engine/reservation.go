@@ -15,7 +15,7 @@ import (
 const SettleWithin = 5 * time.Minute
 
 // Reservation is the charge of a reserve operation, with everything that any process on the same store needs to settle
-// it. The store keeps only the charge and, until the reservation ends, whether it was settled.
+// it. Without a Term, the store keeps only the charge and, until the reservation ends, whether it was settled.
 type Reservation struct {
 	// ID identifies the reservation within its namespace and key: 1 to 64 bytes. It also identifies the holder of the
 	// permits.

@@ -193,7 +193,7 @@ func probe(steps []Step, t Instant) (allowed bool) {
 }
 
 // settle updates the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
-// the decision but writes nothing.
+// the decision, but writes nothing except a report.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
 	behind, far := s.arithmetic.behind(s.Limit, t)
@@ -242,7 +242,7 @@ func (s *Step) delay() int64 {
 	return 0
 }
 
-// charge spends units. It does nothing for a limit without units.
+// charge spends units. It does nothing for a penalty, which has no units.
 func (s *Step) charge(t Instant, units, ahead int64) {
 	if s.Limit.Algorithm.Punishes() {
 		return

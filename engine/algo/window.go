@@ -93,8 +93,8 @@ func (s *Segments) reach(l *Limit, w Window) (segments int64, weighted bool) {
 	}
 }
 
-// behind returns how far the clock is behind the newest segment (rule 8). far is set if that is more than the longest
-// window.
+// behind returns how far the clock is behind the newest segment (rule 8). far is set if that is more than the limit's
+// longest window, and more than the longest window that has charged units.
 func (s *Segments) behind(l *Limit, t Instant) (us int64, far bool) {
 	if s == nil {
 		return 0, false
