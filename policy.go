@@ -159,7 +159,8 @@ func (p *Policy) AtMost(ctx context.Context, key string, n int64) (d Decision, e
 	return d, err
 }
 
-// Peek returns the decision that AllowN would make, and writes nothing.
+// Peek returns the decision that AllowN would make, but writes nothing. Granted is 0, and Remaining is the number of
+// units before the charge.
 func (p *Policy) Peek(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = p.limiter.decide(ctx, &d, engine.OpPeek, p.name, p.space, key, p.group, n)
 	return d, err

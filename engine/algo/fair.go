@@ -32,9 +32,10 @@ var fairShare = algorithm{
 	},
 }
 
-// fair is the state of a fair-share limit: one bucket for all keys, and a list of the keys that still owe some of the
-// missing units. A key with s of S parts owes the fraction s/S of the missing units, so the parts need no update while
-// the bucket refills. The arithmetic uses grains of 1/256 unit, because a key's part can be smaller than a unit.
+// fair is the state of a fair share or a fair pacer: one bucket for all keys, and a list of the keys that still owe
+// some of the missing units. A key with s of S parts owes the fraction s/S of the missing units, so the parts need no
+// update while the bucket refills. The arithmetic uses grains of 1/256 unit, because a key's part can be smaller than a
+// unit.
 type fair State
 
 // parts lists the most recently charged keys. A key that drops off the end of the list loses its parts, but total still
@@ -73,7 +74,7 @@ type part struct {
 
 const (
 	grains = 256 // of one unit
-	// MaxShares is the largest number of keys that a fair-share limit distinguishes at the same time.
+	// MaxShares is the largest number of keys that a fair share or a fair pacer distinguishes at the same time.
 	MaxShares = 256
 	// The first key that is charged gets firstParts. The total stays below mostParts: before it would reach that
 	// number, all parts are shifted right by partsShift.
