@@ -152,9 +152,8 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 		p.sortByKey(c.ops)
 	}
 	for _, i := range c.ops {
-		first := p.keyCount
 		p.store.appendKeys(p.text, &p.ops[i], p.endArg)
-		p.noteFields(&p.ops[i], first)
+		p.noteFields(&p.ops[i])
 	}
 	for _, i := range c.ops {
 		p.endArg(p.encodeOp(p.text, &p.ops[i], now, c.template), false)

@@ -160,24 +160,27 @@ type fieldAt struct {
 	field string
 }
 
-// noteFields records the fields of an operation. The argument first is the index of the operation's first key.
-func (p *pipeline) noteFields(op *engine.Op, first int) {
+// noteFields records the fields of the operation whose keys were appended last.
+func (p *pipeline) noteFields(op *engine.Op) {
 	if p.store.hashes == 0 {
 		return
 	}
-	if op.Kind == engine.OpSettle {
-		first++
+	keysOf := func(i int) int {
+		if op.Charges[i].Limit.Algorithm().Holds() || keepsReturns(op, i) {
+			return 2
+		}
+		return 1
+	}
+	at := p.keyCount // the keys of the limits come last
+	for i := range op.Charges {
+		at -= keysOf(i)
 	}
 	for i := range op.Charges {
-		a := op.Charges[i].Limit.Algorithm()
-		if p.store.hashed(a) {
+		if p.store.hashed(op.Charges[i].Limit.Algorithm()) {
 			_, subject := op.Counted(i)
-			p.fields = append(p.fields, fieldAt{key: first, field: subject})
+			p.fields = append(p.fields, fieldAt{key: at, field: subject})
 		}
-		first++
-		if a.Holds() || keepsReturns(op, i) {
-			first++
-		}
+		at += keysOf(i)
 	}
 }
 

@@ -19,19 +19,20 @@ import (
 // until its response ends or its client disconnects.
 func TestGatewaysSharePermits(t *testing.T) {
 	t.Parallel()
-	inside, leave := make(chan bool), make(chan bool)
+	inside, leave := make(chan bool, 10), make(chan bool)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		inside <- true
 		select {
 		case <-leave:
 		case <-r.Context().Done():
+		case <-time.After(30 * time.Second): // of a request that should have been denied
 		}
 	}))
 	defer upstream.Close()
 	s := redistest.Standalone(t, redistest.Redis)
 	base, err := policy.Reader{Gateway: true}.Parse("p.yaml", []byte(`
-policies: {renders: {algorithm: concurrency, limit: 2, lease: 300ms}, day: {algorithm: fixed-window, limit: 10, window: 1d}}
+policies: {renders: {algorithm: concurrency, limit: 2, lease: 2s}, day: {algorithm: fixed-window, limit: 10, window: 1d}}
 upstreams: {own: "`+upstream.URL+`"}
 routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 `))
@@ -69,7 +70,7 @@ routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 	ctx, disconnect := context.WithCancel(t.Context())
 	slow(t.Context(), one)
 	slow(ctx, two)
-	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // several lease times
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // several lease times
 		denied(one)
 	}
 	disconnect()

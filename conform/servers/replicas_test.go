@@ -133,7 +133,9 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 		store := client.Open(t, r.Deployment, redisstore.Config{Prefix: testbed.Prefix()})
 		limiter := headgate.New(headgate.WithStore(store), headgate.WithReplicas(2, 10*time.Second))
 		// A busy machine can take longer than the margin before the deadline. The margin grows with the deadline.
+		tries := int64(0)
 		for _, within := range []time.Duration{3 * time.Second, 8 * time.Second} {
+			tries++
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			_, err := operate.Policy(limiter, "", testbed.Hourly).Allow(ctx, "k")
 			late := ctx.Err()
@@ -145,8 +147,8 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 				t.Errorf("%s: one replica of two: %v, %v", client.Name, err, late)
 			}
 		}
-		if n := store.Stats().Errors["not_replicated"]; n != 1 {
-			t.Errorf("%s: %d errors are counted", client.Name, n)
+		if n := store.Stats().Errors["not_replicated"]; int64(n) < 1 || int64(n) > tries {
+			t.Errorf("%s: %d errors are counted after %d calls", client.Name, n, tries)
 		}
 	}
 	// A program's own connection implements only the four methods of a Conn.
