@@ -31,7 +31,7 @@ func (p *Policy) holds() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return holds(m.limit) })
 }
 
-// takes reports whether requests take units of the limit.
+// takes reports whether requests take units of the limit. It is false for a concurrency limit, deny and unlimited.
 func takes(limit engine.Limit) bool {
 	return !holds(limit) && limit.Rates() != nil
 }

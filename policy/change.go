@@ -18,14 +18,15 @@ import (
 // Change replaces some fields of a policy in a file, or adds or replaces an override for a key. The fields are named
 // and interpreted as in the file.
 type Change struct {
-	// Policy is the name of the policy. If the file contains no such policy and Key is "", the change adds it.
+	// Policy is the name of the policy. If the file contains no such policy and Key is "", the change adds it, and
+	// Fields must be a whole limit. With a key, Policy can also name one limit of a policy, such as plan/day.
 	Policy string
 	// Key is the key or pattern of an override, or "" to change the policy itself.
 	Key string
 	// Fields are the new values, as JSON or YAML. For a policy, these are its fields, such as {"rate": "50/s",
 	// "shadow": true}, or a limit as text, such as "50/s", which replaces the limit. Fields with algorithm, deny,
-	// unlimited or all also replace the limit and keep its name. For a key, the fields are set, deny or unlimited, as
-	// in overrides.
+	// unlimited, all or first also replace the limit. A new limit without a name keeps the old name. For a key, the
+	// fields are set, class, deny or unlimited, as in overrides, or a limit as text.
 	Fields string
 }
 

@@ -110,7 +110,7 @@ func TestOverridesApplyByPrecedence(t *testing.T) {
 }
 
 // TestLeasedLimits checks that the limits of leased policies and of their overrides are prefetched, each in its
-// policy's namespace.
+// policy's namespace. A disabled policy and a deny override are left out.
 func TestLeasedLimits(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte(`
 policies:

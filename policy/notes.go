@@ -14,12 +14,11 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a
-// penalty, and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead
-// reports routes of these two kinds, routes that are hidden by an earlier route, overrides for keys that no route
-// produces, and policies that no route names. Such settings are not errors, because a request can also name a
-// policy and a key itself. Notes also reports routes that only the gateway accepts, and
-// penalties of addresses.
+// Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a penalty,
+// and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead reports routes of
+// these two kinds, routes that are hidden by an earlier route, overrides for keys that no route produces, and policies
+// that no route names. Such settings are not errors, because a request can also name a policy and a key itself. With
+// routes, Notes also reports routes that only the gateway accepts, and penalties of addresses.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -59,7 +58,8 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// penaltyNotes reports policies with only a penalty, and policies with a soft penalty and no fair share.
+// penaltyNotes reports policies with only a penalty, and policies with a soft penalty and no fair share or fair pacer
+// after it.
 func (c *Config) penaltyNotes() []string {
 	var only, soft []string
 	for _, name := range c.Policies.Names() {
@@ -108,7 +108,7 @@ func (c *Config) policiesOf(r *route.Route) iter.Seq[*Policy] {
 	}
 }
 
-// softWithoutShares returns the routes with a soft penalty that is not followed by any limit that it affects.
+// softWithoutShares returns the indexes of the routes with a soft penalty that has no limit after it to lower.
 func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
 	for i := range routes {
 		if idle(c.policiesOf(&routes[i])) {
@@ -164,7 +164,8 @@ func ofAddress(key []route.Part) bool {
 	return slices.ContainsFunc(key, address) && !slices.ContainsFunc(key, other)
 }
 
-// blocks reports whether any limit of a policy is a penalty that blocks keys. Shadows do not block.
+// blocks reports whether any limit of a policy is a penalty that blocks keys. Shadows and disabled policies do not
+// block.
 func (p *Policy) blocks() bool {
 	return p.Enabled && !p.Shadow && slices.ContainsFunc(p.members, func(m member) bool {
 		return !m.shadow && m.limit.Punishes() && !m.limit.Numbers().Soft

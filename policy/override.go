@@ -73,8 +73,9 @@ func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	return o.patterns.Find(key)
 }
 
-// exactRule returns the name that the key's exact override uses. Other names are checked first. An operator's change
-// can use the hash of a key, and the file can contain the same key in plain text.
+// exactRule returns the name that the key's exact override uses. ok is false if the key has no exact override. Other
+// names are checked first. An operator's change can use the hash of a key, and the file can contain the same key in
+// plain text.
 func (o *byKey[T]) exactRule(key string, names []string) (rule string, ok bool) {
 	for _, name := range names {
 		if _, ok := o.exact[name]; ok {

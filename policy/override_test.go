@@ -206,7 +206,8 @@ func TestLimitsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestAnchorOfAKey checks that an override can set a key's billing day.
+// TestAnchorOfAKey checks that an override can set a key's billing day, and that a window of one hour accepts no
+// anchor.
 func TestAnchorOfAKey(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte(`
 policies:

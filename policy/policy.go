@@ -125,7 +125,7 @@ type Charge struct {
 	Owner  *Policy
 	// Shadow is true if the limit is decided separately and never denies. Candidate is true for a shadow that would
 	// replace the owner's limit; other shadows would be added to the limits. ShadowOf is the policy with the shadow
-	// setting: the owner, or a policy whose "all" includes the owner.
+	// setting: the owner, or a policy whose "all" includes the owner. It is nil if Shadow is false.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
 	// Class is the class assigned by [Classify]. It is "" if the owner has no classes.
@@ -326,8 +326,8 @@ func (s *Set) Unknown(name string) *engine.InputError {
 	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
-// Leased returns the limits of leased policies and of their overrides, by namespace. It omits overrides whose units
-// cannot be prefetched, because they are decided exactly.
+// Leased returns the limits of leased policies and of their overrides, by namespace. Disabled policies are left out. So
+// are overrides whose units cannot be prefetched: they are decided exactly.
 func (s *Set) Leased() map[string][]engine.Limit {
 	leased := map[string][]engine.Limit{}
 	for _, name := range s.Names() {

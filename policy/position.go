@@ -13,8 +13,8 @@ type Error = yamlfile.Error
 // Errors are the errors in a file in the order of their positions, at most 100.
 type Errors = yamlfile.Errors
 
-// locate adds a position to an error. Each error has the path of the invalid field. The position is that of the
-// deepest element of this path that the file contains.
+// locate adds a position to an error: the place of the deepest element of the error's path that the file contains. An
+// error without a path gets the zero Place.
 func locate(name string, root *yamlfile.Node, err error) *Error {
 	f, ok := errors.AsType[*fieldError](err)
 	if !ok {

@@ -157,7 +157,7 @@ func (r *chargeReader) checkHeld(p *Policy, at []string) {
 	}
 }
 
-// limits returns the limits of all policies of the charge. It skips unknown policies.
+// limits returns the limits of all policies of the charge. It skips unknown and repeated policies.
 func (r *chargeReader) limits() (charges []Charge) {
 	for i, name := range r.policies {
 		if p, ok := r.set.Get(name); ok && slices.Index(r.policies, name) == i {
@@ -185,7 +185,8 @@ func checkSums(readers []chargeReader, charges []route.Charge) {
 	}
 }
 
-// units returns the cost of a request, or 1 if the cost comes from a header.
+// units returns the charge's cost: the written number, or the cost of its one policy. It returns 1 if the cost comes
+// from a header, or if no cost is written and there are several policies.
 func (r *chargeReader) units() int64 {
 	switch {
 	case r.cost != nil && r.cost.number != nil:

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// class reads the class of a route's requests. At least one of the route's policies must have that class.
+// class reads the class of a route's requests. A written name must be a class of at least one of the route's policies.
+// If the route sets no class, class returns the zero Class.
 func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	switch h := c.header; {
 	case h != nil && (h.Header == nil || !route.IsToken(*h.Header)):

@@ -108,8 +108,8 @@ func object(t reflect.Type) schema {
 	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// addProperties omits fields that Parse never accepts: fields of type any, which have no description, and fields of
-// algorithms that a file cannot name.
+// addProperties adds a property for each field of t. It omits fields that Parse never accepts: fields of type any,
+// which have no description, and fields of algorithms that a file cannot name.
 func addProperties(properties schema, t reflect.Type) {
 	for field := range t.Fields() {
 		name := field.Tag.Get("yaml")
@@ -215,7 +215,8 @@ func perAlgorithm(then func(algo.Algorithm) schema) (rules []schema) {
 	return rules
 }
 
-// fieldsAllowed forbids fields that do not apply to the algorithm.
+// fieldsAllowed forbids fields that do not apply to the algorithm. If the algorithm divides its units among keys, it
+// also sets the minimum of limit or burst.
 func fieldsAllowed(a algo.Algorithm) schema {
 	forbidden := schema{}
 	for f := range engine.Fields() {
@@ -244,7 +245,8 @@ func fieldsAllowed(a algo.Algorithm) schema {
 	return schema{"properties": forbidden}
 }
 
-// fieldsRequired requires the rate of a bucket, the limit of a concurrency limit, or the windows of other limits.
+// fieldsRequired requires the rate of a limit that refills, the limit of a concurrency limit, or the windows of other
+// limits.
 func fieldsRequired(a algo.Algorithm) schema {
 	switch {
 	case a.Refills():
@@ -255,7 +257,7 @@ func fieldsRequired(a algo.Algorithm) schema {
 	return schema{"anyOf": []schema{required(schema{}, "limit", "window"), required(schema{}, "windows")}}
 }
 
-// units describes a number of units, at least the given minimum.
+// units describes a number of units, from least to algo.MaxUnits.
 func units(least int) schema {
 	return schema{"type": "integer", "minimum": least, "maximum": algo.MaxUnits}
 }
@@ -286,7 +288,8 @@ func keyPart() schema {
 	return schema{"oneOf": []schema{{"const": "client_ip", "description": "The client, as {client_ip: {v6_prefix: 64}}."}, s}}
 }
 
-// override describes one override: exactly one of set, deny: true, unlimited: true, or only a class.
+// override describes one override: exactly one of set, deny: true, unlimited: true, or only a class. With set, an
+// override can also have a class.
 func override() schema {
 	s := required(object(reflect.TypeFor[overrideFields]()), "policy", "key")
 	yes := func(name string) schema {

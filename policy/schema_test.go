@@ -75,8 +75,8 @@ func compiled(t *testing.T) func(file string) error {
 	}
 }
 
-// TestSchemaAcceptsEveryExample validates the policies files in the repository: those in the docs, in the scripts that
-// test the command line, and in Go tests.
+// TestSchemaAcceptsEveryExample checks that the schema accepts each policies file in the repository that Parse accepts:
+// in the docs, in the scripts that test the command line, and in Go tests.
 func TestSchemaAcceptsEveryExample(t *testing.T) {
 	validate := compiled(t)
 	if err := validate(whole); err != nil {

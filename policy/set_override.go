@@ -42,7 +42,7 @@ func (b *builder) override(o *overrideFields) error {
 }
 
 // target returns the target of an override: a policy or, with a slash, one limit of a policy with "all", such as
-// free/minute. To override a policy under "all", use that policy's name.
+// free/minute. If the part after the slash names a policy under "all", the target is that policy itself.
 func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)

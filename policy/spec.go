@@ -58,8 +58,8 @@ type WindowFields struct {
 	Window *string `json:"window" yaml:"window"`
 }
 
-// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under a policy's "all", the text can
-// also be the name of another policy.
+// LimitSpec is a limit written as fields or as text, such as "100/s burst 200". Under a policy's "all" or "first", the
+// text can also be the name of another policy.
 type LimitSpec struct {
 	Text string
 	LimitFields
@@ -84,7 +84,7 @@ func jsonNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// Build returns the limit. "all" is an error here: see [LimitSpec.Limits] and [Set].
+// Build returns the limit. "all" and "first" are errors here: see [LimitSpec.Limits] and [Set].
 func (s *LimitSpec) Build() (engine.Limit, error) {
 	if s.Text == "" {
 		return s.build()
@@ -121,7 +121,7 @@ func (f *LimitFields) build() (engine.Limit, error) {
 	return limit, atOwnField(limit.Err())
 }
 
-// constant returns the limit for deny: true or unlimited: true.
+// constant returns the limit for deny: true or unlimited: true. ok is false if neither is true, or with an error.
 func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 	deny, unlimited := f.Deny != nil && *f.Deny, f.Unlimited != nil && *f.Unlimited
 	switch {

@@ -47,7 +47,8 @@ func (p *Policy) HasOverrides() bool {
 		slices.ContainsFunc(p.groups, func(g group) bool { return g.policy.rules.any() })
 }
 
-// overrides returns the overrides of the policy in order of precedence.
+// overrides returns the overrides of the whole policy, then the classes of keys, then the overrides of each of its own
+// limits. Each group is in order of precedence.
 func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit engine.Limit) {

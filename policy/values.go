@@ -106,8 +106,8 @@ func (f *LimitFields) textErrors() (all []error) {
 	return all
 }
 
-// errors returns the errors in a policy's limits. They are reported in addition to errors in its settings and in
-// unreadable fields.
+// errors returns the errors in a policy's single limit and in its candidate. It returns none for a policy with "all" or
+// "first". They are reported in addition to errors in its settings and in unreadable fields.
 func (p *policyFields) errors() (all []error) {
 	switch {
 	case p.text != "":

@@ -111,7 +111,8 @@ func denial(t *testing.T, start Server) {
 	}
 }
 
-// keys checks that a route's parameter is available as a path value, and that a request without its key gets a 400.
+// keys checks that a route's parameter is available as a path value, and that a request without its key, or with a key
+// that is too long, gets a 400.
 func keys(t *testing.T, start Server) {
 	l := limiter(t)
 	url := start(t, operate.Policy(l, "user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
@@ -209,7 +210,8 @@ func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	return headgate.Decision{Allowed: true, Unlimited: true}, nil
 }
 
-// RunBy tests a server whose middleware uses a [Decider].
+// RunBy tests a server whose middleware uses a [Decider]: the first request passes without rate-limit headers, and the
+// second gets a 503.
 func RunBy(t *testing.T, url string) {
 	t.Helper()
 	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {

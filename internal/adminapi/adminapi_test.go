@@ -62,7 +62,8 @@ func TestClientGetsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBodiesAreRefused checks that bodies that are not JSON, do not fit the call or are too long are refused.
+// TestBodiesAreRefused checks that bodies with another content type than JSON, with an unknown field, or above the
+// maximum size are refused.
 func TestBodiesAreRefused(t *testing.T) {
 	e := adminapi.SetLevel.By(func(_ *http.Request, body *adminapi.Level) (adminapi.Level, error) { return *body, nil })
 	for _, c := range []struct {

@@ -151,7 +151,8 @@ type Standing struct {
 	RetryAfter *int64     `json:"retry_after_ms,omitempty"`
 	ResetAfter int64      `json:"reset_after_ms"`
 	FreesAt    *time.Time `json:"frees_at,omitempty"`
-	// Pool is the state of all keys together under a fair-share limit. It is omitted for other limits.
+	// Pool is the state of all keys together under a limit that divides its units among keys, such as fair-share. It is
+	// omitted for other limits.
 	Pool *Pool `json:"pool,omitempty"`
 	// InForce is the current rate of a limit with an adaptive rate. It is omitted for other limits.
 	InForce *InForce `json:"in_force,omitempty"`

@@ -55,7 +55,7 @@ func OfStatus(status int) string {
 	return ""
 }
 
-// OfReply returns the code for the text of a RESP error.
+// OfReply returns the code for the text of a RESP error. It is "invalid" for a text that is not in the table.
 func OfReply(text string) string {
 	text = strings.TrimPrefix(text, "ERR ")
 	for i := range Codes {

@@ -21,7 +21,7 @@ func read(t *testing.T, path string) string {
 }
 
 // TestThePageExplainsEveryCode checks that the errors page has a section with the cause and the remedy of each code,
-// that its table has the code's statuses and RESP errors, and that it has no other code.
+// that its table has the code's statuses and RESP errors, and that it has no other section except two for errors in Go.
 func TestThePageExplainsEveryCode(t *testing.T) {
 	_, page, _ := strings.Cut(read(t, reference+"errors.md"), "\n## Errors of a request\n")
 	page, _, _ = strings.Cut(page, "\n## ")
@@ -55,7 +55,8 @@ func TestThePageExplainsEveryCode(t *testing.T) {
 	}
 }
 
-// TestTheSchemasListTheCodes checks that the descriptions of both HTTP interfaces list the codes of statuses.
+// TestTheSchemasListTheCodes checks that the descriptions of both HTTP interfaces list every code except no_answer, in
+// the order of the table.
 func TestTheSchemasListTheCodes(t *testing.T) {
 	for _, name := range []string{"openapi.yaml", "admin.yaml"} {
 		_, list, _ := strings.Cut(read(t, reference+name), "code: {enum: [")
@@ -85,7 +86,8 @@ func TestOfReply(t *testing.T) {
 	}
 }
 
-// TestNoStatusHasTwoCodes checks that the order of the table has no effect.
+// TestNoStatusHasTwoCodes checks that each status has one code, so that the order of the table has no effect, and that
+// a status outside the table has none.
 func TestNoStatusHasTwoCodes(t *testing.T) {
 	for _, c := range errcode.Codes {
 		for _, status := range c.Statuses {

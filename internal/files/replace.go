@@ -13,9 +13,10 @@ const unfinished = ".new"
 
 // Replace atomically replaces the file at path with the output of write. Readers find either the old or the new
 // content, never part of the new content, even after a crash. When Replace has returned, the file is readable only by
-// its owner and survives a crash of the machine. After an error the file is unchanged. A crash can leave a file
-// path.new. The next call removes it, so two processes must not replace the same file. If path.new is a link or a pipe,
-// the call also removes it, without following or opening it.
+// its owner and survives a crash of the machine. After an error the file is unchanged, except that it has the new
+// content if only the sync of its directory failed. A crash can leave a file path.new. The next call removes it, so two
+// processes must not replace the same file. If path.new is a link or a pipe, the call also removes it, without
+// following or opening it.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	if err = os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

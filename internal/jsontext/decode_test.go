@@ -20,7 +20,8 @@ type outer struct {
 
 var bounds = jsontext.Bounds{Depth: 4, Elements: []int{9}, Names: 9, Text: 99, Name: 99, Number: 99}
 
-// TestDecodeIsStrict checks that everything that encoding/json would misread or drop is an error that names the field.
+// TestDecodeIsStrict checks that everything that encoding/json would misread or drop is an error, and that the error
+// names the field if there is one.
 func TestDecodeIsStrict(t *testing.T) {
 	for text, want := range map[string]jsontext.Error{
 		`{"n":1,"list":[{"name":"a"}],"name":"b"} `: {},

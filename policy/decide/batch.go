@@ -112,8 +112,8 @@ func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []ope
 	}
 }
 
-// Counted returns, for each request, the hash that it is counted under, or "" if it is counted under its key. The slice
-// is valid until End.
+// Counted returns, for each request, the hash that it is counted under, or "" for a request with items. The slice is
+// empty if keys are not hashed. It is valid until End.
 func (b *Batch) Counted() []string { return b.keys.counted }
 
 // End returns the batch to the pool.

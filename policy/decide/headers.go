@@ -29,7 +29,7 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 	})
 }
 
-// Style returns the policy's style of rate-limit headers.
+// Style returns the policy's style of rate-limit headers. It is draft for a request without a policy.
 func (r *Response) Style() httplimit.Style {
 	if r.Requested == nil {
 		return httplimit.Draft
@@ -46,7 +46,8 @@ func (r *Response) WriteHeaders(h http.Header) {
 }
 
 // ReplaceHeaders acts like WriteHeaders for an allowed request whose response comes from another server. It also
-// removes that server's own rate-limit headers in every style, unless the policy writes no headers.
+// removes that server's own rate-limit headers in every style. It changes nothing if the decision is unlimited or if
+// the policy writes no headers.
 func (r *Response) ReplaceHeaders(h http.Header) {
 	if r.Decision.Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
 		return

@@ -168,8 +168,8 @@ func acquireOf(op *engine.Op) []engine.Op {
 	return []engine.Op{acquire}
 }
 
-// shadow returns the operation for a shadow. In place of a reserve it returns a take, because a shadow's charge is
-// never settled.
+// shadow returns the operation for a shadow. In place of a reserve it returns a take, or a peek for a concurrency
+// limit, because a shadow's charge is never settled.
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},

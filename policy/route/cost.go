@@ -16,9 +16,9 @@ type Cost struct {
 	Max int64
 }
 
-// of returns the cost of a request. If the header is missing, given is false and the policies' own costs apply. A
-// number above Max counts as Max, and 0 counts as 1. A value that is not a number also counts as Max, so that an
-// invalid value is never cheaper than an honest one.
+// of returns the cost of a request. If the header is missing or empty, given is false and the policies' own costs
+// apply. A number above Max counts as Max, and 0 counts as 1. A negative number and a value that is not a number also
+// count as Max, so that an invalid value is never cheaper than an honest one.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set

@@ -14,7 +14,7 @@ const hostAccepted = `a host without a port, such as api.example.com, or *.examp
 const maxHost = 253
 
 // isHost reports whether text is a host as it appears in a request: a name or an address, optionally followed by a
-// colon and digits. An IPv6 address is in brackets. The empty string is also valid.
+// colon and any number of digits, even none. An IPv6 address is in brackets. The empty string is also valid.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
 	switch {

@@ -81,7 +81,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	}
 }
 
-// network returns an IPv4 address itself, or the network of an IPv6 address.
+// network returns an IPv4 address itself, or the network of an IPv6 address. It returns "" if the address is unknown.
 func (p *Part) network(address netip.Addr) string {
 	if !address.Is6() {
 		if address.IsValid() {

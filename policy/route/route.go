@@ -16,10 +16,11 @@ type Route struct {
 	Match Conditions
 	// Charges are the charges of each request, all or nothing.
 	Charges []Charge
-	// Skip makes the search continue with the next route if a part of a key is empty. By default, a request without a
-	// key is denied.
+	// Skip makes the search continue with the next route if a part of a key is empty. A part that cannot be read does
+	// not skip the route. By default, a request without a key is denied.
 	Skip bool
-	// EmptyKeyStatus is the response status for a request that lacks a part of a key. If it is 0, the status is 400.
+	// EmptyKeyStatus is the response status for a request that lacks a part of a key. If it is 0, the status is 400. A
+	// part that cannot be read always has the status 400.
 	EmptyKeyStatus int
 	// Upstream is the server that a gateway sends the requests to. If it is nil, the gateway uses its own upstream.
 	Upstream *Upstream

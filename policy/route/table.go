@@ -44,8 +44,8 @@ type Match struct {
 	Items []Item
 	// Class is the request's class, or "".
 	Class string
-	// NoKey names the part of a key that the request lacks. Such a request is denied and not charged. If no part is
-	// missing, NoKey is nil.
+	// NoKey names the part of a key that the request lacks or that cannot be read. Such a request is denied and not
+	// charged. If no part is missing, NoKey is nil.
 	NoKey *httplimit.NoKeyError
 }
 

@@ -24,7 +24,7 @@ type Upstream struct {
 const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a port and a path, such as http://127.0.0.1:9000"
 
 // ParseUpstream parses an upstream's URL. Its errors name the field url. It rejects a URL with a user and password,
-// because they would not be sent.
+// because they would not be sent. It also rejects a query and a fragment.
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {

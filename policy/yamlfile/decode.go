@@ -61,7 +61,7 @@ func listLike(n *Node, t reflect.Type) string {
 // fieldsLike describes a group of fields, with one field as an example.
 func fieldsLike(name string) string { return fieldsAccepted + " such as {" + name + ": …}" }
 
-// Mismatch reports a value of the wrong type.
+// Mismatch reports a value of the wrong type, unless an error in the value was already reported. It returns false.
 func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
 	if n.Kind != broken {
 		d.report(n.At, path, lastName(path)+" is "+n.shown()+"; accepted: "+accepted)

@@ -21,9 +21,9 @@ func DidYouMean(given string, names []string) string {
 // two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
 // similar names, nearest returns the alphabetically first.
 //
-// A name counts as similar if at most two of its letters, and at most a third of them, would have to change. If the
-// given text has only one or two letters, no name counts as similar. If no name is similar, but exactly one begins
-// with the given text of two or more letters, nearest returns that name. Otherwise it returns "".
+// A name counts as similar if it is at most two edits from the given text, and at most one edit for every three letters
+// of that text. If the given text has only one or two letters, no name counts as similar. If no name is similar, but
+// exactly one begins with the given text of two or more letters, nearest returns that name. Otherwise it returns "".
 func nearest(given string, names []string) string {
 	lower := strings.ToLower(given)
 	switch {

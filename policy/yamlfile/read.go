@@ -74,8 +74,8 @@ func Read(name string, data []byte, pause Pauser) (documents []*Node, errs Error
 	return documents, r.errs
 }
 
-// checkText returns an error for a file that is too long, is not UTF-8, or begins with the end of a document, which the
-// library would ignore.
+// checkText returns an error for a file that is too long, is not UTF-8, contains a zero byte, or begins with the end of
+// a document, which the library would ignore.
 func checkText(name string, data []byte) *Error {
 	if len(data) > MaxBytes {
 		return ErrorAt(name, Place{}, "file is larger than 16 MiB")

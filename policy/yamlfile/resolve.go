@@ -171,7 +171,7 @@ func (r *resolver) key(from *yaml.Node) *Node {
 	return key
 }
 
-// sources returns the mappings that a merge key refers to.
+// sources returns the mappings that a merge key refers to, or nil after an error.
 func (r *resolver) sources(key Place, value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {
