@@ -172,7 +172,7 @@ func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	}
 }
 
-// fail writes an error. A body that is too large or not JSON is logged like a refused call.
+// fail writes an error. A body that is too large, or whose content type is not JSON, is logged like a refused call.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge || p.Status == http.StatusUnsupportedMediaType {

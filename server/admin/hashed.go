@@ -13,7 +13,8 @@ import (
 // its hash; a hash does not reveal its key.
 type countedKey struct {
 	key string
-	// counted is the hash under each secret, in order, or the key itself if keys are not hashed.
+	// counted is the hash under each secret, in order. It is only the key itself if keys are not hashed, or if the key
+	// is a hash.
 	counted []string
 	hashed  bool
 }

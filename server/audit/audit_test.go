@@ -112,8 +112,8 @@ func (w *world) figures() map[string]audit.Figures {
 	return all
 }
 
-// TestExactAnswersAreNotOver checks that no over-admission is reported for any algorithm, even after units were
-// returned.
+// TestExactAnswersAreNotOver checks that no over-admission is reported for seven kinds of limits, even after a peek, a
+// give, a reset or a reserve.
 func TestExactAnswersAreNotOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm", "both"}
 	w := newWorld(t, 1)
@@ -190,8 +190,8 @@ func TestCountsAreAudited(t *testing.T) {
 	}
 }
 
-// TestForgottenUnitsAreOver checks that the excess is reported for every algorithm if a store loses units. A fixed
-// window that starts with its first request is compared with two windows.
+// TestForgottenUnitsAreOver checks that the excess is reported for seven kinds of limits if a store loses units. A
+// fixed window that starts with its first request is compared with two windows.
 func TestForgottenUnitsAreOver(t *testing.T) {
 	names := []string{"bucket", "fixed", "clock", "window", "log", "pacer", "warm"}
 	w := newWorld(t, 1)
@@ -211,8 +211,8 @@ func TestForgottenUnitsAreOver(t *testing.T) {
 	}
 }
 
-// TestResetOfAnotherKey checks that a reset or give for one key of a fair-share limit lets all other keys take more,
-// because the keys share a counter.
+// TestResetOfAnotherKey checks that no over-admission is reported if a reset or give for one key of a fair-share limit
+// lets another key take more. The keys share a counter.
 func TestResetOfAnotherKey(t *testing.T) {
 	w := newWorld(t, 1)
 	for _, kind := range []engine.Kind{engine.OpReset, engine.OpGive} {
@@ -237,7 +237,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestStatedBound compares the measured excess with the bound stated in answers that were given without the store.
+// TestStatedBound checks that the figures contain the measured excess and the bound stated in the answers, here from
+// prefetched units.
 func TestStatedBound(t *testing.T) {
 	auditor, err := audit.New(1)
 	if err != nil {

@@ -183,7 +183,7 @@ func (d *Daemon) counts() func(policy, space, key string) bool {
 	return d.grpc.service.Counts
 }
 
-// EnvoyStats returns the statistics of Envoy's rate limit service.
+// EnvoyStats returns the statistics of Envoy's rate limit service. They are zero without this service.
 func (d *Daemon) EnvoyStats() envoy.Stats {
 	if d.grpc == nil || d.grpc.service == nil {
 		return envoy.Stats{}

@@ -37,7 +37,8 @@ func (c *Config) namedKey() func(key string) string {
 
 func whole(key string) string { return key }
 
-// cut returns the beginning of a key, at most half of it, because a key can be a person's address.
+// cut returns the beginning of a key, at most half of it and at most maxCut bytes, because a key can be a person's
+// address.
 func cut(key string) string { return key[:min(len(key)/2, maxCut)] + "…" }
 
 // openHashKeys reads the secrets for hashing keys, if configured.

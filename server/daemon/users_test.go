@@ -72,8 +72,8 @@ func secretOf(t *testing.T, may string) (file string) {
 	return file
 }
 
-// TestUsersOfAGateway checks that every path of a gateway needs a user, including paths that on other servers belong
-// to the API, and that upstreams receive no secrets.
+// TestUsersOfAGateway checks that every path of a gateway except its readiness check needs a user, including paths that
+// on other servers belong to the API, and that upstreams receive no secrets.
 func TestUsersOfAGateway(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -230,7 +230,7 @@ type connection struct {
 	replies *bufio.Reader
 }
 
-// connect opens a connection. If there is a name or a secret, it authenticates with HELLO.
+// connect opens a connection. If secret is not "", it authenticates with HELLO.
 func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) (c *connection, errorReply string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", d.RESPAddr().String())

@@ -53,7 +53,8 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 // tally combines the statuses of the descriptors.
 type tally struct {
 	denied, quotas, quotasOver int
-	// closest is the status with the fewest remaining units, or nil if no descriptor has a limit.
+	// closest is the last status that denies or, if none does, the status with the fewest remaining units. It is nil if
+	// no descriptor has a limit.
 	closest   *pb.RateLimitResponse_DescriptorStatus
 	remaining uint32
 }

@@ -384,7 +384,7 @@ func TestOneCounterUnderTwoLimits(t *testing.T) {
 	f.want("OK: OK 6/9 86400s, OK 1/4 86400s", "a", "a x2 limit=4/DAY")
 }
 
-// TestErrors checks each error's code with both semantics.
+// TestErrors checks the codes and texts of errors with the original and the improved semantics, and with failure modes.
 func TestErrors(t *testing.T) {
 	const file = "domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1}}]"
 	away := errors.New("store away")

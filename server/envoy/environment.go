@@ -132,7 +132,7 @@ func (e *Environment) redis(r *variables) {
 	e.certificates(r, secure != "")
 }
 
-// certificates adds the TLS files to the URL.
+// certificates adds the TLS files to the URL. Without TLS it ignores them.
 func (e *Environment) certificates(r *variables, secure bool) {
 	query := url.Values{}
 	for name, option := range map[string]string{"REDIS_TLS_CACERT": "ca_file", "REDIS_TLS_CLIENT_CERT": "cert_file", "REDIS_TLS_CLIENT_KEY": "key_file"} {

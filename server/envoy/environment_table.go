@@ -1,7 +1,7 @@
 package envoy
 
 // unsupported lists variables that would change the server's behaviour but are not implemented. Setting one causes an
-// error.
+// error, unless its value is in harmless.
 var unsupported = []struct {
 	name     string
 	harmless []string // values without effect

@@ -169,7 +169,7 @@ func (f *fixture) want(answer string, descriptors ...string) {
 	}
 }
 
-// stats returns the counters that are not 0, by name, such as "d.key total_hits=3 …".
+// stats returns, for each rule's name, the counters that are not 0, such as "total=3 over=1".
 func (f *fixture) stats() map[string]string {
 	all := map[string]string{}
 	for _, s := range f.Stats().Rules {

@@ -4,7 +4,8 @@ package envoy
 type Code uint8
 
 const (
-	// Unknown is the code of every error with envoyproxy/ratelimit's semantics.
+	// Unknown is the code of every error with envoyproxy/ratelimit's semantics, with one exception: if a failure mode
+	// is set, an unknown decision has the code Unavailable.
 	Unknown Code = iota
 	// InvalidArgument means that a field of the request is invalid.
 	InvalidArgument

@@ -139,7 +139,7 @@ func TestDomainsAndRulesShareNoCounter(t *testing.T) {
 	}
 }
 
-// many returns a file with n rules of every kind.
+// many returns a file with n rules: half for exact values, and half for wildcards.
 func many(n int) string {
 	var b strings.Builder
 	b.WriteString("domain: d\ndescriptors:\n")

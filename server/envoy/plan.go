@@ -18,7 +18,7 @@ import (
 //
 // With envoyproxy/ratelimit's semantics each descriptor is a separate request. With the improved semantics all
 // descriptors that can deny are items of one request, which is charged for all of them or for none. Descriptors of
-// quota rules are separate requests.
+// quota rules, descriptors with 0 hits, and descriptors that give hits back are separate requests.
 func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
 	b.own, b.class = own, valueOf(request, classKey)
 	outcomes := outcomesOf(request)

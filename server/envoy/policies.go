@@ -17,7 +17,7 @@ const MaxPolicies = 10_000
 
 // policyName returns the name of a rule's policy: "envoy." followed by the rule's path, such as envoy.shop.user_joe.
 // Bytes that are not allowed in policy names become hyphens. If that changes the path, or if the name is too long or
-// already used, the name ends with part of the path's SHA-256.
+// already used, the name ends with part of the path's SHA-256. After [MaxPolicies] names, it returns "".
 func (b *builder) policyName(fullKey string) string {
 	if b.limited++; len(b.names) == MaxPolicies {
 		return ""

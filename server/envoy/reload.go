@@ -20,7 +20,8 @@ type Directory struct {
 }
 
 // Open loads the configuration in a directory. If force is set, an invalid configuration is only logged and the service
-// starts without one. In that case every request gets an error until the files are fixed.
+// starts without one. In that case every request gets an error until the files are fixed. A directory that does not
+// exist is an error even with force.
 func Open(service *Service, path string, force bool, logger *slog.Logger) (*Directory, error) {
 	d := &Directory{service: service, path: path, logger: logger}
 	if _, err := d.Reload(); err != nil {

@@ -161,8 +161,8 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	}, nil
 }
 
-// hits returns the number of hits on a descriptor: its own hits_addend, at most maxHits, or, if that is not set, the
-// request's, but at least 1.
+// hits returns the number of hits on a descriptor: its own hits_addend, from 0 to maxHits. If that is not set, it
+// returns the request's hits_addend, or 1 if that is 0.
 func hits(request *pb.RateLimitRequest, descriptor *ratelimit.RateLimitDescriptor) uint64 {
 	if own := descriptor.GetHitsAddend(); own != nil {
 		return min(own.GetValue(), maxHits)

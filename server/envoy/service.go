@@ -16,8 +16,8 @@ import (
 type Semantics uint8
 
 const (
-	// Original decides like envoyproxy/ratelimit: each descriptor is decided separately, and every hit is counted,
-	// including denied ones.
+	// Original decides like envoyproxy/ratelimit: each descriptor is decided separately. A fixed window without classes
+	// counts every hit, including denied ones.
 	Original Semantics = iota
 	// Improved charges all of a request's descriptors or none, so that a denied request does not use up other limits,
 	// and never counts a denied hit.

@@ -116,8 +116,8 @@ func (s *series) read(name string) Series {
 	}
 }
 
-// read returns a rule's series: first its own, if it has counted a hit or is the only one, and then the series of its
-// values, sorted by name.
+// read returns a rule's series: first its own, and then the series of its values, sorted by name. The series "other"
+// comes last, if it has counted a hit or if there are [MaxSeries] values.
 func (r *ruleStats) read() []Series {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUpstreamMovesTheRate checks that the gateway reports its upstream's responses: a 503 with Retry-After stops the
-// route at once, and failures lower the rate. Denials by the limit itself are not outcomes.
+// TestUpstreamMovesTheRate checks that the gateway reports its upstream's responses: a 503 or 429 with Retry-After
+// stops the key at once. A 200 with Retry-After, or one 500, does not.
 func TestUpstreamMovesTheRate(t *testing.T) {
 	var status atomic.Int64
 	var retryAfter atomic.Value

@@ -79,8 +79,8 @@ func TestWebsocket(t *testing.T) {
 	}
 }
 
-// TestStreaming checks that each part of a body arrives as soon as it is written, in both directions, and trailers
-// arrive after the body.
+// TestStreaming checks that each part of a response's body arrives as soon as it is written, and that the trailers of
+// the request and of the response arrive.
 func TestStreaming(t *testing.T) {
 	next := make(chan struct{})
 	g := start(t, all, to(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {

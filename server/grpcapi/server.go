@@ -63,7 +63,8 @@ type Config struct {
 	MaxAge, MaxAgeGrace time.Duration
 	// MaxIdle is how long a connection stays open without a call; 0 means 15 minutes.
 	MaxIdle time.Duration
-	// Users lists the clients that may make calls. If it is nil, every client may. Health checks need no user.
+	// Users lists the clients that may make calls. If it is nil, every client may. The health service's Check needs no
+	// user, but its Watch and List do.
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)

@@ -192,8 +192,8 @@ func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Result) {
 
 func (hanging) Close() error { return nil }
 
-// TestDeadline checks that if the store hangs, the failure mode answers within the deadline, or earlier if the client's
-// deadline is shorter.
+// TestDeadline checks that if the store hangs, the failure mode answers when the server's deadline ends, although the
+// client would wait longer.
 func TestDeadline(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(hanging{}))
 	shared := service.New(service.Config{Limiter: limiter})
@@ -262,7 +262,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// TestShutdownAnswersRunningCalls checks that GOAWAY is sent, and that calls in flight are answered.
+// TestShutdownAnswersRunningCalls checks that Shutdown waits for calls in flight, and that they are answered.
 func TestShutdownAnswersRunningCalls(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	s, c := served(t, envoy.Options{}, func(_ context.Context, _ []decide.Request, responses []decide.Response) {

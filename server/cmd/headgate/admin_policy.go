@@ -238,8 +238,8 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	return c
 }
 
-// neverCounted reports whether the store has no state for the key of a change, perhaps because the key is misspelt.
-// For a pattern, or if the state of the key is not known, neverCounted returns false.
+// neverCounted reports whether the store has no state for the key of a change, perhaps because the key is misspelt. For
+// a pattern, for a key with an override, or if the state of the key is not known, neverCounted returns false.
 func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) bool {
 	if strings.Contains(*c.Key, "*") {
 		return false

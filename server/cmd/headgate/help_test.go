@@ -75,8 +75,8 @@ func wordsOf(line string) (words []string) {
 	return words
 }
 
-// TestFlagGroups checks that every flag of a command with groups is in a group, and that groups contain only existing
-// flags.
+// TestFlagGroups checks that every flag of a command with groups, except --help and --output, is in a group, and that
+// groups contain only existing flags.
 func TestFlagGroups(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	everyCommand(newRoot(), func(c *cobra.Command) {
@@ -109,7 +109,8 @@ func TestWrapKeepsIndentedLines(t *testing.T) {
 	}
 }
 
-// TestHelpFitsWidth checks that no line of the help is too wide, unless it cannot be broken.
+// TestHelpFitsWidth checks that no line of the help is more than 5 bytes wider than maxWidth, except example commands
+// and usage lines.
 func TestHelpFitsWidth(t *testing.T) {
 	everyCommand(newRoot(), func(c *cobra.Command) {
 		var b bytes.Buffer
@@ -123,7 +124,8 @@ func TestHelpFitsWidth(t *testing.T) {
 	})
 }
 
-// TestExamples checks that the scripts printed by the command examples run.
+// TestExamples checks that the scripts printed by the command examples run, and that the printed text has commands and
+// no words that only the test needs.
 func TestExamples(t *testing.T) {
 	all, names := topics()
 	for i, name := range names {

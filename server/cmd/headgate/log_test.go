@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// TestLibrariesLogInTheServersFormat checks that log messages from libraries become lines in the server's log.
+// TestLibrariesLogInTheServersFormat checks that log messages from libraries become lines in the server's log, except
+// informational messages of gRPC.
 func TestLibrariesLogInTheServersFormat(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() {

@@ -95,7 +95,8 @@ func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 // word matches a word of a command, or a quoted text.
 var word = regexp.MustCompile(`'([^']*)'|(\S+)`)
 
-// command runs a headgate command from a page, and returns its output. Commands that call a server get its address.
+// command runs a headgate command from a page, and returns its output. The commands allow, run and health get the
+// server's address.
 func command(ts *testscript.TestScript, line string) string {
 	var words []string
 	for _, w := range word.FindAllStringSubmatch(line, -1) {

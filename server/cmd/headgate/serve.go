@@ -252,8 +252,8 @@ func (f *serveFlags) readFile(c *cobra.Command, config *daemon.Config) error {
 	return nil
 }
 
-// memory returns the configuration of the memory store. If there are policies, inline limits get only a share of the
-// store, so that they cannot fill it completely.
+// memory returns the configuration of the memory store. If there are policies, inline limits get half of the store, or
+// the number of keys in --max-inline-keys, so that they cannot fill it completely.
 func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	m := memstore.Config{MaxKeys: f.maxKeys}
 	if f.maxKeys < 1 || f.maxKeys > 1<<31 {

@@ -20,8 +20,8 @@ func (f *tlsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
-// apply returns the TLS files of each listener. gRPC can use its own files, named in the environment. A Unix socket
-// uses no TLS.
+// apply returns the TLS files of each listener. If no flag sets TLS files, gRPC uses its own files, named in the
+// environment. A Unix socket uses no TLS.
 func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 	switch {
 	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
