@@ -137,8 +137,8 @@ type handlers struct {
 	stopped  http.Handler // its store is closed, and it is draining
 }
 
-// holds returns bodies that depend on the answer to an earlier request. Each is valid for one path and invalid for
-// the others.
+// holds returns bodies that depend on the answer to an earlier request. Each is valid for some of the paths and invalid
+// for the others.
 func (h handlers) holds(t *testing.T) []string {
 	t.Helper()
 	w := httptest.NewRecorder()

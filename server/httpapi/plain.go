@@ -106,8 +106,8 @@ func (p *plainReader) units() (*int64, bool) {
 	return &n, true
 }
 
-// appendDecision appends the JSON form of a decision with one limit. ok is false for any other decision. Policy names
-// do not have to be escaped.
+// appendDecision appends the JSON form of a plain decision. ok is false for a decision with several limits, charges, an
+// adaptive rate, a charged choice of "first" or an unbounded overshoot. Policy names do not have to be escaped.
 func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	d := &r.Decision
 	if len(r.Limits) > 1 || adapts(r) || r.Paid != "" || chargesOf(r) != nil || d.Promise.OvershootMax == engine.Unbounded {

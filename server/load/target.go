@@ -27,8 +27,8 @@ type client interface {
 	close()
 }
 
-// Open returns the target at an address: resp://host:port or http://host:port for a server, or the URL of a store that
-// this process uses directly.
+// Open returns the target at an address: resp://host:port, http://host:port or https://host:port for a server, or the
+// URL of a store that this process uses directly.
 func Open(ctx context.Context, address string) (Target, error) {
 	u, err := url.Parse(address)
 	switch {

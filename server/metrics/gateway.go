@@ -32,7 +32,7 @@ var (
 // Describe implements [prometheus.Collector]. The series depend on the upstreams.
 func (*Gateway) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements [prometheus.Collector]. It omits an upstream's zero counts.
+// Collect implements [prometheus.Collector]. It omits an upstream's zero counts of answers and failures.
 func (g *Gateway) Collect(to chan<- prometheus.Metric) {
 	s := g.Stats()
 	to <- gauge(gatewayInFlight, float64(s.InFlight))

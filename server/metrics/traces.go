@@ -4,8 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // Traces collects the counts of spans: ended, sent and lost.
 type Traces struct {
-	// Stats returns how many spans have ended, how many were sent, and how many were in messages that the collector
-	// rejected.
+	// Stats returns how many spans have ended, how many were sent, and how many were in messages that the collector did
+	// not accept.
 	Stats func() (ended, sent, lost int64)
 }
 

@@ -352,8 +352,8 @@ func TestChangeOfAMadePolicy(t *testing.T) {
 	}
 }
 
-// TestStartNeedsTheChanges checks that a server does not start if the store of the changes does not answer. Without the
-// changes, the server would allow requests that the changes deny.
+// TestStartNeedsTheChanges checks that New returns the error of the store of the changes if Config.Away is not set.
+// Without the changes, the server would allow requests that the changes deny.
 func TestStartNeedsTheChanges(t *testing.T) {
 	redis, err := memstore.New(memstore.Config{})
 	if err != nil {

@@ -71,7 +71,8 @@ type content struct {
 }
 
 // Load reads a test file, and the policies file that it names. That name is relative to the test file's directory. If
-// one of the files is invalid, the error is [yamlfile.Errors]; otherwise it is the operating system's error.
+// one of the files is invalid, or the policies file cannot be read, the error is [yamlfile.Errors]. If the test file
+// cannot be read, it is the operating system's error.
 func Load(name string) (*File, error) {
 	data, err := files.Read(name, yamlfile.MaxBytes)
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 }
 
 // allowed reports whether the client may send the command. Until it has authenticated as a user, it may only
-// authenticate or end the connection.
+// authenticate, reset the connection or end it.
 func (c *conn) allowed(cmd *command) bool {
 	return cmd.open || !c.anonymous()
 }

@@ -74,8 +74,8 @@ func selectDB(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// auth authenticates the client. On a server without users, the only user is default. It has no password, so any
-// password is accepted.
+// auth authenticates the client. On a server without users, the only user is default, without a password. If the
+// command names this user, any password is accepted. If it names no user, the reply is an error, as in Redis.
 func auth(_ context.Context, c *conn, words [][]byte) {
 	name := users.Default
 	if len(words) == 3 {
@@ -97,7 +97,8 @@ func auth(_ context.Context, c *conn, words [][]byte) {
 	}
 }
 
-// authenticate returns the user with the given name and password.
+// authenticate returns the user with the given name and password. On a server without users, u is nil, and ok is true
+// for the name default.
 func (c *conn) authenticate(name string, password []byte) (u *users.User, ok bool) {
 	f := c.srv.cfg.Users
 	if f == nil {

@@ -68,7 +68,8 @@ func appendCount(b []byte, name string, n int64) []byte {
 // the whole answer, so a client could cause expensive work with little input (regression: bug 69).
 var infoPool = sync.Pool{New: func() any { return new([]byte) }}
 
-// info replies with the named sections or, if the command names none, with all of them.
+// info replies with the named sections. If the command names none, or names all, default or everything, it replies with
+// all sections.
 func info(_ context.Context, c *conn, words [][]byte) {
 	var wanted []string
 	for _, word := range words[1:] {

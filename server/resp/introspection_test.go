@@ -75,7 +75,8 @@ func TestCommandListsAgree(t *testing.T) {
 	})
 }
 
-// TestInfoHasTheFieldsOfMonitors parses the lines of INFO that have the form name:value.
+// TestInfoHasTheFieldsOfMonitors checks the values of the fields of INFO that monitors read, and the number of sections
+// in its reply.
 func TestInfoHasTheFieldsOfMonitors(t *testing.T) {
 	inBubble(t, resp.Config{MaxConns: 1, Version: "1.2.3"}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()

@@ -184,7 +184,7 @@ func parseID(r *decide.Request, word []byte) error {
 // withFound appends 1 if there was anything to settle or release, and 0 otherwise.
 func withFound(dst []byte, _ wire.Proto, r *decide.Response) []byte { return appendFound(dst, r) }
 
-// withHeld appends 1 if the permit is still held.
+// withHeld appends 1 if the permit is still held, and 0 otherwise.
 func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
 	if r.Decision.Allowed {
 		return wire.AppendInt(dst, 1)

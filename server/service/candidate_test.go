@@ -12,9 +12,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestCandidateNeverDenies checks that each take also charges the policy's candidate, even in a list of charges. The
-// candidate does not appear in the answer, denies nothing, and is counted in a separate namespace. It does not apply to
-// a key with an override.
+// TestCandidateNeverDenies checks that each take also charges the policy's candidate, even if another policy's "all"
+// includes the policy. The candidate does not appear in the answer, denies nothing, and is counted in a separate
+// namespace. It does not apply to a key with an override.
 func TestCandidateNeverDenies(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestReadyDependsOnFailureModes checks that readiness depends on the store if the failure mode of a policy or of
-// inline limits is deny, which is the default for both.
+// TestReadyDependsOnFailureModes checks that readiness depends on the store if CheckStore is set and the failure mode
+// of a policy or of inline limits is deny.
 func TestReadyDependsOnFailureModes(t *testing.T) {
 	for _, c := range []struct {
 		check    bool

@@ -76,7 +76,8 @@ type Config struct {
 // Watcher observes the store. Its methods must be safe for concurrent use and must return quickly, because clients
 // wait for them.
 type Watcher interface {
-	// Failed is called for each undecided operation, even if the failure mode allows the request.
+	// Failed is called for each operation that the store failed to decide, even if the failure mode or this process's
+	// share answers the request.
 	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool

@@ -15,9 +15,9 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestShadowErrorIsNotTheAnswers checks that if a shadow cannot be decided, here because the memory store is full,
-// every verb still returns the live limit's answer. Before, the limit was charged, but the client got an error
-// (regression: bug 59).
+// TestShadowErrorIsNotTheAnswers checks that if a shadow cannot be decided, here because the memory store is full, an
+// allow, a reserve and an acquire still return the live limit's answer. Before, the limit was charged, but the client
+// got an error (regression: bug 59).
 func TestShadowErrorIsNotTheAnswers(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

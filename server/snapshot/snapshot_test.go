@@ -106,7 +106,8 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// TestRunWritesInTime checks that Run writes one snapshot per Config.Every, and none after the end.
+// TestRunWritesInTime checks that Run writes the first snapshot after Config.Every and not earlier, and that it returns
+// when its context ends.
 func TestRunWritesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "snapshot")
@@ -136,7 +137,7 @@ func TestRunWritesInTime(t *testing.T) {
 }
 
 // TestFailureIsLogged checks that a failed write is counted and logged, and that the first success after it is logged
-// too. The previous snapshot remains.
+// too. Open returns nil for a file that does not exist.
 func TestFailureIsLogged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	path := filepath.Join(dir, "snapshot")

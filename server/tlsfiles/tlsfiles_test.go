@@ -102,7 +102,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestMistakes checks that each error names its file.
+// TestMistakes checks that each error names the missing setting or the mistake.
 func TestMistakes(t *testing.T) {
 	files := tlstest.New(t)
 	for _, c := range []struct {

@@ -211,7 +211,8 @@ func (e exact) check(t *testing.T, r core.Report, first int) {
 	}
 }
 
-// TestMillionKeysInAMinute sends a million requests, for about as many different keys and for a few noisy ones.
+// TestMillionKeysInAMinute sends a million requests, for about as many different keys and for a few noisy ones. It
+// checks the counts of the noisy keys.
 func TestMillionKeysInAMinute(t *testing.T) {
 	before := heap()
 	tracker, want := topkeys.New(), exact{}
@@ -250,7 +251,7 @@ func TestEachIsCounted(t *testing.T) {
 	t.Logf("%d keys; %s", len(want), counts(report)[:120])
 }
 
-// TestMemory measures the memory with the longest keys, all different, in all windows.
+// TestMemory checks that the tracker takes at most 24 MiB with long keys, all different, in all windows.
 func TestMemory(t *testing.T) {
 	before := heap()
 	tracker := topkeys.New()

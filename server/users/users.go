@@ -122,7 +122,8 @@ func (a *all) named(name, secret string) *User {
 	return found
 }
 
-// currentOf returns the current entry for a user. It returns nil if the user or its secret was removed.
+// currentOf returns the current entry for a user. It returns nil if the user or its secret was removed. For a client
+// without a secret, it returns the user default, or nil if the file lists none.
 func (a *all) currentOf(u *User) *User {
 	if u == nil || u.digest == ([sha256.Size]byte{}) {
 		return a.unknown

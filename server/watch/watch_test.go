@@ -109,7 +109,7 @@ func TestSameSizeAndTime(t *testing.T) {
 	wantReport(t, reports, "other content, and the time set back")
 }
 
-// TestManyWritesAreOneReport checks that a file written in many steps is reported once.
+// TestManyWritesAreOneReport checks that 100 writes in quick succession cause few reports: usually one, and at most 10.
 func TestManyWritesAreOneReport(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "")
