@@ -253,7 +253,7 @@ func (c *Config) apply(changes []read) (*Config, error) {
 }
 
 // named adds the policy and key to an error about one of the file's overrides, because the change that caused the error
-// may not mention them.
+// does not always mention them.
 func (f *file) named(err error, overrides int) error {
 	var at *fieldError
 	if !errors.As(err, &at) || len(at.path) < 2 || at.path[0] != "overrides" {

@@ -62,7 +62,8 @@ func (o *byKey[T]) each(visit func(key string, value T)) {
 	o.patterns.Each(visit)
 }
 
-// find returns the value for a key. An exact override may use one of the key's other names.
+// find returns the value for a key. An exact override may use one of the key's other names. It takes precedence over
+// patterns. ok is false if neither an exact override nor a pattern matches.
 func (o *byKey[T]) find(key string, names []string) (value T, ok bool) {
 	if o == nil {
 		return value, false

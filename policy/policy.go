@@ -279,8 +279,9 @@ func (c *Charge) sameCounter(other *Charge) bool {
 }
 
 // ForRoute appends the limits for one charge of a route, from all its policies, with overrides. It returns the
-// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key
-// and by names, the other names of the key: see [Policy.Charges]. Unless keys are hashed, key is the item's key.
+// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key and
+// by names, the other names of the key: see [Policy.Charges]. The argument key is the item's key or, if keys are
+// hashed, its hash.
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
 	answers := AnyAnswers()
 	for _, name := range c.Policies {
@@ -312,7 +313,7 @@ type Set struct {
 	names  []string // sorted
 }
 
-// Get returns the policy with the given name.
+// Get returns the policy with the given name, or nil and false if there is none.
 func (s *Set) Get(name string) (*Policy, bool) {
 	if s == nil {
 		return nil, false

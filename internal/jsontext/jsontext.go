@@ -53,7 +53,7 @@ func halfPair(data []byte) int {
 	}
 }
 
-// escaped decodes a \u escape at the start of data.
+// escaped decodes a \u escape at the start of data. ok is false if data does not begin with a complete escape.
 func escaped(data []byte) (code rune, ok bool) {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0, false

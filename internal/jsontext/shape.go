@@ -47,7 +47,7 @@ func beyond(format string, values ...any) error {
 
 // Scanner checks the bounds on JSON text that arrives in pieces, and rejects duplicate names in an object.
 // encoding/json would use the last of two values, but another reader, such as a proxy that checks the body, may use the
-// first. A Scanner checks nothing else, so text that it accepts may not be JSON.
+// first. A Scanner checks nothing else, so text that it accepts is not always JSON.
 type Scanner struct {
 	bounds *Bounds
 	open   [maxDepth]level // arrays and objects that contain the position

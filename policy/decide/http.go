@@ -12,8 +12,8 @@ import (
 )
 
 // AllowRequest charges an HTTP request to all policies of its route, or to none. A request that matches no route is
-// allowed, with an Unlimited decision. If a part of the key is missing, the error is an [*httplimit.NoKeyError], unless
-// the route skips such requests.
+// allowed, with an Unlimited decision. If a part of the key is missing or cannot be read, and the route does not skip
+// such requests, the error is an [*httplimit.NoKeyError].
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	_, response, err := l.ofHTTP(r, false, false)
 	return response.Decision, err

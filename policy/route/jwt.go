@@ -30,7 +30,8 @@ func claim(header, name string) (text string, readable bool) {
 	}
 }
 
-// claimOf returns a claim in a token's payload.
+// claimOf returns a claim in a token's payload. The text is "" if the claim is absent or null. readable is false if the
+// payload cannot be decoded, or if the claim is an object or a list.
 func claimOf(part, name string) (text string, readable bool) {
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {

@@ -96,7 +96,8 @@ func firstIssue(issues *cel.Issues) string {
 // estimator estimates the sizes of a request's parts.
 type estimator struct{}
 
-// EstimateSize returns the size of a string, or the number of fields of a map.
+// EstimateSize returns the assumed maximum size of a string, or the assumed maximum number of fields of a map. For a
+// value that is not part of a request it returns nil, which leaves the estimate to the library.
 func (estimator) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	path := element.Path()
 	if len(path) == 0 {

@@ -62,7 +62,8 @@ type adminFrontEnd struct {
 	listener net.Listener
 }
 
-// openAdmin opens the listener. It runs before the store is opened, so that calls to the store are counted.
+// openAdmin opens the listener. It returns nil if the listener is off. It runs before the store is opened, so that
+// calls to the store are counted.
 func openAdmin(c *Config) (*adminFrontEnd, error) {
 	a := &c.Admin
 	if a.Address == "" || a.Address == Off {

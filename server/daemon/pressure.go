@@ -28,7 +28,7 @@ func (d *Daemon) pressed(level int, signals []pressure.Signal) {
 	d.config.Logger.Info("pressure: lower classes must leave more of their limits", attributes...)
 }
 
-// pressureLevel returns a function that returns the level of pressure. It returns nil unless Config.Pressure is set.
+// pressureLevel returns a function that returns the level of pressure. If Config.Pressure is not set, it returns nil.
 func (d *Daemon) pressureLevel() func() int {
 	if d.pressure == nil {
 		return nil

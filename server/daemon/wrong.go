@@ -28,8 +28,8 @@ func (w *wrongSecrets) in(from service.FrontEnd) func(client string) {
 	}
 }
 
-// untrusted returns a function that logs the address of a proxy that the policies file does not trust. Many proxies
-// forward a request if they get no decision, so such a proxy may limit nothing.
+// untrusted returns a function that logs the address of a proxy that the policies file does not trust, at most once a
+// minute. Many proxies forward a request if they get no decision, so such a proxy would limit nothing.
 func untrusted(logger *slog.Logger) func(caller string) {
 	lines := &lograte.Limit{Lines: 1, Per: time.Minute}
 	return func(caller string) {

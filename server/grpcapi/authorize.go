@@ -32,8 +32,9 @@ type authorizer struct {
 	deadline time.Duration
 }
 
-// Check decides one request. If the decision is not known, it returns a gRPC error, and Envoy's failure_mode_allow
-// applies.
+// Check decides one request. It returns a gRPC error if the decision is not known, if the caller may not describe
+// requests or use the route's policies, if the server has no routes, or if the request is not described. Envoy's
+// failure_mode_allow then applies.
 func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
 	if !a.trusts(ctx) {
 		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")

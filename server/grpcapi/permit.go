@@ -13,7 +13,7 @@ import (
 func domainPolicy(domain string) string { return "envoy:" + domain }
 
 // permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
-// the user's right to write. On other listeners writes must be true.
+// the user's right to write. On other listeners, giving hits back requires that writes is true.
 func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
 	takes, gives, brings := false, false, false
 	for _, d := range r.GetDescriptors() {

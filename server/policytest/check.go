@@ -188,7 +188,7 @@ func (c *stepChecker) request() {
 	s.http = &seen
 }
 
-// span parses a duration of 0 or more.
+// span parses a duration of 0 or more. It returns false for any other text.
 func span(text string) (time.Duration, bool) {
 	if text == "0" {
 		return 0, true

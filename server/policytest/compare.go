@@ -65,7 +65,8 @@ func (a *stepAnswer) verdict() string {
 	}
 }
 
-// verdictMismatch compares the verdict. An error is a mismatch unless the step expects it.
+// verdictMismatch compares the verdict with the expected one. It returns nil if they agree. An error is a mismatch if
+// the step does not expect it.
 func (a *stepAnswer) verdictMismatch(s *Step) *mismatch {
 	got, expected := a.verdict(), "no error"
 	switch {

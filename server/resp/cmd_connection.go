@@ -138,7 +138,8 @@ func hello(_ context.Context, c *conn, words [][]byte) {
 	c.out = appendHello(c.out, c.proto, c.id)
 }
 
-// helloOptions returns the client's name and user according to the options of HELLO, or an error reply.
+// helloOptions returns the client's name and user according to the options of HELLO, or an error reply. A name or user
+// that the options do not set stays unchanged.
 func (c *conn) helloOptions(words [][]byte) (name string, user *users.User, errorReply string) {
 	name, user = c.name, c.user
 	for len(words) > 0 {

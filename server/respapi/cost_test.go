@@ -20,8 +20,8 @@ import (
 // ending is a command whose reply marks the end of the replies to an input.
 const ending = "ECHO -end-\r\n"
 
-// untilEnding reads until the reply to ending, or until the end of the connection. It does not read line by line,
-// because large replies would then cost this client more than the server.
+// untilEnding reads until the reply to ending, or until the end of the connection. In the second case, last is true. It
+// does not read line by line, because large replies would then cost this client more than the server.
 func untilEnding(from *bufio.Reader) (last bool) {
 	for end := ""; ; {
 		if _, err := from.Peek(1); err != nil {

@@ -9,8 +9,8 @@ import (
 // outcomesSyntax is the syntax of the outcomes of earlier requests.
 const outcomesSyntax = " [OUTCOMES good bad retry_after_ms]"
 
-// cutOutcomes removes OUTCOMES and its numbers from the end of a command. The argument others is the minimum number
-// of words that must precede them.
+// cutOutcomes removes OUTCOMES and its numbers from the end of a command. If the command has none, r is nil and the
+// words stay unchanged. The argument others is the minimum number of words that must precede them.
 func cutOutcomes(words [][]byte, others int) (rest [][]byte, r *algo.Report, err error) {
 	at := len(words) - 4
 	if at < others || !bytes.EqualFold(words[at], []byte("outcomes")) {

@@ -103,7 +103,7 @@ func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *dae
 }
 
 // envoyFiles returns the files in a directory, or a single file of envoyproxy/ratelimit. ok is false for any other
-// file.
+// file, and for a file that cannot be read.
 func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if all, err = envoy.ReadDir(path); err == nil && len(all) == 0 {

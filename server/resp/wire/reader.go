@@ -222,7 +222,8 @@ func parseLength(b []byte, limit int, wrong, endless *ProtocolError) (value, n i
 	return value, i + 2, nil
 }
 
-// parseDecimal accepts -1, and 0 to limit, in their shortest form, without a plus sign, leading zeros or blanks.
+// parseDecimal accepts -1, and 0 to limit, in their shortest form, without a plus sign, leading zeros or blanks. ok is
+// false for any other text.
 func parseDecimal(b []byte, limit int) (value int, ok bool) {
 	if string(b) == "-1" {
 		return -1, true
