@@ -35,8 +35,8 @@ func limits(t *testing.T, c *policy.Config, name, key string) string {
 	return strings.Join(texts, ", ")
 }
 
-// A change replaces only the fields that it sets, or the whole limit if it is text or sets algorithm, deny or all.
-// Other fields keep their values from the file.
+// A change replaces only the fields that it sets, or the whole limit if it is text or sets algorithm, deny, unlimited,
+// all or first. Other fields keep their values from the file.
 func TestChanges(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {

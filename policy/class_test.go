@@ -78,7 +78,7 @@ func TestClassesOfAKey(t *testing.T) {
 	}
 }
 
-// TestPenaltyHasNoClasses checks that a penalty blocks a key in every class.
+// TestPenaltyHasNoClasses checks that a penalty has no limits by class, because it blocks a key in all classes.
 func TestPenaltyHasNoClasses(t *testing.T) {
 	c, err := policy.Parse("x.yaml", []byte("policies: {api: {classes: [{name: live}, {name: batch, leaves: 10%}], all: [10/1m, {algorithm: penalty, limit: 10, window: 1m}]}}"))
 	if err != nil {

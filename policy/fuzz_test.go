@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzParse checks that each error in an invalid file has a position. The limits in a valid file must print as text
-// that parses to the same limits, and its route table must find the same routes as a linear search.
+// that parses to the same limits, and for one request its route table must find the same route as a linear search.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("policies: {a: {all: [b]}, b: 1/s}"))

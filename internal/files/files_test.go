@@ -12,7 +12,8 @@ import (
 	"github.com/headgate/headgate/internal/files"
 )
 
-// TestRead checks that a file of the maximum size is read completely, and that a larger one is not read at all.
+// TestRead checks that a file of the maximum size is read completely, and that for a larger one Read returns an error
+// and no data.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

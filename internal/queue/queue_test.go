@@ -75,7 +75,7 @@ func TestSetForgetsNames(t *testing.T) {
 	}
 }
 
-// When many waiters leave at the same time, in any order, callers with another name are not delayed. Each waiter
+// When many waiters leave at the same time, in any order, callers with another name still get their turns. Each waiter
 // leaves in constant time (BenchmarkLeave measures it), so the callers with the other name continue even if they
 // alternate with the leaving waiters.
 func TestManyLeaveAtOnce(t *testing.T) {

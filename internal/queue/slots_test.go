@@ -64,7 +64,8 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
-// When the owner is closed, every wait ends. A caller whose slot is earlier than the first waiter's slot goes first.
+// When the owner is closed, every wait ends with an error and gives its reservation back. A caller whose slot is
+// earlier than the first waiter's slot goes first.
 func TestSlotsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slots Slots[string, int]

@@ -133,8 +133,7 @@ func TestExactAnswersAreNotOver(t *testing.T) {
 	}
 }
 
-// TestCostsOfARoute (regression: bug 64) checks that each of a route's policies charges its own cost, regardless of
-// the order of the policies.
+// TestCostsOfARoute (regression: bug 64) checks that each of a route's policies charges its own cost, here 1 and 10.
 func TestCostsOfARoute(t *testing.T) {
 	w := newWorld(t, 1)
 	match, ok := w.routes.Find(&route.Request{Method: "GET", Path: "/"})

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate/headgate/server/peers"
 )
 
-// TestConnectionsLeaveFiles checks that the process can still open files when all front ends have reached their
-// connection limits.
+// TestConnectionsLeaveFiles checks the number of connections per front end. It leaves the process some files to open
+// when all front ends have reached this number.
 func TestConnectionsLeaveFiles(t *testing.T) {
 	for _, c := range []struct {
 		files     uint64

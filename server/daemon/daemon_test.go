@@ -105,7 +105,7 @@ func TestDrainAnswersRequests(t *testing.T) {
 	}
 }
 
-// TestWithoutLogger checks that a server without a logger works and logs nothing.
+// TestWithoutLogger checks that a server without a logger starts and stops without an error.
 func TestWithoutLogger(t *testing.T) {
 	d, err := daemon.New(t.Context(), daemon.Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"}})
 	if err != nil {

@@ -36,7 +36,7 @@ func runs(t *testing.T, c Config) *Daemon {
 }
 
 // TestOnePeerLeavesRoom (regression: bug 70): each listener closes a peer's connections beyond its share. Trusted
-// proxies are exempt. By default they include this machine.
+// proxies are exempt: here no address, or this machine.
 func TestOnePeerLeavesRoom(t *testing.T) {
 	upstream, err := route.ParseUpstream("(default)", "http://127.0.0.1:9")
 	if err != nil {

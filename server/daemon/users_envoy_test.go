@@ -133,8 +133,8 @@ func TestUsersOfEnvoy(t *testing.T) {
 	}
 }
 
-// TestUsersOfRoutesOverGRPC checks that external authorization charges only the policies that the user may use, and
-// that listing the services also requires a user.
+// TestUsersOfRoutesOverGRPC checks that external authorization requires a user with the right to the route's policy,
+// and that listing the services requires a user.
 func TestUsersOfRoutesOverGRPC(t *testing.T) {
 	d := envoyServer(t, envoyUsers(t), false)
 	connection, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

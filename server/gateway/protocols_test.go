@@ -41,7 +41,7 @@ func echoes(w http.ResponseWriter, r *http.Request) {
 const handshake = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n"
 
 // TestWebsocket checks that the handshake is one request, with its limit and headers, and that bytes then flow both
-// ways until either side or the gateway closes.
+// ways until the client or the gateway closes.
 func TestWebsocket(t *testing.T) {
 	g := start(t, all, to(t, upstream(t, echoes)))
 	var open [3]net.Conn

@@ -105,8 +105,7 @@ func TestProblemsNameTheField(t *testing.T) {
 	}
 }
 
-// TestProblemsOfHolds checks that the error for an invalid request about reservations or permits names the field, and
-// that nothing changes.
+// TestProblemsOfHolds checks that the error for an invalid request about reservations or permits names the field.
 func TestProblemsOfHolds(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ path, body, detail string }{

@@ -64,7 +64,8 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 	check(0)
 }
 
-// TestFrontEndsThatAreOff checks that a front end has series only once it listens or decides.
+// TestFrontEndsThatAreOff checks that a front end has series only once it listens or decides or, for wrong secrets,
+// once it has counted one.
 func TestFrontEndsThatAreOff(t *testing.T) {
 	m := metrics.New("v1")
 	secrets := &metrics.Secrets{

@@ -54,7 +54,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfManyGoroutines checks that no peer exceeds its share, and that all places are freed.
+// TestSharesOfManyGoroutines checks that three peers never hold more places than their shares together, and that all
+// places are freed.
 func TestSharesOfManyGoroutines(t *testing.T) {
 	s := peers.NewShares(40, peers.Rule{Percent: 25})
 	var all sync.WaitGroup

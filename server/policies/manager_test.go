@@ -269,8 +269,9 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// TestSharedChanges runs two servers on one store. A change on one is active on the other within a second, and on
-// both after a restart. A change that is incompatible with one server's file is omitted there.
+// TestSharedChanges runs two servers with the same file and one with an older file on one store. A change on one is
+// active on the others within a second, and also after a restart. A change that is incompatible with the older file is
+// omitted there.
 func TestSharedChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis, err := memstore.New(memstore.Config{})

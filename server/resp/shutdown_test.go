@@ -100,8 +100,8 @@ func TestServeAfterShutdown(t *testing.T) {
 	})
 }
 
-// TestAcceptBacksOff checks that after each failed accept the server doubles its wait, and that a success resets the
-// wait to 5 ms.
+// TestAcceptBacksOff checks that after each failed accept the server doubles its wait, up to a second, and that a
+// success resets the wait to 5 ms.
 func TestAcceptBacksOff(t *testing.T) {
 	inBubble(t, resp.Config{}, func(t *testing.T, s *resp.Server, l *listener) {
 		fail := func(times int, want time.Duration) {

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// TestOutcomes checks that outcomes at the end of HEADGATE.ALLOW reach the limit, and that an invalid number changes
-// nothing.
+// TestOutcomes checks that outcomes at the end of HEADGATE.ALLOW reach the limit, and that an invalid number is an
+// error.
 func TestOutcomes(t *testing.T) {
 	config, err := policy.Parse("test.yaml", []byte("policies: {vendor: {algorithm: adaptive-rate, rate: 10/s, min: 5, max: 20}}"))
 	if err != nil {

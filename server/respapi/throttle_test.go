@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/server/service"
 )
 
-// TestThrottleReplies compares the five integers of each reply.
+// TestThrottleReplies compares the integers in the replies to CL.THROTTLE, EXISTS, TTL, PTTL, DEL and UNLINK.
 func TestThrottleReplies(t *testing.T) {
 	clock := headgatetest.NewClock()
 	c := open(t, newService(t, clock, nil))

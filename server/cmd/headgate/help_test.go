@@ -161,7 +161,8 @@ func TestBuildOf(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsInAGroup checks that every command is in a group, so that new commands appear in the help.
+// TestEveryCommandIsInAGroup checks that every command that is not hidden is in a group, so that new commands appear in
+// the help.
 func TestEveryCommandIsInAGroup(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if !slices.ContainsFunc(commandGroups, func(g commandGroup) bool { return g.id == c.GroupID }) && !c.Hidden {
