@@ -313,7 +313,7 @@ type Set struct {
 	names  []string // sorted
 }
 
-// Get returns the policy with the given name, or nil and false if there is none.
+// Get returns the policy with the given name, or nil and false if no such policy exists.
 func (s *Set) Get(name string) (*Policy, bool) {
 	if s == nil {
 		return nil, false

@@ -19,8 +19,8 @@ type plan struct {
 	request *Request
 	policy  *policy.Policy
 	err     error
-	// op is the index of the deciding operation. It is -1 if there is none: all limits are shadows, the request is
-	// denied without its key, or err is set.
+	// op is the index of the deciding operation. It is -1 if no operation decides: all limits are shadows, the request
+	// is denied without its key, or err is set.
 	op int
 	// shadows is the index of the first shadow operation. There is one operation per shadow.
 	shadows, shadowCount int

@@ -81,7 +81,7 @@ func (n *Node) Find(path ...string) Place {
 	return last
 }
 
-// child returns a mapping's value for a key, or a list's item at an index. It returns nil if there is none.
+// child returns a mapping's value for a key, or a list's item at an index. It returns nil if no such value exists.
 func (n *Node) child(step string) *Node {
 	if n.Kind == List {
 		if i, err := strconv.Atoi(step); err == nil && i < len(n.Items) {

@@ -203,7 +203,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	return cleared, err
 }
 
-// find returns the stored change with the given name, or nil if there is none.
+// find returns the stored change with the given name, or nil if no such change exists.
 func (m *Manager) find(n name) *Change {
 	i, found := slices.BinarySearchFunc(m.changes, n, func(c Change, n name) int { return c.name().compare(n) })
 	if !found {

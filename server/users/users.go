@@ -99,7 +99,7 @@ type all struct {
 	text     [sha256.Size]byte // the hash of the file
 }
 
-// of returns the user with the given secret, or nil if there is none. The digest is compared in constant time. The
+// of returns the user with the given secret, or nil if no user has it. The digest is compared in constant time. The
 // timing of the map lookup reveals only digests, and secrets cannot be derived from digests.
 func (a *all) of(secret string) *User {
 	digest := sha256.Sum256([]byte(secret))
