@@ -17,11 +17,11 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Charge) {
 	QuotaExceeded(http.StatusTooManyRequests, c.Decision.Binding.Policy, c.countedBy).Write(w)
 }
 
-// errNoPolicy is returned if the program sets no policy for a request.
-var errNoPolicy = errors.New("httplimit: no policy: New had none, and WithPolicy returned none")
+// errNoPolicy is the cause of the error if the program sets no policy for a request.
+var errNoPolicy = errors.New("no policy: New had none, and WithPolicy returned none")
 
-// errNoSettler is returned if the program uses a final cost with a decider that is not a Settler.
-var errNoSettler = errors.New("httplimit: WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
+// errNoSettler is the cause of the error if the program uses a final cost with a decider that is not a Settler.
+var errNoSettler = errors.New("WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")
 
 // programError is the error for a request whose policy or cost, as chosen by the program, is invalid.
 type programError struct{ cause error }

@@ -102,7 +102,7 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 		return err
 	}
 	if m.finalCost != nil {
-		return errNoSettler
+		return &programError{errNoSettler}
 	}
 	c.Decision, err = m.decider.AllowRequest(r)
 	c.Units = max(1, c.Decision.Granted)
@@ -117,7 +117,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 		}
 	}
 	if policy == nil {
-		return errNoPolicy
+		return &programError{errNoPolicy}
 	}
 	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
 		if mistake := policy.Err(); mistake != nil {

@@ -130,9 +130,12 @@ func TestPolicyByPlan(t *testing.T) {
 			t.Errorf("request %d: %d %s, want %s", i, w.Code, rateLimit(w), c.want)
 		}
 	}
-	nothing := httplimit.New(nil, httplimit.All(), httplimit.WithPolicy(plan))(hello)
-	if w := get(nothing); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("without any policy: %d", w.Code)
+	// A mistake of the program, which FailOpen does not serve.
+	for _, more := range [][]httplimit.Option{nil, {httplimit.WithError(httplimit.FailOpen)}} {
+		nothing := httplimit.New(nil, httplimit.All(), append(more, httplimit.WithPolicy(plan))...)(hello)
+		if w := get(nothing); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "no policy") {
+			t.Errorf("without any policy: %d %s", w.Code, w.Body)
+		}
 	}
 }
 
