@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
 // Environment holds the settings from envoyproxy/ratelimit's environment variables. The field for an unset variable
@@ -111,8 +113,16 @@ func (e *Environment) redis(r *variables) {
 		switch network := or(r.text("REDIS_SOCKET_TYPE"), "unix"); {
 		case strings.Contains(address, "://"):
 			e.Store = address
+			if user != "" {
+				r.fail("REDIS_AUTH", "a password", "none next to a REDIS_URL with ://, which contains the password")
+			}
+			if a, err := redisurl.Parse(address); err == nil && secure != "" && !a.TLS {
+				r.fail("REDIS_TLS", "true", "a REDIS_URL that begins with rediss://")
+			}
 		case network == "tcp":
 			e.Store = "redis" + secure + "://" + user + address
+		case network == "unix" && secure != "":
+			r.fail("REDIS_TLS", "true", "REDIS_SOCKET_TYPE=tcp with it")
 		case network == "unix":
 			e.Store = "unix://" + user + address
 		default:
@@ -141,7 +151,11 @@ func (e *Environment) certificates(r *variables, secure bool) {
 		}
 	}
 	if len(query) > 0 {
-		e.Store += "?" + query.Encode()
+		separator := "?"
+		if strings.Contains(e.Store, "?") {
+			separator = "&"
+		}
+		e.Store += separator + query.Encode()
 	}
 }
 

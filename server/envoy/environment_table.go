@@ -48,7 +48,7 @@ var meaningless = []struct {
 	{[]string{"REDIS_HEALTH_CHECK_ACTIVE_CONNECTION"}, "/healthcheck depends on the store with --ready-needs-store"},
 	{
 		[]string{"REDIS_STARTUP_INITIAL_INTERVAL", "REDIS_STARTUP_MAX_INTERVAL", "REDIS_STARTUP_MAX_ELAPSED_TIME"},
-		"the server does not start without its Redis; its supervisor starts it again",
+		"the server starts without its Redis, and connects when it answers",
 	},
 	{
 		[]string{

@@ -56,6 +56,7 @@ func TestEnvironmentStores(t *testing.T) {
 		{"REDIS_TYPE=CLUSTER REDIS_URL=h:1,i:2 REDIS_AUTH=u:p", "redis+cluster://u:p@h:1,i:2"},
 		{"REDIS_TYPE=sentinel REDIS_URL=main,h:1,i:2", "redis+sentinel://h:1,i:2/main"},
 		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=redis://u:p@h:1/2", "redis://u:p@h:1/2"},
+		{"REDIS_TLS=true REDIS_URL=rediss://h:1?db=2 REDIS_TLS_CACERT=/ca", "rediss://h:1?db=2&ca_file=%2Fca"},
 	} {
 		e, err := environment(strings.Fields(c.variables)...)
 		if err != nil || e.Store != c.want {
@@ -86,6 +87,9 @@ func TestEnvironmentErrors(t *testing.T) {
 		{"GRPC_MAX_CONNECTION_AGE=1", `GRPC_MAX_CONNECTION_AGE="1"; accepted: a duration such as 24h`},
 		{"LOG_LEVEL=loud", `LOG_LEVEL="loud"; accepted: trace, debug, info, warn, error, fatal, panic`},
 		{"REDIS_URL=x REDIS_TYPE=ring", `REDIS_TYPE="ring"; accepted: SINGLE, SENTINEL, CLUSTER`},
+		{"REDIS_URL=redis://h:1 REDIS_AUTH=secret", `REDIS_AUTH="a password"; accepted: none next to a REDIS_URL with ://, which contains the password`},
+		{"REDIS_URL=redis://h:1 REDIS_TLS=true", `REDIS_TLS="true"; accepted: a REDIS_URL that begins with rediss://`},
+		{"REDIS_URL=/run/redis.sock REDIS_TLS=true", `REDIS_TLS="true"; accepted: REDIS_SOCKET_TYPE=tcp with it`},
 		{"REDIS_URL=x REDIS_SOCKET_TYPE=udp", `REDIS_SOCKET_TYPE="udp"; accepted: tcp, unix`},
 		{"REDIS_URL=x REDIS_TYPE=sentinel", `REDIS_URL="x"; accepted: the name of the primary and the Sentinels, joined by commas`},
 		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS="true"; accepted: false, or true with files in GRPC_SERVER_TLS_CERT and GRPC_SERVER_TLS_KEY`},
