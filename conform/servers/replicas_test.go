@@ -147,7 +147,7 @@ func TestReplicasWithinTheDeadline(t *testing.T) {
 				t.Errorf("%s: one replica of two: %v, %v", client.Name, err, late)
 			}
 		}
-		if n := store.Stats().Errors["not_replicated"]; int64(n) < 1 || int64(n) > tries {
+		if n := store.Stats().Errors["not_replicated"]; n < 1 || n > tries {
 			t.Errorf("%s: %d errors are counted after %d calls", client.Name, n, tries)
 		}
 	}
