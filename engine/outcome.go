@@ -79,8 +79,8 @@ type Standing struct {
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
 	// Held is the number of permits that all keys of a fair-concurrency limit hold, and Own is the number that this key
-	// holds. Heavy is the number of keys that would hold as many permits as the largest keys hold if all keys held
-	// equal numbers ([algo.Outcome]). All three are 0 for other limits.
+	// holds. Heavy is the square of Held, divided by the sum of the squares of all keys' permits and rounded down. If n
+	// keys hold equal numbers, it is n. All three are 0 for other limits.
 	Held, Own, Heavy int64
 }
 

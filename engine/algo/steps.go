@@ -377,8 +377,8 @@ type Outcome struct {
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
 	// Held is the number of permits that all keys of a fair-concurrency limit hold, and Own is the number that the
-	// request's key holds. Heavy is ⌊Held² ÷ the sum of the squares of all keys' permits⌋: Held permits that are held
-	// by n keys in equal numbers give n. All three are 0 for other limits.
+	// request's key holds. Heavy is ⌊Held² ÷ the sum of the squares of all keys' permits⌋. If n keys hold equal numbers,
+	// it is n. All three are 0 for other limits.
 	Held, Own, Heavy int64
 	// Aside is set for a step of a choice other than the charged one: see [Pass].
 	Aside bool
