@@ -449,7 +449,7 @@ export interface Standing {
   retry_after_ms?: number;
   reset_after_ms: number;
   frees_at?: string;
-  /** Pool is the state of all keys together under a fair-share limit. It is omitted for other limits. */
+  /** Pool is the state of all keys together under a limit that divides its units among keys, such as fair-share. It is omitted for other limits. */
   pool?: Pool;
   /** InForce is the current rate of a limit with an adaptive rate. It is omitted for other limits. */
   in_force?: InForce;
