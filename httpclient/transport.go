@@ -61,9 +61,9 @@ func WithMaxWait(longest time.Duration) Option {
 // WithRetries sets how many times a denied request is retried: 0 to 10. Values outside this range are clamped.
 func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10, max(0, n)) } }
 
-// WithScope sets which requests share a server's limit: requests with the same text from scope. By default,
+// WithScope sets which requests share a server's limit: those for which scope returns the same string. By default,
 // requests to the same host share a limit. If a program uses several credentials for one host, include the credential
-// in the text.
+// in the string.
 func WithScope(scope func(*http.Request) string) Option {
 	return func(t *Transport) { t.scopeOf = scope }
 }

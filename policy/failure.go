@@ -84,8 +84,8 @@ func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether the request asks for permission, so that a failure mode can answer it. A give or a reset without
-// a result always returns an error.
+// asks reports whether failure mode allow can answer a request of this kind. All other kinds, also acquires and
+// reserves, return an error: there is no permit or reservation to hand out.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount
 }

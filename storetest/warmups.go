@@ -15,8 +15,9 @@ var (
 	warmingFast = rule.WarmUp(rule.Per(1<<32-1, ms), ms, rule.Burst(1<<32-1), rule.NextPays())
 )
 
-// guavaPrices lists the waits from testWarmUp in Guava's RateLimiterTest: with 2 permits a second and a warm-up of 4 s,
-// acquires wait 0, 1.38, 1.13, 0.88, 0.63, 0.50, 0.50 and 0.50 s.
+// guavaPrices lists the prices of the eight units in testWarmUp of Guava's RateLimiterTest: each is the wait of the next
+// acquire. With 2 permits a second and a warm-up of 4 s, Guava's acquires wait 0, 1.38, 1.13, 0.88, 0.63, 0.50, 0.50 and
+// 0.50 s. The last price, which that test does not show, is 0.50 s too.
 var guavaPrices = []time.Duration{1375 * ms, 1125 * ms, 875 * ms, 625 * ms, 500 * ms, 500 * ms, 500 * ms, 500 * ms}
 
 // acquires returns steps that take units one by one: the first unit after a pause, and each further unit as soon as it

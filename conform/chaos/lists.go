@@ -15,7 +15,7 @@ const (
 	// byOther is the class of a charge in a list that was denied because of another charge. If the list's keys are in
 	// several slots, the units stayed charged until they were given back.
 	byOther = "denied because of another charge"
-	// undone is how long after the answer of a denied list its permit may still be held.
+	// undone is the longest time that a denied list's permit may still be held after the answer arrived.
 	undone = 100 * time.Millisecond
 	// inFull is the class of a settlement that the store did not apply in full.
 	inFull = "not settled in full"

@@ -162,7 +162,8 @@ func (o *offender) most() int64 {
 	return never
 }
 
-// Strikes returns the largest number of strikes that the limits' soft penalties have at a time.
+// Strikes returns the largest number of strikes, at most 3, that any of the limits' soft penalties has at the time
+// atUS.
 func (s *Subject) Strikes(limits []Limit, atUS int64) (strikes int64) {
 	for _, it := range s.Clone().look(limits, each(limits, 1), atUS) {
 		if o, ok := it.view.(*offender); ok {

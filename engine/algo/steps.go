@@ -192,8 +192,8 @@ func probe(steps []Step, t Instant) (allowed bool) {
 	return allowed
 }
 
-// settle updates the state to now, or to its own instant if the clock is behind it. A step without a cost takes part in
-// the decision, but writes nothing except a report.
+// settle updates the state to now, or to its own instant if the clock is behind it. If the clock is too far behind, it
+// first rewinds the state to now. A step without a cost takes part in the decision, but writes nothing except a report.
 func (s *Step) settle(t Instant) {
 	s.arithmetic = s.Limit.Algorithm.entry().on(&s.State)
 	behind, far := s.arithmetic.behind(s.Limit, t)

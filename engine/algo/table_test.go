@@ -37,7 +37,7 @@ var names = map[string]string{
 	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
 }
 
-// tests lists the directories with code used only by tests.
+// tests lists the directories that TestNoSwitchOverAlgorithms skips: they contain no shipped code.
 var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
 
 // TestNoSwitchOverAlgorithms checks that shipped code outside the table uses an algorithm's properties, so

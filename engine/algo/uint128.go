@@ -2,8 +2,8 @@ package algo
 
 import "math/bits"
 
-// uint128 is an amount in a bucket: B·P reaches 2^100, because a limit may be 2^48 units
-// over 100 years of microseconds.
+// uint128 is an amount in a bucket. A full bucket holds B·P, its burst times its period in µs. A burst can be 2^48
+// units and a period 100 years (about 2^51.5 µs), so B·P needs up to 100 bits.
 type uint128 struct{ hi, lo uint64 }
 
 func product(a, b int64) uint128 {

@@ -36,7 +36,8 @@ core.register_action("headgate", { "http-req" }, function(txn)
     headers["x-forwarded-for"] = { txn.f:src() }
 
     local answer = core.httpclient():get({ url = authorize, headers = headers, timeout = 1000 })
-    -- Every answer of Headgate has an X-Request-Id, and 403 says that it does not trust this proxy.
+    -- Every response from Headgate has an X-Request-Id. A 403 is not a decision: it means that Headgate does not trust
+    -- this proxy.
     local decided = answer.headers and answer.headers["x-request-id"] and answer.status < 500 and answer.status ~= 403
     if not decided and undecided == "open" then
         return

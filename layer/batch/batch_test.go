@@ -435,8 +435,8 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	}
 }
 
-// A call has a deadline even if its callers set none. Otherwise, the goroutine that makes the call could not read from
-// the connection itself.
+// A call has a deadline even if its callers set none. Without one, the goroutine that makes the call could not read
+// the answer itself, and each answer would pass through other goroutines (see longestCall).
 func TestCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})

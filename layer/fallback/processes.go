@@ -30,7 +30,8 @@ func (p *processes) observe(number int) {
 	p.recent[0], p.ever = max(p.recent[0], number), true
 }
 
-// age starts another minute. If there are no beats, the number does not change.
+// age moves the recent numbers on if the minute has changed since the last beat. Only a beat calls it, so without
+// beats count keeps returning the same number.
 func (p *processes) age() {
 	minute := p.clock().Unix() / 60
 	if minute == p.minute {

@@ -29,7 +29,8 @@ func (h *hashKeys) of(r *Request) (counted, named string) {
 	return counted, named
 }
 
-// text is like [hashKeys.of], for a key whose hash may already be known.
+// text returns the same as [hashKeys.of] for the text of one key. known is the key's hash, or "" if it has not been
+// computed yet. The hashes remain in h.names. Unlike of, text does not add to h.counted.
 func (h *hashKeys) text(key, known string) (counted, named string) {
 	if h.secrets == nil {
 		return key, key

@@ -60,8 +60,8 @@ elseif numbers then
 end
 
 --- level
--- The missing units in 1/256, rounded up. Each part that needs level declares it, because a script can have at most 200
--- locals.
+-- level is the number of missing units, in 1/256ths of a unit, rounded up. Each part that includes this one declares
+-- level itself, because a script can have at most 200 locals.
 local q, r = muldiv(part, 256, period)
 level = 256 * whole + q
 if r > 0 then level = level + 1 end

@@ -26,7 +26,8 @@ type Failsafe struct {
 	inflights, throughputs, rtts []float64
 }
 
-// The lengths of the histories, in windows.
+// medianOf and historyOf are the lengths of the histories, in windows. minSamples and minSpan (in µs) are the minimum
+// size of a window.
 const (
 	medianOf   = 5
 	historyOf  = 50

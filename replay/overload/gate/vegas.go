@@ -37,7 +37,8 @@ func (v *Vegas) draw() { v.jitter = 0.5 + v.random.Float64()/2 }
 // Limit returns the current limit on attempts in flight.
 func (v *Vegas) Limit() float64 { return v.limit }
 
-// Observe lowers the minimum RTT or, if the sample does not lower it, adjusts the limit.
+// Observe adjusts the limit, unless the sample changes the minimum RTT: a smaller sample lowers the minimum, and when
+// the minimum is due to be measured again, the sample replaces it.
 func (v *Vegas) Observe(_ int64, s model.Sample) {
 	rtt := float64(s.RTT)
 	v.probes++
