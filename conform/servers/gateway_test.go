@@ -70,8 +70,11 @@ routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 	ctx, disconnect := context.WithCancel(t.Context())
 	slow(t.Context(), one)
 	slow(ctx, two)
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // several lease times
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for range 100 { // for several lease times
 		denied(one)
+		<-ticker.C
 	}
 	disconnect()
 	<-ended
