@@ -19,7 +19,6 @@
 //	headgate/httplimit        middleware for net/http; gin, echo, fiber, Connect and gRPC are in headgate/adapter
 //	headgate/httpclient       a client that stays within the limits of other servers
 //	headgate/policy           limits and routes in a file
-//	headgate/dashboard        a page for operators: which keys are limited, and why
 //	headgate/headgatetest     a clock, assertions and a recording limiter for tests
 //
 // For several processes that share limits through Redis:

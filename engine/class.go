@@ -13,13 +13,7 @@ import (
 type Leave struct {
 	Units   int64
 	Percent int64
-	// Pressure is 0 to [FullPressure]. The class also leaves Pressure/4 of the capacity that remains after Units or
-	// Percent. At [FullPressure] the class keeps one unit of each capacity, and 10 units of a fair-share limit.
-	Pressure int64
 }
-
-// FullPressure is the highest level of pressure.
-const FullPressure = 4
 
 const leaveAccepted = "0% to 99% in whole percents, or a number of units"
 
@@ -45,14 +39,10 @@ func (l Leave) String() string {
 	return strconv.FormatInt(l.Units, 10)
 }
 
-// Of returns the number of units of a capacity that the class must leave. A percentage is rounded up, and quarters are
-// rounded down. With a capacity of 200, 10 % and two quarters, it is 20 + ⌊179·2/4⌋ = 109.
-func (l Leave) Of(capacity int64) int64 { return l.keeping(1, capacity) }
-
-// keeping is like Of, but even under pressure the class keeps at least the given number of units.
-func (l Leave) keeping(least, capacity int64) int64 {
-	left := l.Units + (capacity*l.Percent+99)/100 // below 2^55
-	return left + max(0, capacity-least-left)*l.Pressure/FullPressure
+// Of returns the number of units of a capacity that the class must leave. A percentage is rounded up: 10 % of
+// 205 is 21.
+func (l Leave) Of(capacity int64) int64 {
+	return l.Units + (capacity*l.Percent+99)/100 // below 2^55
 }
 
 // LeftBy returns the number of units of the limit that a class leaves, computed from the burst or from the first
@@ -60,7 +50,7 @@ func (l Leave) keeping(least, capacity int64) int64 {
 func (l Limit) LeftBy(leave Leave) int64 {
 	n := l.Numbers()
 	if n.Algorithm.Divides() { // its capacity is the maximum for one key
-		return leave.keeping(LeastDivided, smallest(n))
+		return leave.Of(smallest(n))
 	}
 	return leave.Of(l.Capacity())
 }
@@ -69,8 +59,8 @@ func (l Limit) LeftBy(leave Leave) int64 {
 // returned limit is another version of l, so it uses the same counter. A request of the class therefore passes only if
 // the units that it must leave remain after it, while requests under l can use all units. The returned limit allows no
 // debt. Leaving returns an error for a pacer and for a limit with next_pays or guarantees, if the class would have no
-// unit, and if the lowered limits of several windows no longer grow with their lengths. Even at [FullPressure], a class
-// of a fair-share limit keeps the 10 units that such a limit needs.
+// unit, and if the lowered limits of several windows no longer grow with their lengths. A class of a fair-share limit
+// keeps the 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -90,7 +80,7 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 	if s.numbers.Algorithm.Divides() {
 		needs, has = LeastDivided, strconv.Itoa(LeastDivided)
 	}
-	least, grow := lowered.numbers.Lower(func(capacity int64) int64 { return leave.keeping(needs, capacity) })
+	least, grow := lowered.numbers.Lower(leave.Of)
 	switch {
 	case least < needs:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "less than "+strconv.FormatInt(smallest(&s.numbers)-needs+1, 10)+" units, so that the class has "+has)

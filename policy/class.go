@@ -37,16 +37,15 @@ func (c *Class) String() string {
 type classes struct {
 	list []Class
 	keys byKey[string] // the classes that overrides assign to keys
-	// lowered maps a limit, class and level to the lowered limit, if it differs from the limit itself.
+	// lowered maps a limit and class to the lowered limit, if it differs from the limit itself.
 	lowered map[classLimit]engine.Limit
 }
 
-// classLimit identifies a limit for one class at one level of pressure. The limit is the policy's own or an override's,
-// and the class is given by its index.
+// classLimit identifies a limit for one class. The limit is the policy's own or an override's, and the class is given
+// by its index.
 type classLimit struct {
-	limit    engine.Limit
-	class    int
-	pressure int
+	limit engine.Limit
+	class int
 }
 
 // setClasses parses the classes of a policy.
@@ -158,26 +157,11 @@ func (p *Policy) lower(limit engine.Limit) error {
 		if err != nil {
 			return atField(atOwnField(err), "classes", strconv.Itoa(i))
 		}
-		p.press(limit, weighted, lowered, i)
+		if lowered != limit {
+			p.classes.lowered[classLimit{limit, i}] = lowered
+		}
 	}
 	return nil
-}
-
-// press stores the limit of a class for each level of pressure, from none to full. Pressure does not affect the first
-// class. If, at some level, the counts of several windows would no longer grow with their lengths, press stores the
-// limit of the level below.
-func (p *Policy) press(limit, weighted, lowered engine.Limit, class int) {
-	leaves := p.classes.list[class].Leaves
-	for level := range engine.FullPressure + 1 {
-		if leaves.Pressure = int64(level); class > 0 && level > 0 {
-			if more, err := weighted.Leaving(leaves); err == nil {
-				lowered = more
-			}
-		}
-		if lowered != limit {
-			p.classes.lowered[classLimit{limit, class, level}] = lowered
-		}
-	}
 }
 
 // addClass assigns a class to a key, or to the keys that match a pattern.
@@ -219,7 +203,7 @@ func (c *classes) place(name string) int {
 func (p *Policy) Classes() []Class { return p.classes.list }
 
 // classify applies [Classify] to one charge of a policy with classes.
-func (c *Charge) classify(class string, level int, key string, names []string) {
+func (c *Charge) classify(class string, key string, names []string) {
 	all, name := &c.Owner.classes, class
 	if own, ok := all.keys.find(key, names); ok {
 		name = own
@@ -228,37 +212,37 @@ func (c *Charge) classify(class string, level int, key string, names []string) {
 	if place < 0 {
 		place = len(all.list) - 1
 	}
-	c.put(place, level)
+	c.put(place)
 }
 
 // InClasses returns the charge for each class that a request with the key can be in, in order. If the key has its own
 // class, it returns only the charge for that class. It returns nil for a policy without classes, and for a penalty,
-// because a penalty is the same for all classes. The parameters level, key and names are the same as in [Classify].
-func (c *Charge) InClasses(level int, key string, names ...string) (all []Charge) {
+// because a penalty is the same for all classes. The parameters key and names are the same as in [Classify].
+func (c *Charge) InClasses(key string, names ...string) (all []Charge) {
 	if c.Owner == nil || c.Owner.classes.list == nil || c.Limit.Punishes() {
 		return nil
 	}
 	if _, ok := c.Owner.classes.keys.find(key, names); ok {
 		own := *c
-		own.classify("", level, key, names)
+		own.classify("", key, names)
 		return []Charge{own}
 	}
 	all = slices.Repeat([]Charge{*c}, len(c.Owner.classes.list))
 	for place := range all {
-		all[place].put(place, level)
+		all[place].put(place)
 	}
 	return all
 }
 
-// put sets the charge's class to the one with index place, and its limit to the class's limit at a level of pressure.
-func (c *Charge) put(place, level int) {
+// put sets the charge's class to the one with index place, and its limit to the class's limit.
+func (c *Charge) put(place int) {
 	all := &c.Owner.classes
-	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place, level)
+	c.Class, c.Limit = all.list[place].Name, all.limit(c.Limit, place)
 }
 
-// limit returns the limit for the class with index place, at a level of pressure.
-func (c *classes) limit(of engine.Limit, place, level int) engine.Limit {
-	if lowered, ok := c.lowered[classLimit{of, place, level}]; ok {
+// limit returns the limit for the class with index place.
+func (c *classes) limit(of engine.Limit, place int) engine.Limit {
+	if lowered, ok := c.lowered[classLimit{of, place}]; ok {
 		return lowered
 	}
 	return of

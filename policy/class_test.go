@@ -69,7 +69,7 @@ func TestClassesOfAKey(t *testing.T) {
 	} {
 		got := ""
 		charge := p.Charges(nil, key, 1)[0]
-		for _, in := range charge.InClasses(0, key) {
+		for _, in := range charge.InClasses(key) {
 			got += " " + in.Class + "=" + in.Limit.String()
 		}
 		if got != want {
@@ -86,42 +86,8 @@ func TestPenaltyHasNoClasses(t *testing.T) {
 	}
 	p, _ := c.Policies.Get("api")
 	for i, charge := range p.Charges(nil, "ann", 1) {
-		if n := len(charge.InClasses(0, "ann")); n != []int{2, 0}[i] {
+		if n := len(charge.InClasses("ann")); n != []int{2, 0}[i] {
 			t.Errorf("%s has %d classes", charge.Limit, n)
-		}
-	}
-}
-
-// TestClassesUnderPressure checks that pressure does not change the first class. At each level it lowers the limit of
-// the others, to one unit at full pressure. The counts of several windows must grow with their lengths, so a limit with
-// several windows is not lowered as far.
-func TestClassesUnderPressure(t *testing.T) {
-	c, err := policy.Parse("x.yaml", []byte(classFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _ := c.Policies.Get("api")
-	for class, limits := range map[string][5]int64{"live": {10, 10, 10, 10, 10}, "batch": {7, 6, 4, 3, 1}} {
-		for level, want := range limits {
-			charges := p.Charges(nil, "ann", 1)
-			policy.Classify(charges, class, level, "ann")
-			if got := charges[0].Limit.Capacity(); got != want || charges[0].Class != class {
-				t.Errorf("level %d: %s of %d, want %s of %d", level, charges[0].Class, got, class, want)
-			}
-		}
-	}
-	windows, err := policy.Parse("x.yaml", []byte(`
-policies:
-  api: {algorithm: sliding-log, windows: [{limit: 10, window: 1s}, {limit: 100, window: 1m}], classes: [{name: live}, {name: batch}]}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _ = windows.Policies.Get("api")
-	for level, want := range [5]string{"10/s 100/1m", "8/s 76/1m", "6/s 51/1m", "4/s 26/1m", "4/s 26/1m"} { // at full pressure both windows would have one unit
-		charges := p.Charges(nil, "ann", 1)
-		if policy.Classify(charges, "batch", level, "ann"); charges[0].Limit.String() != "sliding-log "+want {
-			t.Errorf("level %d: %s, want %s", level, charges[0].Limit, want)
 		}
 	}
 }

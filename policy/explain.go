@@ -130,7 +130,7 @@ func (c *Config) Explain(r *route.Request) Explanation {
 // limits describes the limits of one charge of a request.
 func (c *Config) limits(charge *route.Charge, item *route.Item, class string) (all []LimitSummary) {
 	limits, _ := c.Policies.ForRoute(nil, charge, item, item.Key)
-	Classify(limits, class, 0, item.Key)
+	Classify(limits, class, item.Key)
 	for i := range limits {
 		l := &limits[i]
 		all = append(all, LimitSummary{Policy: l.Policy, Limit: l.Limit.String(), Cost: l.Cost, Class: l.Class, Override: l.Override, Shadow: l.Shadow})

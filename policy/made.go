@@ -39,7 +39,7 @@ func LowerFor(limit engine.Limit, all []Class) ([]engine.Limit, error) {
 	}
 	limits := make([]engine.Limit, len(all))
 	for place := range all {
-		limits[place] = p.classes.limit(limit, place, 0)
+		limits[place] = p.classes.limit(limit, place)
 	}
 	return limits, nil
 }

@@ -171,13 +171,12 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 }
 
 // Classify assigns a class to a key's charges, and lowers each limit to the units that the class may use. A key's own
-// class takes precedence over the class in the request. An unknown class counts as the last class. Under pressure (level
-// 1 to [engine.FullPressure]; level 0 is no pressure), all classes except the first may use fewer units than usual.
-// Charges of policies without classes do not change.
-func Classify(charges []Charge, class string, level int, key string, names ...string) {
+// class takes precedence over the class in the request. An unknown class counts as the last class. Charges of
+// policies without classes do not change.
+func Classify(charges []Charge, class string, key string, names ...string) {
 	for i := range charges {
 		if c := &charges[i]; c.Owner != nil && c.Owner.classes.list != nil {
-			c.classify(class, level, key, names)
+			c.classify(class, key, names)
 		}
 	}
 }

@@ -24,12 +24,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/conform/programs"
 	"github.com/headgate/headgate/conform/redistest"
-	"github.com/headgate/headgate/dashboard"
-	"github.com/headgate/headgate/internal/operate"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -136,14 +132,11 @@ func TestPage(t *testing.T) {
 	}))
 	t.Cleanup(elsewhere.Close)
 
-	library := httptest.NewServer(w.program())
-	t.Cleanup(library.Close)
-
 	c := exec.CommandContext(t.Context(), node, "test/page.mjs")
 	c.Dir = web
 	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "GUARDED=http://"+guarded["admin"],
 		// A browser treats localhost and 127.0.0.1 as two sites.
-		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"], "LIBRARY="+library.URL,
+		"ELSEWHERE="+strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), "BELOW="+below.URL, "MANY=http://"+open["admin"],
 		"ENVOY=http://"+envoy["admin"], "ENVOY_JSON=http://"+envoy["http"]+"/json",
 		"ADMIN="+admin, "READ="+read, "SECONDS="+strconv.Itoa(*seconds))
 	if *screenshots != "" {
@@ -154,25 +147,6 @@ func TestPage(t *testing.T) {
 		c.Env = append(c.Env, "SCREENSHOTS="+folder)
 	}
 	w.drive(c)
-}
-
-// program returns the handler of a Go program with a limiter and its own page at /limits/.
-func (w *world) program() http.Handler {
-	page := dashboard.New()
-	w.t.Cleanup(page.Close)
-	limiter := headgate.New(headgate.WithObserver(page.Observe))
-	w.t.Cleanup(func() { _ = limiter.Close() })
-	perUser := operate.Policy(limiter, "per-user", rule.TokenBucket(rule.PerSecond(10)))
-	page.Show(perUser)
-	w.running.Go(func() {
-		for w.t.Context().Err() == nil {
-			_, _ = perUser.Allow(w.t.Context(), "alice") // the context may have ended
-			time.Sleep(20 * time.Millisecond)
-		}
-	})
-	mux := http.NewServeMux()
-	mux.Handle("/limits/", http.StripPrefix("/limits", page))
-	return mux
 }
 
 // drive runs the browser's script, and executes the commands that the script prints.

@@ -235,7 +235,6 @@ routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed]}]
 	called := config
 	called.GRPC = daemon.GRPC{Address: "127.0.0.1:0"}
 	server := openWeb(t, called)
-	before := serveWeb(t, s, "--failure", "deny", "--ready-without-store")
 	needs := serveWeb(t, s, "--failure", "deny", "--ready-needs-store")
 	front := config
 	front.Gateway = &daemon.GatewayConfig{DenyUnmatched: true, ReadyPath: "/ready", StallTimeout: time.Minute}
@@ -267,7 +266,6 @@ routes: [{match: {path: /closed}, key: [{const: all}], policies: [closed], upstr
 		want       int
 	}{
 		{"by default", "/readyz", server, http.StatusOK},
-		{"--ready-without-store", "/readyz", before, http.StatusOK},
 		{"--ready-needs-store", "/readyz", needs, http.StatusServiceUnavailable},
 		{"the gateway", "/ready", gateway, http.StatusOK},
 		{"the gateway with ReadyNeedsStore", "/ready", strictGateway, http.StatusServiceUnavailable},

@@ -28,15 +28,8 @@ func (r *Report) JSON(by Events) adminapi.TopKeys {
 }
 
 // ReadBy returns the kind of events that the query parameter "by" selects. Its value must be one of the accepted
-// words. If the request uses a kind's former name, ReadBy calls oldName, which can be nil.
-func ReadBy(r *http.Request, oldName func(former, now string), accepted ...string) (Events, error) {
-	former := r.URL.Query().Get("by")
-	if now := FormerWords[former]; now != "" {
-		if oldName != nil {
-			oldName("by="+former, "by="+now)
-		}
-		return Events(slices.Index(Words[:], now)), nil
-	}
+// words.
+func ReadBy(r *http.Request, accepted ...string) (Events, error) {
 	by, err := adminapi.Word(r, "by", accepted...)
 	return Events(slices.Index(Words[:], by)), err
 }

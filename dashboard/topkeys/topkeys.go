@@ -44,9 +44,6 @@ const (
 // Words lists the name of each kind.
 var Words = [...]string{Requests: "requests", Denials: "denials", NewlyDenied: "newly-denied", NewlyAllowed: "newly-allowed"}
 
-// FormerWords maps the former names of kinds to their current names. Queries can still use the former names.
-var FormerWords = map[string]string{"refusals": Denials.String()}
-
 func (e Events) String() string { return Words[e] }
 
 // Tracker finds top keys. It is safe for concurrent use.

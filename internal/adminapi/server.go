@@ -24,8 +24,6 @@ type Access struct {
 	Administers bool   `json:"administers"`
 	HashedKeys  bool   `json:"hashed_keys"`
 	Version     string `json:"version"`
-	// Program is true if the answer comes from a Go program with its own limits, not from a server.
-	Program bool `json:"program,omitempty"`
 }
 
 // Server describes the server that answers. Other servers that share the store have their own counts.
@@ -97,7 +95,6 @@ type PastSeconds struct {
 type Snapshot struct {
 	Second
 
-	// Server is nil for a Go program without a server.
 	Server      *Server            `json:"server,omitempty"`
 	Modes       map[string]float64 `json:"modes"`
 	Store       Store              `json:"store"`

@@ -32,8 +32,7 @@ type TopKeys struct {
 	// Sampled is true if only a share of the events was counted.
 	Sampled bool     `json:"sampled"`
 	Keys    []TopKey `json:"keys"`
-	// Server is omitted for a Go program without a server. It is also omitted in a snapshot, because the snapshot
-	// itself names the server.
+	// Server is omitted in a snapshot, because the snapshot itself names the server.
 	Server *Server `json:"server,omitempty"`
 }
 

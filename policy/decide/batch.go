@@ -21,17 +21,6 @@ type Rules struct {
 	// HashKeys contains the secrets for hashing keys before they reach the store. It is nil if keys are not hashed.
 	// Overrides match the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure on this process ([pressure.Gate.Level]). If it is nil, there is no
-	// pressure.
-	Pressure func() int
-}
-
-// Level returns the level of pressure.
-func (r *Rules) Level() int {
-	if r.Pressure == nil {
-		return 0
-	}
-	return r.Pressure()
 }
 
 // Seal signs reservations before they are sent to a client, so that the client cannot give back units that it was not
@@ -61,7 +50,6 @@ type Batch struct {
 	plans       []plan
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
-	pressure    int  // the pressure level for all requests
 	lacking     bool // whether a charge reached the store but too few of its replicas
 }
 
@@ -71,7 +59,7 @@ var batches = sync.Pool{New: func() any { return new(Batch) }}
 // reservations do not leave this process.
 func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	b := batches.Get().(*Batch)
-	b.rules, b.policies, b.seal, b.pressure = r, policies, seal, r.Level()
+	b.rules, b.policies, b.seal = r, policies, seal
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}

@@ -92,7 +92,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
-		policy.Classify(b.limits, at.request.Class, b.pressure, named, b.keys.names...)
+		policy.Classify(b.limits, at.request.Class, named, b.keys.names...)
 		at.request.estimate(p, b.limits)
 		at.Answers = at.And(p.Answers())
 	case at.request.Route != nil:

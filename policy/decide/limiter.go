@@ -32,11 +32,6 @@ func WithHashKeys(secrets *keyhash.File) Option {
 // WithFailure sets the failure mode of requests with inline limits. The default is deny.
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
-// WithPressure reduces the units available to all classes of a policy except the first while the process runs short of
-// CPU time or memory. At level n of [pressure.Full], these classes leave n quarters of the units that they could
-// otherwise use. Pass the Level method of a [pressure.Gate].
-func WithPressure(level func() int) Option { return func(l *Limiter) { l.rules.Pressure = level } }
-
 // New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
 //
 // The default failure mode, local, needs the fallback layer: set Fallback in the options of open.Store. If there is no

@@ -107,7 +107,7 @@ func (b *Batch) named(at *plan, key, named string) {
 		at.cost = r.Cost
 	}
 	b.limits = p.Charges(b.limits[:0], named, at.cost, b.keys.names...)
-	policy.Classify(b.limits, r.Class, b.pressure, named, b.keys.names...)
+	policy.Classify(b.limits, r.Class, named, b.keys.names...)
 	if r.Target != "" {
 		b.limits = slices.DeleteFunc(b.limits, func(c policy.Charge) bool { return c.Target != r.Target })
 		if len(b.limits) == 0 {
@@ -157,7 +157,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 		return
 	}
 	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
-	policy.Classify(b.limits, r.Class, b.pressure, named, b.keys.names...)
+	policy.Classify(b.limits, r.Class, named, b.keys.names...)
 	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
 	if at.op >= 0 && at.owners == nil {
 		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}

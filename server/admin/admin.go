@@ -76,8 +76,6 @@ type Config struct {
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.
 	Counts func(policy, space, key string) bool
-	// OldName is called when a query uses a value's former name. It can be nil.
-	OldName func(former, now string)
 	// Settings holds the server's settings, without secrets.
 	Settings any
 	// Level is the log level.

@@ -104,15 +104,15 @@ func (a *api) explainKey(
 		e.Cost = *cost
 	}
 	charges := p.Charges(nil, of.key, e.Cost, of.names()...)
-	inClasses, pressure := make([][]policy.Charge, len(charges)), a.Service.Pressure()
+	inClasses := make([][]policy.Charge, len(charges))
 	for i := range charges {
-		inClasses[i] = charges[i].InClasses(pressure, of.key, of.names()...)
+		inClasses[i] = charges[i].InClasses(of.key, of.names()...)
 	}
 	whole := make([]engine.Limit, len(charges)) // the whole limits, including the units that a class leaves
 	for i := range charges {
 		whole[i] = charges[i].Limit
 	}
-	policy.Classify(charges, class, pressure, of.key, of.names()...)
+	policy.Classify(charges, class, of.key, of.names()...)
 	var together []engine.Charge
 	var deciding []int
 	ops := []engine.Op{{}}

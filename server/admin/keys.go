@@ -21,7 +21,7 @@ const (
 )
 
 func (a *api) top(r *http.Request, _ *adminapi.None) (answer adminapi.TopKeys, err error) {
-	by, err := topkeys.ReadBy(r, a.OldName, topkeys.Words[:]...)
+	by, err := topkeys.ReadBy(r, topkeys.Words[:]...)
 	if err != nil {
 		return answer, err
 	}

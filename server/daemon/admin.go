@@ -164,9 +164,6 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	if s := d.snapshotMetrics(); s != nil && err == nil {
 		err = f.metrics.Add(s)
 	}
-	if p := d.pressureMetrics(); p != nil && err == nil {
-		err = f.metrics.Add(p)
-	}
 	if err == nil && d.config.Admin.EnvoyMetrics {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
@@ -188,7 +185,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: dashboard.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
-			HashKeys: d.hashKeys, ShowKey: c.namedKey(), OldName: d.names.used,
+			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
 				operate.Do(ctx, d.limiter, ops, results)
 			},

@@ -53,9 +53,6 @@ type Config struct {
 	// ReadyNeedsStore makes the server unready while the store does not answer and some policy's failure mode is
 	// deny. By default the server stays ready and decides by the failure modes.
 	ReadyNeedsStore bool
-	// Pressure makes every class of a policy except the first leave more units while the process is short of CPU time
-	// or memory.
-	Pressure bool
 	// Drain is how long the server continues to accept requests after it stops being ready, so that load balancers
 	// can notice.
 	Drain time.Duration

@@ -15,7 +15,6 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy/keyhash"
-	"github.com/headgate/headgate/pressure"
 	"github.com/headgate/headgate/server/gateway"
 	"github.com/headgate/headgate/server/httpapi"
 	"github.com/headgate/headgate/server/lograte"
@@ -43,7 +42,6 @@ type Daemon struct {
 	secrets  wrongSecrets
 	snapshot *snapshot.Keeper // nil if there are no snapshots
 	traces   *tracing.Tracer  // nil if there is no tracing
-	pressure *pressure.Gate   // nil unless Config.Pressure is set
 
 	resp    *resp.Server
 	http    *http.Server
@@ -51,7 +49,6 @@ type Daemon struct {
 	gateway *gateway.Gateway // nil if HTTP is the API
 	admin   *adminFrontEnd   // nil if off
 	conns   int              // maximum number of connections per front end
-	names   oldNames
 
 	usersPolicies usersPolicies
 
@@ -71,7 +68,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), losses: losses{logger: c.Logger}, secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, names: oldNames{logger: c.Logger}, usersPolicies: usersPolicies{logger: c.Logger}}
+	d := &Daemon{config: c, floor: make([]byte, heapFloor), outage: newOutage(c.Logger), losses: losses{logger: c.Logger}, secrets: wrongSecrets{lines: lograte.Limit{Lines: maxWrongLines, Per: time.Second}, logger: c.Logger}, usersPolicies: usersPolicies{logger: c.Logger}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.abandon(ctx))
 	}
@@ -95,9 +92,6 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err = d.openUsers(); err != nil {
-		return err
-	}
-	if err = d.openPressure(); err != nil {
 		return err
 	}
 	d.openService()
@@ -143,7 +137,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Pressure: d.pressureLevel(), OldName: d.names.used, Untrusted: untrusted(c.Logger),
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Untrusted: untrusted(c.Logger),
 	})
 }
 
@@ -152,7 +146,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	c := &d.config
 	d.boundConnections()
 	d.resp, err = resp.New(resp.Config{
-		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP), OldName: d.names.used,
+		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP),
 		MaxConns: d.conns, Peers: d.peerRule(), IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
@@ -180,7 +174,6 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 	if d.traces != nil {
 		_ = d.traces.Close(ctx) // it has no spans yet
 	}
-	d.closePressure()
 	d.admin.close()
 	return err
 }

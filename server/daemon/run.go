@@ -87,7 +87,6 @@ func (d *Daemon) stop() {
 	}
 	d.closeGateway()
 	d.closeTraces()
-	d.closePressure()
 	if err = errors.Join(err, d.saveSnapshot(context.WithoutCancel(ctx)), d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)
 		return

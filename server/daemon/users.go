@@ -26,13 +26,9 @@ func (d *Daemon) openUsers() error {
 		if !opened {
 			f, err = users.Open(name)
 			files[name] = f // even after an error, so that the error is reported only once
-			d.names.ofRights(f)
 			d.usersPolicies.add(name, f)
 			d.follow(d.logged("users-file", func() (changed bool, err error) {
-				defer func() {
-					d.names.ofRights(f)
-					d.usersPolicies.reloaded()
-				}()
+				defer d.usersPolicies.reloaded()
 				return f.Reload()
 			}), name)
 		}

@@ -34,8 +34,8 @@ func envoyUsers(t *testing.T) string {
 	text := "users:\n"
 	for name, rights := range map[string]string{
 		"mesh":  `may: [decide], policies: ["envoy:shop*", web], inline: false`,
-		"ops":   "may: [decide, administer]",
-		"clerk": "may: [administer]",
+		"ops":   "may: [decide, write]",
+		"clerk": "may: [write]",
 	} {
 		text += fmt.Sprintf("  %s: {sha256: [%x], %s}\n", name, sha256.Sum256([]byte(name)), rights)
 	}

@@ -42,7 +42,7 @@ func guardedServer(t *testing.T, more string) *daemon.Daemon {
 		return hex.EncodeToString(digest[:])
 	}
 	file := filepath.Join(t.TempDir(), "users.yaml")
-	text := fmt.Sprintf("users: {shop: {sha256: [%s], may: [decide], policies: [shop], inline: false}, ops: {sha256: [%s], may: [decide, administer]}%s}", hash("shop"), hash("ops"), more)
+	text := fmt.Sprintf("users: {shop: {sha256: [%s], may: [decide], policies: [shop], inline: false}, ops: {sha256: [%s], may: [decide, write]}%s}", hash("shop"), hash("ops"), more)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestUserOfAConnection(t *testing.T) {
 }
 
 func TestUsersOverGRPC(t *testing.T) {
-	d := guardedServer(t, ", default: {may: [administer]}")
+	d := guardedServer(t, ", default: {may: [write]}")
 	connection, err := grpc.NewClient(d.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestUsersOverGRPC(t *testing.T) {
 // has users.
 func TestListenersHaveTheirOwnUsers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.yaml")
-	if err := os.WriteFile(file, []byte("users: {default: {may: [administer]}}"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("users: {default: {may: [write]}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, users := range map[string]daemon.UsersFiles{"http": {HTTP: file}, "resp": {RESP: file}} {

@@ -75,7 +75,7 @@ func open(ctx context.Context, t *testing.T, c *grpc.ClientConn, method string) 
 // TestUserBeforeTheMessage (regression: bug 69): an unauthorized call is rejected before its message arrives. A user's call
 // waits for the message.
 func TestUserBeforeTheMessage(t *testing.T) {
-	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]", "clerk": "may: [administer]"})
+	c := guarded(t, Config{}, map[string]string{"shop": "may: [decide]", "clerk": "may: [write]"})
 	for secret, want := range map[string]codes.Code{"": codes.Unauthenticated, "wrong": codes.Unauthenticated, "clerk": codes.PermissionDenied} {
 		stream := open(as(t.Context(), secret), t, c, pb.RateLimitService_ShouldRateLimit_FullMethodName)
 		if err := stream.RecvMsg(new(pb.RateLimitResponse)); status.Code(err) != want {

@@ -42,7 +42,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	text := "users:\n"
-	for name, rights := range map[string]string{"shop": "may: [decide], inline: false", "clerk": "may: [administer]", "ops": "may: [decide, administer]", "caller": "may: [decide], policies: [api]"} {
+	for name, rights := range map[string]string{"shop": "may: [decide], inline: false", "clerk": "may: [write]", "ops": "may: [decide, write]", "caller": "may: [decide], policies: [api]"} {
 		text += fmt.Sprintf("  %s: {sha256: [%x], %s}\n", name, sha256.Sum256([]byte(name)), rights)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -58,14 +58,6 @@ func (a *api) paths() []path {
 	for name, v := range verbs {
 		paths = append(paths, path{name, problem.WithoutPages(a.verb(&v)), []string{http.MethodPost}})
 	}
-	for former, name := range formerPaths {
-		v := verbs[name]
-		handle := problem.WithoutPages(a.verb(&v))
-		paths = append(paths, path{former, func(w http.ResponseWriter, r *http.Request) {
-			a.service.OldName(former, name)
-			handle(w, r)
-		}, []string{http.MethodPost}})
-	}
 	return paths
 }
 

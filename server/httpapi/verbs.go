@@ -53,9 +53,6 @@ var verbs = map[string]verb{
 	"/v1/release": {kind: engine.OpRelease, fields: holder, answer: answerFound("released")},
 }
 
-// formerPaths maps former paths to the current ones. Both are served.
-var formerPaths = map[string]string{"/v1/take": "/v1/allow"}
-
 func statusOf(allowed bool, denied int) int {
 	if allowed {
 		return http.StatusOK

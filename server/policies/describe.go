@@ -24,7 +24,7 @@ func Describe(c *policy.Config, target, key string) string {
 			continue
 		}
 		text := charge.Limit.String()
-		if own := charge.InClasses(0, key); len(own) == 1 {
+		if own := charge.InClasses(key); len(own) == 1 {
 			text += " class " + own[0].Class
 		}
 		limits = append(limits, text)

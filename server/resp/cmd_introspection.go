@@ -120,16 +120,9 @@ func appendDoc(b []byte, p wire.Proto, cmd *command, subs []*command) []byte {
 	if len(subs) > 0 {
 		fields++
 	}
-	if cmd.ReplacedBy != "" {
-		fields += 2
-	}
 	b = wire.AppendMap(b, p, fields)
 	b = wire.AppendBulk(wire.AppendBulk(b, "summary"), cmd.Summary)
 	b = wire.AppendBulk(wire.AppendBulk(b, "group"), cmd.Group)
-	if cmd.ReplacedBy != "" {
-		b = wire.AppendSimple(wire.AppendSet(wire.AppendBulk(b, "doc_flags"), p, 1), "deprecated")
-		b = wire.AppendBulk(wire.AppendBulk(b, "replaced_by"), strings.ToUpper(cmd.ReplacedBy))
-	}
 	if len(args) > 0 {
 		b = appendArguments(wire.AppendBulk(b, "arguments"), p, args)
 	}

@@ -29,9 +29,6 @@ type Config struct {
 	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
 
-	// OldName is called when a client uses the former name of a command ([DecisionCommand.Was]). It can be nil.
-	OldName func(former, now string)
-
 	// MaxConns is the maximum number of connections. A further connection gets "ERR max number of clients reached"
 	// and is closed. 0 means 10000, as in Redis. While at most a tenth of the connections are free, each new one
 	// closes the one that has been idle the longest.

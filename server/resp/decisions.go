@@ -9,9 +9,6 @@ import (
 type DecisionCommand struct {
 	Spec
 
-	// Was is the command's former name, which clients may still use. It is "" if none exists.
-	Was string
-
 	// Parse appends the command's requests to dst: usually one, or one for each key of a command like DEL. words[0]
 	// is the name, and the number of words has been checked against Arity. The words are valid until the requests
 	// have been decided. If Parse returns an error, it becomes the reply, after the code "ERR", and the requests are

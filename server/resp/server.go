@@ -50,7 +50,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newTable(cfg.Decisions, cfg.OldName)
+	commands, err := newTable(cfg.Decisions)
 	if err != nil {
 		return nil, err
 	}

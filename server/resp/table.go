@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp/wire"
 )
 
@@ -39,9 +38,6 @@ type Spec struct {
 
 	// Group is the heading for the command in lists that clients show.
 	Group string
-
-	// ReplacedBy is the current name of the command, if Name is a former one.
-	ReplacedBy string
 }
 
 // command is a command with its implementation.
@@ -71,9 +67,8 @@ func inGroup(group string, commands ...*command) []*command {
 	return commands
 }
 
-// newTable returns the connection commands and the decision commands. It includes the former names of decision
-// commands.
-func newTable(decisions []DecisionCommand, oldName func(former, now string)) (table, error) {
+// newTable returns the connection commands and the decision commands.
+func newTable(decisions []DecisionCommand) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
 		parent, sub, isSub := strings.Cut(cmd.Name, "|")
@@ -87,40 +82,17 @@ func newTable(decisions []DecisionCommand, oldName func(former, now string)) (ta
 		t[parent].subs[sub] = cmd
 	}
 	var errs []error
-	for _, d := range withFormer(decisions, oldName) {
-		switch spec := d.Spec; {
+	for i := range decisions {
+		switch spec := decisions[i].Spec; {
 		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
 			errs = append(errs, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
 		case t[spec.Name] != nil:
 			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
 		default:
-			t[spec.Name] = &command{Spec: spec, decision: d}
+			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
 		}
 	}
 	return t, errors.Join(errs...)
-}
-
-// withFormer returns the commands, and a copy under the former name of each command that has one. The copy calls
-// oldName.
-func withFormer(decisions []DecisionCommand, oldName func(former, now string)) []*DecisionCommand {
-	var all []*DecisionCommand
-	for i := range decisions {
-		d := &decisions[i]
-		all = append(all, d)
-		if d.Was == "" {
-			continue
-		}
-		former := *d
-		former.Name, former.ReplacedBy = d.Was, d.Name
-		former.Parse = func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
-			if oldName != nil {
-				oldName(strings.ToUpper(former.Name), strings.ToUpper(d.Name))
-			}
-			return d.Parse(dst, words)
-		}
-		all = append(all, &former)
-	}
-	return all
 }
 
 // sorted returns the commands sorted by name.

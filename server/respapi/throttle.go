@@ -28,9 +28,9 @@ func Commands() []resp.DecisionCommand {
 	return []command{
 		throttle(),
 		remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),
-		formerly("headgate.take", byPolicy("headgate.allow", engine.OpAllow, appendSix)),
+		byPolicy("headgate.allow", engine.OpAllow, appendSix),
 		byPolicy("headgate.peek", engine.OpPeek, appendSix),
-		formerly("headgate.takeall", ofCharges("headgate.allowall", engine.OpAllow, "Charges units of several policies and keys, or none and returns when to retry.")),
+		ofCharges("headgate.allowall", engine.OpAllow, "Charges units of several policies and keys, or none and returns when to retry."),
 		ofCharges("headgate.peekall", engine.OpPeek, "Answers as HEADGATE.ALLOWALL would, and charges nothing."),
 		ofCharges("headgate.reserveall", engine.OpReserve, "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them."), renewAll(),
 		byPolicy("headgate.give", engine.OpGive, appendRemaining),
@@ -39,12 +39,6 @@ func Commands() []resp.DecisionCommand {
 		ofHolder("headgate.renew", engine.OpRenew, "Holds the units of a permit for another lease time.", withHeld),
 		ofHolder("headgate.release", engine.OpRelease, "Gives the units of a permit back.", withFound),
 	}
-}
-
-// formerly sets the former name of a command.
-func formerly(name string, c command) command {
-	c.Was = name
-	return c
 }
 
 // throttle returns CL.THROTTLE.

@@ -46,9 +46,6 @@ type Config struct {
 	// HashKeys holds the secrets for hashing keys before they reach the store and the observer. It is nil if keys are
 	// not hashed. Overrides use the unhashed key.
 	HashKeys *keyhash.File
-	// Pressure returns the level of pressure on the process, from 0 (none) to 4. Under pressure, every class except the
-	// first must leave more of the limit free. A nil function means that there is never pressure.
-	Pressure func() int
 	// Cause returns the reason why decisions are made without the store, for the watcher. It returns nil if the store
 	// answers. If Cause is nil, the service reports every decision without the store as [headgate.ErrStoreUnavailable].
 	Cause func() error
@@ -62,9 +59,6 @@ type Config struct {
 	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
 	// nil, the service uses a secret of its own.
 	Secret func(ctx context.Context) ([]byte, error)
-	// OldName is called with the former and the current name of a verb when a request uses the former one. It can be
-	// nil.
-	OldName func(former, now string)
 	// Untrusted is called with a caller's address when the caller describes another request for the routes, but is not
 	// a trusted proxy. It can be nil.
 	Untrusted func(caller string)
@@ -107,7 +101,7 @@ func New(c Config) *Service {
 	if c.Secret == nil {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
-	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys, Pressure: c.Pressure}}
+	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -124,16 +118,6 @@ func (s *Service) Untrusted(caller string) {
 		s.config.Untrusted(caller)
 	}
 }
-
-// OldName calls [Config.OldName], if it is set.
-func (s *Service) OldName(former, now string) {
-	if s.config.OldName != nil {
-		s.config.OldName(former, now)
-	}
-}
-
-// Pressure returns the current level of pressure, from 0 (none) to 4.
-func (s *Service) Pressure() int { return s.rules.Level() }
 
 // For returns a function that calls Do for one front end.
 func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []decide.Response) {

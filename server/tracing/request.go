@@ -16,7 +16,7 @@ import (
 
 // traced lists the paths whose requests get spans. Health checks get none.
 var traced = map[string]bool{
-	"/v1/allow": true, "/v1/take": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
+	"/v1/allow": true, "/v1/peek": true, "/v1/give": true, "/v1/reset": true, "/json": true,
 	"/v1/reserve": true, "/v1/commit": true, "/v1/report": true, "/v1/cancel": true, "/v1/acquire": true, "/v1/renew": true, "/v1/release": true,
 	"/v1/authorize": true,
 }

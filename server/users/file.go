@@ -55,14 +55,6 @@ func (f *File) Reload() (changed bool, err error) {
 	return before != nil && before.text != users.text, nil
 }
 
-// FormerRights returns the rights that the file lists under their former names, with their current names.
-func (f *File) FormerRights() map[string]string {
-	if users := f.current.Load(); users != nil {
-		return users.former
-	}
-	return nil
-}
-
 // Unknown returns the user for clients without a secret. It returns nil if such clients are refused.
 func (f *File) Unknown() *User { return f.current.Load().unknown }
 
@@ -148,7 +140,7 @@ func load(name string) (*all, error) {
 }
 
 func newAll() *all {
-	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}, former: map[string]string{}}
+	return &all{byDigest: map[[sha256.Size]byte]*User{}, byName: map[string][]*User{}}
 }
 
 // parseUsers parses a users file. It reports every error, in the order of the file.
@@ -200,11 +192,6 @@ func (a *all) add(name string, f *fields) error {
 	if err := u.allow(may, policies); err != nil {
 		return err
 	}
-	for _, right := range may {
-		if now := formerRights[right]; now != "" {
-			a.former[right] = now
-		}
-	}
 	switch {
 	case name == "" || len(name) > maxNameBytes:
 		return format.Invalid("name", strconv.Itoa(len(name))+" bytes", "1 to "+strconv.Itoa(maxNameBytes))
@@ -221,7 +208,7 @@ func (a *all) add(name string, f *fields) error {
 // invalid pattern.
 func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
-		known := rights[cmp.Or(formerRights[right], right)]
+		known := rights[right]
 		if known == 0 {
 			return format.Invalid("may", format.Quote(right), rightsAccepted)
 		}

@@ -57,9 +57,6 @@ const (
 // rights maps the words in files to rights. The right to operate includes reading and writing.
 var rights = map[string]right{"decide": mayDecide, "write": mayWrite, "read": mayRead, "operate": mayRead | mayWrite | mayOperate}
 
-// formerRights maps the former names of rights to the current ones. Files may still use them.
-var formerRights = map[string]string{"take": "decide", "administer": "write"}
-
 const rightsAccepted = "decide, write, read, operate"
 
 func (u *User) has(r right) bool { return u != nil && u.may&r != 0 }
@@ -95,7 +92,6 @@ type all struct {
 	byDigest map[[sha256.Size]byte]*User
 	byName   map[string][]*User
 	unknown  *User             // the user "default", or nil
-	former   map[string]string // former names of rights in the file → current names
 	text     [sha256.Size]byte // the hash of the file
 }
 

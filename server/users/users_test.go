@@ -79,7 +79,7 @@ func TestPolicies(t *testing.T) {
 func TestFileChanges(t *testing.T) {
 	f, path := open(t, fmt.Sprintf("users: {a: {sha256: [%s], may: [decide]}, b: {sha256: [%s], may: [decide]}}", hashed("a"), hashed("b")))
 	a, b := f.Of("a"), f.Of("b")
-	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [administer]}, default: {may: [decide]}}", hashed("a")))
+	write(t, path, fmt.Sprintf("users: {a: {sha256: [%s], may: [write]}, default: {may: [decide]}}", hashed("a")))
 	for _, want := range []bool{true, false} {
 		if changed, err := f.Reload(); err != nil || changed != want {
 			t.Fatal(changed, err)

@@ -18,7 +18,6 @@ const groups = {
     "Included quota, then credits": "credits",
     "Important requests first": "classes",
     "Guarantees that lend": "guarantees",
-    "Deny under pressure": "pressure",
     "A server of unknown capacity": "adaptive",
     "A rate that follows an upstream": "adaptive-rates",
     "Operate it": "operating",

@@ -59,7 +59,7 @@ var floors = [][]room{
 		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "internal/operate", "internal/inside"}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
-		{"load", "calls in flight by latency; pressure", []string{"adaptive", "pressure"}},
+		{"load", "calls in flight by latency", []string{"adaptive"}},
 	},
 	{
 		{"memstore", "the store in memory", []string{"memstore"}},

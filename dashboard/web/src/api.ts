@@ -59,5 +59,3 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await request(path, init)).json();
 }
 
-/** answering is the kind of server of this page. A program has no latency, processes or changes. */
-export const answering = { program: false };

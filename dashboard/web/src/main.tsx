@@ -1,7 +1,7 @@
 // The frame of the page: the token's rights, the page shown, and whether it is live.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { answering, get, Problem, setToken, token } from "./api";
+import { get, Problem, setToken, token } from "./api";
 import { language, setLanguage, t, type Word } from "./i18n";
 import { KeyPage } from "./key";
 import { follow, unfollow, useLive } from "./live";
@@ -52,9 +52,6 @@ const links: [Route["page"], string, Word][] = [
   ["changes", "#/changes", "changes"],
 ];
 
-/** served reports whether a page exists: a program has none of the server's own pages. */
-const served = (page: Route["page"]) => !answering.program || (page !== "processes" && page !== "changes");
-
 function App() {
   const at = useRoute();
   const live = useLive();
@@ -65,7 +62,6 @@ function App() {
     setError(null);
     try {
       const access = await get<Access>("access");
-      answering.program = access.program === true;
       setAccess(access);
       void follow();
     } catch (e) {
@@ -99,7 +95,7 @@ function App() {
         </a>
         {access && (
           <nav aria-label={t("pagesOfThis")}>
-            {links.filter(([page]) => served(page)).map(([page, href, word]) => {
+            {links.map(([page, href, word]) => {
               const here = page === at.page || (page === "policies" && at.page === "policy");
               return (
                 <a key={page} href={href} aria-current={here ? "page" : undefined}>
@@ -134,7 +130,7 @@ function App() {
       <main id="content" key={language()}>
         {access ? <Page at={at} access={access} /> : refused ? <SignIn enter={enter} error={token() === "" ? null : error} /> : error !== null && <ErrorNote error={error} again={enter} />}
       </main>
-      <footer>{access && <span class="dim">{access.program ? t("programNote") : "Headgate " + access.version}</span>}</footer>
+      <footer>{access && <span class="dim">{"Headgate " + access.version}</span>}</footer>
       <Announcer />
     </>
   );
@@ -168,7 +164,7 @@ function Page({ at, access }: { at: Route; access: Access }) {
     scrollTo(0, 0);
   }, [where]);
   const administers = access.administers;
-  switch (served(at.page) ? at.page : "overview") {
+  switch (at.page) {
     case "policies":
       return <Policies />;
     case "policy":

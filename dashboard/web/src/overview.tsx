@@ -1,6 +1,5 @@
 // The current state: decisions, latency, the store, the keys with the most requests.
 import { useState } from "preact/hooks";
-import { answering } from "./api";
 import { LimitKey, type Target } from "./actions";
 import { Chart, type Line } from "./chart";
 import { count, micros, percent, span, whole } from "./format";
@@ -21,7 +20,7 @@ export function Overview({ administers }: { administers: boolean }) {
       <div class="charts">
         <Outcomes seconds={seconds} rates={seconds} />
         <Policies seconds={seconds} />
-        {!answering.program && <Latency seconds={seconds} />}
+        <Latency seconds={seconds} />
       </div>
       <Busiest last={last} />
       <div class="columns">
@@ -77,18 +76,14 @@ function Figures({ last }: { last: Snapshot | null }) {
   return (
     <dl class="figures">
       <RateFigures now={last ?? undefined} />
-      {!answering.program && (
-        <>
-          <div class="panel">
-            <dt>{t("latency50")}</dt>
-            <dd class="num">{micros(last?.p50_us)}</dd>
-          </div>
-          <div class="panel">
-            <dt>{t("latency99")}</dt>
-            <dd class="num">{micros(last?.p99_us)}</dd>
-          </div>
-        </>
-      )}
+      <div class="panel">
+        <dt>{t("latency50")}</dt>
+        <dd class="num">{micros(last?.p50_us)}</dd>
+      </div>
+      <div class="panel">
+        <dt>{t("latency99")}</dt>
+        <dd class="num">{micros(last?.p99_us)}</dd>
+      </div>
     </dl>
   );
 }

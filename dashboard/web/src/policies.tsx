@@ -1,6 +1,6 @@
 // The policies in force: found by name, a page at a time.
 import { useState } from "preact/hooks";
-import { answering, get } from "./api";
+import { get } from "./api";
 import { whole } from "./format";
 import { t } from "./i18n";
 import { Empty, ErrorNote, Field, PolicyLink, Table, useLoad } from "./ui";
@@ -35,7 +35,7 @@ export function Policies() {
           )}
         </div>
         {list.error !== null && <ErrorNote error={list.error} again={list.reload} />}
-        {answer && answer.policies.length === 0 && <Empty>{name === "" ? t(answering.program ? "noPoliciesShown" : "noPolicies") : t("noPolicyNamed", { name })}</Empty>}
+        {answer && answer.policies.length === 0 && <Empty>{name === "" ? t("noPolicies") : t("noPolicyNamed", { name })}</Empty>}
         {answer && answer.policies.length > 0 && (
           <>
             <Table caption={t("policies")} columns={["policy", "limits", "settings", "#overrides", "source"]}>
@@ -49,7 +49,7 @@ export function Policies() {
                   </td>
                   <td>{settings(p.in_force).join(", ")}</td>
                   <td class="num">{whole(p.override_count)}</td>
-                  <td>{p.change ? <span class="tag">{t("changedBy", { author: p.change.author })}</span> : t(answering.program ? "program" : "file")}</td>
+                  <td>{p.change ? <span class="tag">{t("changedBy", { author: p.change.author })}</span> : t("file")}</td>
                 </tr>
               ))}
             </Table>

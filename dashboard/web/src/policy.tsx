@@ -1,6 +1,6 @@
 // One policy: its limits, its overrides, the change on top, and a candidate under trial.
 import { useRef, useState } from "preact/hooks";
-import { answering, get, Problem, post } from "./api";
+import { get, Problem, post } from "./api";
 import { Signed, useSigned } from "./actions";
 import { Candidate } from "./candidate";
 import { Drawing } from "./drawing";
@@ -68,7 +68,7 @@ function Limits({ view, administers, clear }: { view: PolicyView; administers: b
           )}
         </p>
       ) : (
-        <p class="dim">{t(answering.program ? "asProgram" : "asFile")}</p>
+        <p class="dim">{t("asFile")}</p>
       )}
     </section>
   );

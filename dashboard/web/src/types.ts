@@ -225,8 +225,6 @@ export interface Access {
   administers: boolean;
   hashed_keys: boolean;
   version: string;
-  /** Program is true if the answer comes from a Go program with its own limits, not from a server. */
-  program?: boolean;
 }
 
 /** Server describes the server that answers. Other servers that share the store have their own counts. */
@@ -284,7 +282,6 @@ export interface PastSeconds {
 
 /** Snapshot contains the latest second and the state of the server. */
 export interface Snapshot extends Second {
-  /** Server is nil for a Go program without a server. */
   server?: Server;
   modes: Record<string, number>;
   store: Store;
@@ -484,7 +481,7 @@ export interface TopKeys {
   /** Sampled is true if only a share of the events was counted. */
   sampled: boolean;
   keys: TopKey[];
-  /** Server is omitted for a Go program without a server. It is also omitted in a snapshot, because the snapshot itself names the server. */
+  /** Server is omitted in a snapshot, because the snapshot itself names the server. */
   server?: Server;
 }
 

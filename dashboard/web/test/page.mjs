@@ -1,5 +1,5 @@
 // The page in a real browser: run by the Go test conform/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
-// BELOW, LIBRARY, MANY, ENVOY, ENVOY_JSON, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
+// BELOW, MANY, ENVOY, ENVOY_JSON, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
 import assert from "node:assert/strict";
 import { descriptorFloods } from "./envoy.mjs";
 import { ask, browser, env, faults, here, open, picture, row, signIn, status, step } from "./harness.mjs";
@@ -445,26 +445,6 @@ await step("below another path, behind a proxy", async () => {
   await signIn(below, env.READ);
   await row(below, "Keys with the most requests", "steady").waitFor();
   await below.close();
-});
-
-await step("the page of a Go program without a server", async () => {
-  const own = await open(env.LIBRARY + "/limits/");
-  await own.getByText("Read-only").first().waitFor();
-  await row(own, "Keys with the most denials", "alice").waitFor();
-  await row(own, "Keys with the most denials", "alice").getByRole("link", { name: "alice" }).click();
-  await row(own, "per-user", "10/s").waitFor();
-  await row(own, "Last decisions", "denied").waitFor();
-  await own.getByRole("link", { name: "Policies" }).click();
-  await row(own, "Policies", "per-user").getByRole("link", { name: "per-user" }).click(); // of that page, and not of the one before
-  await own.getByRole("img", { name: /10\/s: after an idle time 10 units/ }).waitFor();
-  await own.getByText("As in the program.").waitFor();
-  // What only a server has is not there, also by its address.
-  await own.getByText("This page belongs to a Go program").waitFor();
-  for (const name of ["Processes", "Changes"]) assert.equal(await own.getByRole("link", { name }).count(), 0, name);
-  await own.goto(env.LIBRARY + "/limits/#/changes");
-  await own.getByRole("heading", { name: "Overview" }).waitFor();
-  assert.equal(await own.getByText("Latency of calls").count(), 0);
-  await own.close();
 });
 
 await step("ten thousand policies", async () => {

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/headgate/headgate/dashboard/topkeys"
 	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 )
@@ -63,10 +62,6 @@ bounds: the columns from and to.`,
 }
 
 func (f *topFlags) run(c *cobra.Command) error {
-	if now := topkeys.FormerWords[f.by]; now != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "headgate: --by %s is the former name of --by %s\n", f.by, now)
-		f.by = now
-	}
 	for _, flag := range []string{"by", "window"} {
 		if word := c.Flags().Lookup(flag).Value.String(); !slices.Contains(flagWords[flag], word) {
 			return unknownWord(flag, word)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -76,21 +75,7 @@ func (f *clientFlags) addServer(flags *pflag.FlagSet) {
 
 // addCost adds the flag for the number of units.
 func addCost(c *cobra.Command, units *int64) {
-	acceptFormerName(c, "n", "cost")
 	c.Flags().Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
-}
-
-// acceptFormerName makes a command accept the former name of a flag. The first use is reported on standard error. Call
-// it before the flag is added.
-func acceptFormerName(c *cobra.Command, former, name string) {
-	var once sync.Once
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
-		if given == former {
-			once.Do(func() { fmt.Fprintf(c.ErrOrStderr(), "headgate: --%s is the former name of --%s\n", former, name) })
-			given = name
-		}
-		return pflag.NormalizedName(given)
-	})
 }
 
 // classFlag is the class of a command's requests. If it is "", the policy's last class applies.
@@ -123,14 +108,7 @@ func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
 }
 
 func newAllow() *cobra.Command {
-	c := clientCommand("allow", "Charge units of a policy if they pass", true, readDecision)
-	c.Aliases = []string{"take"}
-	c.PreRun = func(c *cobra.Command, _ []string) {
-		if c.CalledAs() != c.Name() {
-			fmt.Fprintf(c.ErrOrStderr(), "headgate: %s is the former name of %s\n", c.CalledAs(), c.Name())
-		}
-	}
-	return c
+	return clientCommand("allow", "Charge units of a policy if they pass", true, readDecision)
 }
 
 func newPeek() *cobra.Command {

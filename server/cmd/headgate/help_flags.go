@@ -37,14 +37,14 @@ var flagGroups = map[string][]flagGroup{
 
 // processGroups lists the flag groups of serve and gateway.
 var processGroups = []flagGroup{
-	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "pressure"}},
+	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched"}},
 	{"Store", []string{
 		"store", "store-password-file", "deadline", "max-stale", "lease-life", "lease-units", "expect-processes", "max-keys", "when-full",
 		"snapshot", "snapshot-every", "hash-keys-file",
 	}},
 	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
 	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
-	{"Readiness", []string{"ready-path", "ready-needs-store", "ready-without-store", "drain"}},
+	{"Readiness", []string{"ready-path", "ready-needs-store", "drain"}},
 	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{

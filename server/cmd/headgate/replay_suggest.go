@@ -29,7 +29,6 @@ func (s *suggestFlags) define(c *cobra.Command) {
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
 	flags.StringVar(&s.writeConfig, "write-config", "", "write the limits to this `FILE` as a policies file")
-	acceptFormerName(c, "refuse", "deny")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 	flags.Int64Var(&s.maxSecond, "max-second", 0, "allow at most `N` requests in any second, all keys together")
 	flags.StringVar(&s.capacity, "capacity", "", "the capacity of the service, such as 2000/s; with --share")

@@ -26,31 +26,30 @@ import (
 
 // serveFlags holds the flags of the command serve.
 type serveFlags struct {
-	config, stateFile                  string
-	snapshot                           string
-	snapshotEvery                      time.Duration
-	store, resp, http                  string
-	failure, whenFull                  string
-	level, format, denied              string
-	keys                               bool
-	hashKeysFile                       string
-	allowWrites                        bool
-	readyNeedsStore, readyWithoutStore bool
-	pressure                           bool
-	maxStale, leaseLife                time.Duration
-	leaseUnits                         int64
-	storePasswordFile                  string
-	drain, deadline, respIdle          time.Duration
-	expectProcesses                    int
-	usersFile                          string
-	noInline                           bool
-	maxKeys, maxInlineKeys             int
-	peerShare                          int
-	envoy                              envoyFlags
-	admin                              adminFlags
-	tls                                tlsFlags
-	traces                             traceFlags
-	gateway                            bool // the command is gateway
+	config, stateFile         string
+	snapshot                  string
+	snapshotEvery             time.Duration
+	store, resp, http         string
+	failure, whenFull         string
+	level, format, denied     string
+	keys                      bool
+	hashKeysFile              string
+	allowWrites               bool
+	readyNeedsStore           bool
+	maxStale, leaseLife       time.Duration
+	leaseUnits                int64
+	storePasswordFile         string
+	drain, deadline, respIdle time.Duration
+	expectProcesses           int
+	usersFile                 string
+	noInline                  bool
+	maxKeys, maxInlineKeys    int
+	peerShare                 int
+	envoy                     envoyFlags
+	admin                     adminFlags
+	tls                       tlsFlags
+	traces                    traceFlags
+	gateway                   bool // the command is gateway
 }
 
 func newServe() *cobra.Command {
@@ -94,8 +93,6 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.expectProcesses, "expect-processes", 0, "minimum number of servers on the Redis, up to 1000: with failure local each decides by its share of a limit; by default the number seen last")
 	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "maximum `percent` for one peer address of a listener's connections, the gateway's requests, and gRPC calls without a secret, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
 	flags.BoolVar(&f.readyNeedsStore, "ready-needs-store", false, "report not ready while the store does not answer and a failure mode is deny")
-	flags.BoolVar(&f.readyWithoutStore, "ready-without-store", false, "no effect: the server stays ready, see --ready-needs-store")
-	flags.BoolVar(&f.pressure, "pressure", false, "while this process runs short of CPU time or memory, all classes except a policy's first leave more of its limits")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after reporting not ready")
 	flags.StringVar(&f.snapshot, "snapshot", "", "`file` that keeps the memory store through restarts: read at startup, and replaced every --snapshot-every and at the end")
 	flags.DurationVar(&f.snapshotEvery, "snapshot-every", 10*time.Second, "time between two snapshots, 1s to 24h; a crash loses the charges since the last one")
@@ -123,9 +120,6 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 func serve(c *cobra.Command, config daemon.Config) error {
 	ignoreBrokenPipes()
 	captureLibraries(config.Logger)
-	if c.Flags().Changed("ready-without-store") {
-		config.Logger.Warn("--ready-without-store has no effect: a server stays ready while the store is unavailable; --ready-needs-store makes it not ready")
-	}
 	hangups := catchHangups()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -188,7 +182,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.noInline,
-		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeedsStore, Pressure: f.pressure, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
+		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeedsStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,
 		LogKeys: f.keys, HashKeysFile: f.hashKeysFile,
 		StoreOptions: open.Options{
 			PasswordFile: f.storePasswordFile, MaxStale: f.maxStale, Prefetch: prefetch.Config{Life: f.leaseLife, MaxUnits: f.leaseUnits},
