@@ -76,10 +76,6 @@ release: ## make the release files from the last commit, into bin/release: make 
 release-test: ## make a release twice, compare the files, and install, start and verify them (five minutes)
 	@scripts/release-test
 
-.PHONY: hops
-hops: ## count the files that one decision runs through, by coverage
-	@./scripts/hops
-
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
 	@scripts/lint
@@ -120,7 +116,7 @@ fuzz: ## each fuzz target for FUZZTIME (5000 runs)
 
 .PHONY: mutants-check
 mutants-check: ## check that each planted mistake still has its place in the code; a second or two, without running a suite
-	@cd tools && GOWORK=off go test -count=1 ./mutants ./house ./api
+	@cd tools && GOWORK=off go test -count=1 ./mutants ./house
 
 .PHONY: mutants
 mutants: mutants-check ## plant all mistakes, one at a time; a test must catch each

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 )
 
 // Style is a form of rate-limit headers.
@@ -109,12 +110,9 @@ func LimitName(policy, limit string) string {
 func RetryAfter(h http.Header, wait time.Duration) {
 	h.Set("Cache-Control", "no-store")
 	if wait != headgate.Never {
-		h.Set("Retry-After", strconv.FormatInt(max(1, seconds(wait)), 10))
+		h.Set("Retry-After", strconv.FormatInt(max(1, format.Ceil(wait, time.Second)), 10))
 	}
 }
-
-// seconds returns d in seconds, rounded up.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // Write writes the headers for the limits. The binding limit must come first. Draft appends all of them to the values
 // already in h, such as an outer middleware's. The other styles replace the values in h with the first limit.
@@ -192,7 +190,7 @@ func writeDraft(h http.Header, limits []Limit) {
 			text = append(text, ", "...)
 		}
 		text = strconv.AppendInt(append(appendString(text, l.Name), ";r="...), l.Remaining, 10)
-		text = strconv.AppendInt(append(text, ";t="...), seconds(l.Until), 10)
+		text = strconv.AppendInt(append(text, ";t="...), format.Ceil(l.Until, time.Second), 10)
 	}
 	values := new(draftFields).write(text, policies)
 	h["Ratelimit-Policy"] = withOuter(h["Ratelimit-Policy"], values[0:1:1])
@@ -229,7 +227,7 @@ func appendString(dst []byte, s string) []byte {
 func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
 	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
 	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}
-	h[reset] = []string{strconv.FormatInt(seconds(l.Until), 10)}
+	h[reset] = []string{strconv.FormatInt(format.Ceil(l.Until, time.Second), 10)}
 }
 
 func writeSpring(h http.Header, l *Limit) {

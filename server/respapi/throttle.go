@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/resp"
@@ -102,22 +103,12 @@ func appendFive(dst []byte, d *headgate.Decision) []byte {
 	}
 	retry := int64(-1)
 	if !d.Allowed && d.RetryAfter != headgate.Never {
-		retry = max(1, seconds(d.RetryAfter))
+		retry = max(1, format.Ceil(d.RetryAfter, time.Second))
 	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, seconds(d.ResetAfter)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(d.ResetAfter, time.Second)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst
-}
-
-// seconds rounds up like format.Ceil. The code is repeated here because CL.THROTTLE's code path may touch only a
-// bounded number of files (scripts/hops).
-func seconds(d time.Duration) int64 {
-	whole := int64(d / time.Second)
-	if d%time.Second > 0 {
-		whole++
-	}
-	return whole
 }
 
 const (

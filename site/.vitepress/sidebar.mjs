@@ -75,7 +75,6 @@ const groups = {
   More: { Glossary: "glossary", Benchmarks: "benchmarks" },
   "For contributors": {
     Testing: "design/testing",
-    "Test runs": "design/test-runs",
     Rules: "design/rules",
     "Known bugs": "design/known-bugs",
     Arithmetic: "design/arithmetic",

@@ -32,16 +32,9 @@ var conformance = map[string][]suite{
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.
 	"layers": nil,
-	// Decisions with the files of envoyproxy/ratelimit. The comparison with that server is omitted, because it needs
-	// the server's binary.
-	"envoy": nil,
 	// Mistakes that only faults reveal. The audit of the answers must find each of them. The package's own tests are
 	// omitted, because they do not test the audit. Faults are random, so the audit gets three tries.
 	audited: {{"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}, {"conform/chaos", "TestChaos$"}},
-	// Matching and charging of requests.
-	"routes": {{"policy", "TestRoutes|TestOverrides|TestClassOfARequest"}, {"policy/decide", "."}},
-	// Decisions with a policies file, in a program and in a server.
-	"decided": {{"server/service", "."}, {"server/service/servicetest", "."}, {"server/audit", "."}, {"server/envoy", "."}},
 }
 
 const audited = "chaos"
