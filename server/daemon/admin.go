@@ -152,12 +152,6 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(&metrics.Audit{Figures: f.auditor.Figures})
 	}
-	if t := d.traces; t != nil && err == nil {
-		err = f.metrics.Add(&metrics.Traces{Stats: func() (ended, sent, lost int64) {
-			s := t.Stats()
-			return s.Ended, s.Sent, s.Lost
-		}})
-	}
 	if g := d.gatewayMetrics(); g != nil && err == nil {
 		err = f.metrics.Add(g)
 	}

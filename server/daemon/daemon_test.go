@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -16,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,11 +77,11 @@ func TestDrainAnswersRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	replies := wire.NewReplyReader(conn)
-	if _, err := conn.Write(wire.AppendCommand(nil, "PING")); err != nil {
+	replies := bufio.NewReader(conn)
+	if _, err := conn.Write(resptest.AppendCommand(nil, "PING")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wire.ReadValue(replies); err != nil { // the server has accepted the connection
+	if _, err := resptest.Read(replies); err != nil { // the server has accepted the connection
 		t.Fatal(err)
 	}
 	stop()
@@ -89,11 +90,11 @@ func TestDrainAnswersRequests(t *testing.T) {
 	if got := status("/healthz"); got != http.StatusOK {
 		t.Errorf("healthz while draining: %d", got)
 	}
-	if _, err := conn.Write(wire.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
+	if _, err := conn.Write(resptest.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
 		t.Fatal(err)
 	}
 	endDrain()
-	v, err := wire.ReadValue(replies)
+	v, err := resptest.Read(replies)
 	if err != nil || len(v.Items) != 5 || v.Items[2].Int != 15 {
 		t.Errorf("a command that was sent before the end: %+v, %v", v, err)
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 // command encodes one command.
-func command(words ...string) string { return string(wire.AppendCommand(nil, words...)) }
+func command(words ...string) string { return string(resptest.AppendCommand(nil, words...)) }
 
 // keyFlood takes units from new keys until the store rejects them because it is full.
 func keyFlood(t *testing.T, address string) {

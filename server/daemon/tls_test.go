@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 	"github.com/headgate/headgate/server/tlsfiles/tlstest"
 )
 
@@ -42,10 +43,10 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write(wire.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
+	if _, err := conn.Write(resptest.AppendCommand(nil, "CL.THROTTLE", "k", "15", "30", "60")); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := wire.ReadValue(wire.NewReplyReader(conn)); err != nil || len(v.Items) != 5 {
+	if v, err := resptest.Read(bufio.NewReader(conn)); err != nil || len(v.Items) != 5 {
 		t.Errorf("RESP over TLS: %+v, %v", v, err)
 	}
 

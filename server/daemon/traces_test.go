@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -9,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +24,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 	"github.com/headgate/headgate/server/tracing"
 	"github.com/headgate/headgate/server/tracing/tracetest"
 )
@@ -92,14 +91,14 @@ func commands(t *testing.T, d *daemon.Daemon, all ...[]string) {
 	defer conn.Close()
 	var data []byte
 	for _, words := range all {
-		data = wire.AppendCommand(data, words...)
+		data = resptest.AppendCommand(data, words...)
 	}
 	if _, err := conn.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	replies := wire.NewReplyReader(conn)
+	replies := bufio.NewReader(conn)
 	for range all {
-		if _, err := wire.ReadValue(replies); err != nil {
+		if _, err := resptest.Read(replies); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,14 +124,12 @@ func TestSpans(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
 			collector := tracetest.New(t)
-			endpoint, headers := collector.HTTP, filepath.Join(t.TempDir(), "headers")
+			endpoint := collector.HTTP
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
 			if protocol == "grpc" {
 				endpoint = collector.GRPC
 			}
-			if err := os.WriteFile(headers, []byte("Authorization: Bearer secret\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			d, stop := traced(t, daemon.Config{Version: "v9", Traces: tracing.Config{Endpoint: endpoint, HeadersFile: headers, Ratio: 1}})
+			d, stop := traced(t, daemon.Config{Version: "v9", Traces: tracing.Config{Endpoint: endpoint, Ratio: 1}})
 			one := `{"policy":"api","key":"ann@example.com"}`
 			post(t, d, "/v1/allow", sampled, one)
 			post(t, d, "/v1/allow", sampled, `{"requests":[`+one+","+one+`,{"policy":"other","key":"ann@example.com"}]}`)

@@ -28,7 +28,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match: {path: /**}, key: [{const: all}], policies: [shop]}]\n"
@@ -238,7 +238,7 @@ func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	c = &connection{conn, wire.NewReplyReader(conn)}
+	c = &connection{conn, bufio.NewReader(conn)}
 	if secret != "" {
 		errorReply = c.ask(t, "HELLO", strconv.Itoa(protocol), "AUTH", name, secret)
 	}
@@ -248,14 +248,14 @@ func connect(t *testing.T, d *daemon.Daemon, protocol int, name, secret string) 
 // ask sends a command and returns the text of the error reply. It returns "" if the reply is not an error.
 func (c *connection) ask(t *testing.T, words ...string) (errorReply string) {
 	t.Helper()
-	if _, err := c.Write(wire.AppendCommand(nil, words...)); err != nil {
+	if _, err := c.Write(resptest.AppendCommand(nil, words...)); err != nil {
 		t.Fatal(err)
 	}
-	v, err := wire.ReadValue(c.replies)
+	v, err := resptest.Read(c.replies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Kind == wire.Error {
+	if v.Kind == resptest.Error {
 		return v.Text
 	}
 	return ""

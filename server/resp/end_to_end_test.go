@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/server/resp"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 // listen serves on a free TCP port until the test ends.
@@ -123,8 +123,8 @@ func TestRedisCLI(t *testing.T) {
 func TestRedisCLIPipe(t *testing.T) {
 	var input []byte
 	for range 5000 {
-		input = wire.AppendCommand(input, "PING")
-		input = wire.AppendCommand(input, "ask", "a", "b")
+		input = resptest.AppendCommand(input, "PING")
+		input = resptest.AppendCommand(input, "ask", "a", "b")
 	}
 	if got := run(t, "redis-cli", string(input), "--pipe"); !strings.Contains(got, "errors: 0, replies: 10000") {
 		t.Errorf("redis-cli --pipe: %q", got)

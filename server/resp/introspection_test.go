@@ -1,12 +1,13 @@
 package resp_test
 
 import (
+	"bufio"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/headgate/headgate/server/resp"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 func TestCommandInfoAndDocs(t *testing.T) {
@@ -49,9 +50,9 @@ func TestRESP3Types(t *testing.T) {
 func TestCommandListsAgree(t *testing.T) {
 	inBubble(t, resp.Config{Decisions: (&fakeDecider{}).decisions(), Decide: (&fakeDecider{}).decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 		client := l.dial()
-		call := func(line string) wire.Value {
+		call := func(line string) resptest.Value {
 			t.Helper()
-			v, err := wire.ReadValue(wire.NewReplyReader(strings.NewReader(exchange(t, client, line+"\r\n"))))
+			v, err := resptest.Read(bufio.NewReader(strings.NewReader(exchange(t, client, line+"\r\n"))))
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}

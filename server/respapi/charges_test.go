@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 // TestCharges checks that a command with several keys is charged to all of them or to none, and that the reply
@@ -37,7 +37,7 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}, {policy: plan, key: nob
 		{"PEEKALL per-ip a 1 plan acme 1 ATOMIC", "0 3 1 -1 3600 0: per-ip 0 0 3 1 -1 3600, plan 1 0 20 14 -1 3600"},
 	} {
 		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
-		if v.Kind != wire.Array || len(v.Items) != 7 {
+		if v.Kind != resptest.Array || len(v.Items) != 7 {
 			t.Fatalf("%s: %+v", s.words, v)
 		}
 		limits := make([]string, len(v.Items[6].Items))
@@ -50,7 +50,7 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}, {policy: plan, key: nob
 	}
 }
 
-func integers(values []wire.Value) string {
+func integers(values []resptest.Value) string {
 	all := make([]any, len(values))
 	for i := range values {
 		all[i] = values[i].Int
@@ -79,10 +79,10 @@ policies:
 	} {
 		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
 		got := v.Text
-		if v.Kind == wire.Array {
+		if v.Kind == resptest.Array {
 			got = integers(v.Items[6].Items[0].Items[3:])
 		}
-		if v.Kind == wire.Array && got != s.want || !strings.HasPrefix(got, s.want) {
+		if v.Kind == resptest.Array && got != s.want || !strings.HasPrefix(got, s.want) {
 			t.Errorf("%s: %s, want %s", s.words, got, s.want)
 		}
 	}
@@ -106,7 +106,7 @@ policies:
 	if len(first.Items) != 8 || first.Items[0].Int != 0 || first.Items[7].Text == "" {
 		t.Fatalf("%+v", first)
 	}
-	if second := c.call(t, call...); len(second.Items) != 8 || second.Items[0].Int != 1 || second.Items[7].Kind != wire.Null {
+	if second := c.call(t, call...); len(second.Items) != 8 || second.Items[0].Int != 1 || second.Items[7].Kind != resptest.Null {
 		t.Errorf("%+v", second)
 	}
 	handle := first.Items[7].Text
@@ -114,7 +114,7 @@ policies:
 		words string
 		want  int64
 	}{{"RENEWALL " + handle, 1}, {"COMMIT " + handle + " 1 70 1", 1}, {"COMMIT " + handle + " 0 0 0", 0}, {"RENEWALL " + handle, 0}} {
-		if v := c.call(t, strings.Fields("HEADGATE."+s.words)...); v.Kind != wire.Integer || v.Int != s.want {
+		if v := c.call(t, strings.Fields("HEADGATE."+s.words)...); v.Kind != resptest.Integer || v.Int != s.want {
 			t.Errorf("%.20s: %+v, want %d", s.words, v, s.want)
 		}
 	}
@@ -125,7 +125,7 @@ policies:
 		"RENEWALL nonsense":         "reservation is",
 		"RENEWALL":                  "wrong number of arguments",
 	} {
-		if v := c.call(t, strings.Fields("HEADGATE."+words)...); v.Kind != wire.Error || !strings.Contains(v.Text, want) {
+		if v := c.call(t, strings.Fields("HEADGATE."+words)...); v.Kind != resptest.Error || !strings.Contains(v.Text, want) {
 			t.Errorf("%.20s: %+v, want %s", words, v, want)
 		}
 	}

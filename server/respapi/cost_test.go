@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/costtest"
 	"github.com/headgate/headgate/server/resp"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 	"github.com/headgate/headgate/server/respapi"
 	"github.com/headgate/headgate/server/service"
 )
@@ -51,7 +51,7 @@ func TestCostOfCommands(t *testing.T) {
 	}
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
 	raw := costtest.Raw(t, serving(t, s), untilEnding)
-	command := func(words ...string) string { return string(wire.AppendCommand(nil, words...)) }
+	command := func(words ...string) string { return string(resptest.AppendCommand(nil, words...)) }
 	input := func(name, commands string) costtest.Input { return raw(name, commands+ending) }
 	many := func(name, one string) costtest.Input {
 		return input("many of "+name, strings.Repeat(one, max(1, 100_000/len(one))))

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 	"github.com/headgate/headgate/server/service"
 	"github.com/headgate/headgate/server/service/servicetest"
 )
@@ -33,16 +33,16 @@ func open(t *testing.T, s *service.Service) client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return client{conn: conn, reply: wire.NewReplyReader(conn)}
+	return client{conn: conn, reply: bufio.NewReader(conn)}
 }
 
 // call sends a command and returns the reply.
-func (c client) call(t *testing.T, words ...string) wire.Value {
+func (c client) call(t *testing.T, words ...string) resptest.Value {
 	t.Helper()
-	if _, err := c.conn.Write(wire.AppendCommand(nil, words...)); err != nil {
+	if _, err := c.conn.Write(resptest.AppendCommand(nil, words...)); err != nil {
 		t.Fatal(err)
 	}
-	v, err := wire.ReadValue(c.reply)
+	v, err := resptest.Read(c.reply)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (c client) call(t *testing.T, words ...string) wire.Value {
 func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	t.Helper()
 	v := c.call(t, commandOf(r)...)
-	if v.Kind == wire.Error {
+	if v.Kind == resptest.Error {
 		return servicetest.Answer{Failed: true, Code: codeOf(t, v.Text)}
 	}
 	switch r.Kind {
@@ -94,7 +94,7 @@ func (c client) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 }
 
 // limitsOf returns the part of a reply about the limits of several charges.
-func limitsOf(limits []wire.Value) string {
+func limitsOf(limits []resptest.Value) string {
 	var texts []string
 	for _, l := range limits {
 		if of := l.Items; of[3].Int >= 0 { // −1 means that no limit applies
@@ -192,8 +192,8 @@ func newService(t *testing.T, clock *headgatetest.Clock, policies *policy.Set) *
 }
 
 // ints returns the integers in an array, or the single integer.
-func ints(v wire.Value) []int64 {
-	if v.Kind == wire.Integer {
+func ints(v resptest.Value) []int64 {
+	if v.Kind == resptest.Integer {
 		return []int64{v.Int}
 	}
 	var all []int64

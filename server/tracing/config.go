@@ -12,14 +12,6 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/grpc/credentials"
-
-	"github.com/headgate/headgate/internal/files"
-)
-
-// Bounds of the headers file.
-const (
-	maxHeaders     = 16
-	maxHeadersFile = 16 << 10
 )
 
 // Accepted describes the accepted addresses of a collector.
@@ -29,9 +21,6 @@ const Accepted = "http:// or https:// for OTLP over HTTP, grpc:// or grpcs:// fo
 type Config struct {
 	// Endpoint is the collector's URL; see [Accepted]. Over HTTP the default path is /v1/traces.
 	Endpoint string
-	// HeadersFile names a file with headers for the collector, such as a token, one "name: value" per line. It is "" if
-	// there is no file. The file is read once.
-	HeadersFile string
 	// Ratio is the share of requests without a client's span that are traced: 0 to 1.
 	Ratio float64
 	// Key returns a key as it appears in spans. If it is nil, spans contain no keys.
@@ -42,27 +31,22 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// exporter returns an exporter to the collector. The exporter connects later.
+// exporter returns an exporter to the collector. The exporter connects later. It reads OTEL_EXPORTER_OTLP_HEADERS, such
+// as a token, and OTEL_EXPORTER_OTLP_CERTIFICATE.
 func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	u, err := endpoint(c.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	headers, err := readHeaders(c.HeadersFile)
-	if err != nil {
-		return nil, fmt.Errorf("otlp-headers-file: %w", err)
-	}
 	switch u.Scheme {
 	case "http", "https":
-		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHeaders(headers),
-			otlptracehttp.WithTimeout(callTimeout), otlptracehttp.WithRetry(otlptracehttp.RetryConfig(retry)))
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithTimeout(callTimeout))
 	default:
 		security := otlptracegrpc.WithInsecure()
 		if u.Scheme == "grpcs" {
 			security = otlptracegrpc.WithTLSCredentials(credentials.NewTLS(nil))
 		}
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(u.Host), security, otlptracegrpc.WithHeaders(headers),
-			otlptracegrpc.WithTimeout(callTimeout), otlptracegrpc.WithRetry(retry))
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(u.Host), security, otlptracegrpc.WithTimeout(callTimeout))
 	}
 }
 
@@ -90,39 +74,4 @@ func endpoint(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("otlp-traces %q; accepted: %s", u.Redacted(), Accepted)
 	}
 	return u, nil
-}
-
-// readHeaders reads the headers file. Its errors do not contain the file's contents.
-func readHeaders(path string) (map[string]string, error) {
-	headers := map[string]string{}
-	if path == "" {
-		return headers, nil
-	}
-	data, err := files.Read(path, maxHeadersFile)
-	if err != nil {
-		return nil, err
-	}
-	number := 0
-	for line := range strings.Lines(string(data)) {
-		number++
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		if value = strings.TrimSpace(value); !ok || !validName(name) || value == "" || strings.ContainsFunc(value, notPrintable) {
-			return nil, fmt.Errorf("%s: line %d; accepted: name: value", path, number)
-		}
-		headers[strings.ToLower(name)] = value
-	}
-	if len(headers) > maxHeaders {
-		return nil, fmt.Errorf("%s: %d headers; accepted: up to %d", path, len(headers), maxHeaders)
-	}
-	return headers, nil
-}
-
-func notPrintable(r rune) bool { return r < ' ' || r > '~' }
-
-// validName reports whether a header name is valid for HTTP and for gRPC.
-func validName(name string) bool {
-	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }

@@ -5,8 +5,7 @@
 //	request.go   spans of HTTP and gRPC requests, in the client's trace
 //	proxy.go     spans of requests that the gateway forwards
 //	decision.go  decisions in spans; spans of RESP requests
-//	export.go    the exporter, and the log of its outages
-//	config.go    the collector's address and headers
+//	config.go    the collector's address
 //
 // No request waits for the collector. Spans wait in a bounded queue, and are dropped while it is full.
 package tracing
@@ -24,6 +23,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/headgate/headgate/server/lograte"
 )
 
 // Bounds of waiting spans and of messages.
@@ -48,15 +49,14 @@ var propagator = propagation.TraceContext{}
 // Tracer creates spans. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
+	exporter sdktrace.SpanExporter
 	tracer   trace.Tracer
-	abort    context.CancelFunc
-	counts   *counts
 	ratio    float64
 	key      func(string) string // nil if spans contain no keys
 }
 
 // New returns a tracer that sends to a collector. It does not wait for the collector. It returns an error if the
-// address is invalid or the headers file cannot be read.
+// address is invalid.
 func New(ctx context.Context, c Config) (*Tracer, error) {
 	to, err := c.exporter(ctx)
 	if err != nil {
@@ -68,30 +68,31 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("otlp-traces: %w", err)
 	}
-	// The library reports its own errors here, such as spans rejected by the collector.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { c.Logger.Debug("traces", "error", err) }))
+	// A collector that is away fails each message, so the lines are bounded.
+	lines := &lograte.Limit{Lines: 1, Per: time.Minute}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		lines.Warn(c.Logger, "traces cannot be sent", "collector", c.Endpoint, "error", err)
+	}))
 	otel.SetLogger(logr.FromSlogHandler(c.Logger.Handler()))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxValue
-	closed, abort := context.WithCancel(context.Background())
-	counted := new(counts)
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), // sampled has already chosen the requests
-		sdktrace.WithSpanProcessor(counted),
-		sdktrace.WithBatcher(&exporter{SpanExporter: to, logger: c.Logger, endpoint: c.Endpoint, closed: closed, counts: counted},
+		sdktrace.WithBatcher(to,
 			sdktrace.WithMaxQueueSize(MaxQueue), sdktrace.WithMaxExportBatchSize(maxBatch),
 			sdktrace.WithBatchTimeout(batchDelay), sdktrace.WithExportTimeout(exportTimeout)),
 	)
-	return &Tracer{
-		provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version)), abort: abort, counts: counted, ratio: c.Ratio, key: c.Key,
-	}, nil
+	return &Tracer{provider: provider, exporter: to, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(c.Version)), ratio: c.Ratio, key: c.Key}, nil
 }
 
 // Close sends the waiting spans. When ctx ends, it drops the rest.
 func (t *Tracer) Close(ctx context.Context) error {
-	defer t.abort()
-	if err := t.provider.Shutdown(ctx); err != nil {
+	err := t.provider.Shutdown(ctx)
+	ended, end := context.WithCancel(ctx)
+	end()
+	_ = t.exporter.Shutdown(ended) // ends a message that is still being sent
+	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
 	return nil

@@ -48,7 +48,7 @@ var processGroups = []flagGroup{
 	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{
-		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "otlp-headers-file", "trace-sample", "trace-keys",
+		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "trace-sample", "trace-keys",
 	}},
 }
 

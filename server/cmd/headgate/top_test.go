@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/internal/adminapi"
-	"github.com/headgate/headgate/server/resp/wire"
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 // serveForTest runs `headgate serve` until the test ends, and returns the addresses that it prints.
@@ -54,12 +54,12 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	defer c.Close()
 	sent := 0
 	read := make(chan error, 1)
-	replies := wire.NewReplyReader(c)
+	replies := bufio.NewReader(c)
 	done := make(chan int, 1)
 	go func() {
 		n := 0
 		for want := -1; want < 0 || n < want; {
-			if _, err := wire.ReadValue(replies); err != nil {
+			if _, err := resptest.Read(replies); err != nil {
 				read <- err
 				return
 			}
@@ -73,7 +73,7 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 	}()
 	var buffer []byte
 	for key := range keys {
-		buffer = wire.AppendCommand(buffer, "HEADGATE.ALLOW", "api", key)
+		buffer = resptest.AppendCommand(buffer, "HEADGATE.ALLOW", "api", key)
 		if sent++; len(buffer) > 32<<10 {
 			if _, err := c.Write(buffer); err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func takes(t *testing.T, address string, keys func(yield func(string) bool)) {
 		}
 	}
 	done <- sent + 1
-	if _, err := c.Write(wire.AppendCommand(buffer, "PING")); err != nil {
+	if _, err := c.Write(resptest.AppendCommand(buffer, "PING")); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-read; err != nil && err != io.EOF {

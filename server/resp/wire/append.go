@@ -50,20 +50,6 @@ func AppendSet(dst []byte, p Proto, n int) []byte {
 	return AppendArray(dst, n)
 }
 
-// AppendBool appends a boolean. In RESP2 it appends 1 or 0.
-func AppendBool(dst []byte, p Proto, v bool) []byte {
-	switch {
-	case p == RESP3 && v:
-		return append(dst, "#t\r\n"...)
-	case p == RESP3:
-		return append(dst, "#f\r\n"...)
-	case v:
-		return AppendInt(dst, 1)
-	default:
-		return AppendInt(dst, 0)
-	}
-}
-
 // AppendVerbatim appends text that a client should show unchanged. In RESP2 it appends a bulk string.
 func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	if p == RESP2 {
@@ -73,15 +59,6 @@ func AppendVerbatim[S ~string | ~[]byte](dst []byte, p Proto, text S) []byte {
 	dst = append(dst, "txt:"...)
 	dst = append(dst, text...)
 	return append(dst, "\r\n"...)
-}
-
-// AppendCommand appends a command in the form that clients send: an array of bulk strings.
-func AppendCommand[S ~string | ~[]byte](dst []byte, words ...S) []byte {
-	dst = AppendArray(dst, len(words))
-	for _, word := range words {
-		dst = AppendBulk(dst, word)
-	}
-	return dst
 }
 
 // appendHeader appends a line with a type byte and a number.

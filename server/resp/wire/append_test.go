@@ -22,10 +22,7 @@ func TestAppend(t *testing.T) {
 		{"array", func(b []byte, _ Proto) []byte { return AppendArray(b, 2) }, "*2\r\n", "*2\r\n"},
 		{"map", func(b []byte, p Proto) []byte { return AppendMap(b, p, 2) }, "*4\r\n", "%2\r\n"},
 		{"set", func(b []byte, p Proto) []byte { return AppendSet(b, p, 2) }, "*2\r\n", "~2\r\n"},
-		{"true", func(b []byte, p Proto) []byte { return AppendBool(b, p, true) }, ":1\r\n", "#t\r\n"},
-		{"false", func(b []byte, p Proto) []byte { return AppendBool(b, p, false) }, ":0\r\n", "#f\r\n"},
 		{"verbatim", func(b []byte, p Proto) []byte { return AppendVerbatim(b, p, "hi") }, "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"},
-		{"command", func(b []byte, _ Proto) []byte { return AppendCommand(b, "GET", "k") }, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"},
 	}
 	for _, test := range tests {
 		for p, want := range map[Proto]string{RESP2: test.wantRESP2, RESP3: test.wantRESP3} {

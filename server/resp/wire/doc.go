@@ -1,7 +1,7 @@
 // Package wire reads and writes RESP, the Redis protocol, in versions 2 and 3.
 //
 // A server uses [Reader], which turns bytes into batches of commands, and the Append functions, which append replies
-// to a byte slice. A client uses [AppendCommand] and [ReadValue].
+// to a byte slice.
 //
 // The package trusts no length that it reads: it allocates memory only for bytes that have arrived, and every size
 // has an upper bound, defined below. A protocol violation causes a [ProtocolError], never a panic.
@@ -45,21 +45,6 @@ const (
 	// maxHeader is the maximum length of a line that contains a length, in bytes without its type byte and CRLF.
 	// Every valid length is shorter. The extra room distinguishes a wrong number from an endless line.
 	maxHeader = 32
-)
-
-// Bounds on the replies that ReadValue accepts.
-const (
-	// MaxDepth is the maximum nesting of arrays, maps, sets, pushes and attributes.
-	MaxDepth = 8
-
-	// MaxReplyBytes bounds the text in one reply, including nested values.
-	MaxReplyBytes = 16 << 20
-
-	// MaxReplyItems bounds the number of values in one reply, including nested ones.
-	MaxReplyItems = 64 << 10
-
-	// MaxReplyLine is the maximum length of a line in a reply, in bytes including its CRLF.
-	MaxReplyLine = 64 << 10
 )
 
 // Proto is a protocol version: RESP2 or RESP3.

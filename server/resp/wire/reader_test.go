@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/headgate/headgate/server/resp/resptest"
 )
 
 // readAll reads all commands from src, and the error at the end. It copies the words, because a Reader reuses their
@@ -233,7 +235,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 }
 
 func TestBufferShrinks(t *testing.T) {
-	long := AppendCommand(nil, "ECHO", strings.Repeat("x", MaxBulk))
+	long := resptest.AppendCommand(nil, "ECHO", strings.Repeat("x", MaxBulk))
 	src, in := io.Pipe()
 	r := NewReader(src)
 	go func() {
@@ -259,7 +261,7 @@ func (l loop) Read(p []byte) (int, error) { return copy(p, l.in), nil }
 func TestNoAllocationPerCommand(t *testing.T) {
 	var pipeline []byte
 	for i := range 64 {
-		pipeline = AppendCommand(pipeline, "CL.THROTTLE", "key:"+strconv.Itoa(i), "15", "30", "60", "1")
+		pipeline = resptest.AppendCommand(pipeline, "CL.THROTTLE", "key:"+strconv.Itoa(i), "15", "30", "60", "1")
 		pipeline = append(pipeline, `ECHO "a\x41" 'b'`+"\r\n"...)
 	}
 	r := NewReader(loop{pipeline})
@@ -275,7 +277,7 @@ func TestNoAllocationPerCommand(t *testing.T) {
 }
 
 func BenchmarkReadBatch(b *testing.B) {
-	one := AppendCommand(nil, "CL.THROTTLE", "key:0123456789", "15", "30", "60", "1")
+	one := resptest.AppendCommand(nil, "CL.THROTTLE", "key:0123456789", "15", "30", "60", "1")
 	const n = 64
 	r := NewReader(loop{bytes.Repeat(one, n)})
 	b.SetBytes(int64(n * len(one)))
