@@ -147,16 +147,8 @@ bench-redis: ## operations per second on one Redis core, and bytes per key, by a
 	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
 
 .PHONY: simulate
-simulate: ## compare limits with other limiters under load in virtual time, into bin/simulate.html (a minute)
-	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -out ../bin/simulate.html
-
-.PHONY: simulate-full
-simulate-full: ## the same with 20 seeds and a finer search for the best fixed limits (half an hour)
-	@mkdir -p bin && cd replay && go run ./overload/cmd/overload -full -out ../bin/simulate.html
-
-.PHONY: simulate-real
-simulate-real: ## check that the goodput of a real server over the loopback is within 10 % of the simulated one (a minute, on a quiet machine)
-	@cd replay && go test ./overload/loopback -count=1 -v -run TestGoodputAsSimulated -real
+simulate: ## compare limits with other limiters under load in virtual time, and print the tables of docs/design/simulator.md (a minute)
+	@cd conform && go run ./simulator
 
 .PHONY: cover
 cover: ## coverage of the packages that decide, by the tests nearest to them

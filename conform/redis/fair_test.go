@@ -13,7 +13,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
-	"github.com/headgate/headgate/replay/overload/model"
+	"github.com/headgate/headgate/conform/simulator/model"
 )
 
 // tenant is a key under a fair share. It starts at the second begins, and then sends rate requests a second on average.
