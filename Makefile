@@ -88,16 +88,16 @@ $(LINT): tools/go.mod
 $(RATELIMIT): tools/ratelimit/go.mod
 	cd tools/ratelimit && GOWORK=off go build -o $@ github.com/envoyproxy/ratelimit/src/service_cmd
 
-.PHONY: dashboard
-dashboard: ## build the page for operators from dashboard/web into dashboard/dist
-	@./scripts/dashboard build
+.PHONY: page
+page: ## build the page for operators from server/internal/page/web into its dist
+	@./scripts/page build
 
-.PHONY: dashboard-check
-dashboard-check: ## check that dashboard/dist matches the build of dashboard/web
-	@./scripts/dashboard check
+.PHONY: page-check
+page-check: ## check that the committed page matches the build of its sources
+	@./scripts/page check
 
-.PHONY: dashboard-pictures
-dashboard-pictures: ## make the pictures in docs/images with the page's test (two minutes)
+.PHONY: page-pictures
+page-pictures: ## make the pictures in docs/images with the page's test (two minutes)
 	@fc-list :lang=zh | grep -q . || { echo "please install a Chinese font, such as fonts-wqy-microhei" >&2; exit 1; }
 	@mkdir -p docs/images && cd conform && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
 

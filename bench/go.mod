@@ -46,7 +46,6 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
-	github.com/headgate/headgate/dashboard v0.0.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
@@ -84,6 +83,4 @@ replace github.com/headgate/headgate/open => ../open
 
 replace github.com/headgate/headgate/policy => ../policy
 
-replace github.com/headgate/headgate/dashboard => ../dashboard
 
-replace github.com/headgate/headgate/replay => ../replay

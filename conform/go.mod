@@ -86,10 +86,8 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/headgate/headgate/adapter/goredis v0.0.0
 	github.com/headgate/headgate/adapter/rueidis v0.0.0
-	github.com/headgate/headgate/dashboard v0.0.0
 	github.com/headgate/headgate/open v0.0.0
 	github.com/headgate/headgate/policy v0.0.0
-	github.com/headgate/headgate/replay v0.0.0
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -107,6 +105,4 @@ replace github.com/headgate/headgate/open => ../open
 
 replace github.com/headgate/headgate/policy => ../policy
 
-replace github.com/headgate/headgate/dashboard => ../dashboard
 
-replace github.com/headgate/headgate/replay => ../replay

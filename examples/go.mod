@@ -37,7 +37,6 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/headgate/headgate/adapter/rueidis v0.0.0 // indirect
-	github.com/headgate/headgate/dashboard v0.0.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/planetscale/vtprotobuf v0.6.1-0.20240319094008-0393e58bdf10 // indirect
 	github.com/prometheus/client_golang v1.25.0 // indirect
@@ -74,6 +73,4 @@ replace (
 
 replace github.com/headgate/headgate/policy => ../policy
 
-replace github.com/headgate/headgate/dashboard => ../dashboard
 
-replace github.com/headgate/headgate/replay => ../replay

@@ -9,7 +9,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/layer/prefetch"
 )
@@ -56,7 +55,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 
 // Summary describes the policy.
 func (p *Policy) Summary() Summary {
-	s := adminapi.Settings{
+	s := Settings{
 		First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers), Cost: p.Cost, Unit: p.Unit,
 		Classes: p.classes.texts(), Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled,
 	}

@@ -7,13 +7,50 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
-// Summary describes a policy as text, for `headgate check` and other tools: its name, its limits, and its settings and
-// overrides as in a file.
-type Summary = adminapi.Summary
+// Summary describes a policy for `headgate check`, operators and other tools. Its limits are texts such as "100/s burst
+// 200"; its settings and overrides are as in a file.
+type Summary struct {
+	Name   string   `json:"name"`
+	Limits []string `json:"limits"`
+	Settings
+
+	Overrides []OverrideSummary `json:"overrides,omitempty"`
+}
+
+// Settings are the settings of a policy. Commands print them in the order of the fields.
+type Settings struct {
+	// First is true if only the first limit with room is charged. It is false if all limits are charged.
+	First   bool   `json:"first,omitempty"`
+	Failure string `json:"failure"`
+	Mode    string `json:"mode"`
+	Headers string `json:"headers"`
+	Cost    int64  `json:"cost"`
+	// Unit is the name of the unit, such as tokens.
+	Unit string `json:"unit,omitempty"`
+	// Classes are the classes of requests in order, such as "batch leaves 10%".
+	Classes []string `json:"classes,omitempty"`
+	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
+	EstimateMax string `json:"estimate_max,omitempty"`
+	// SettleWithin is the term of a reservation, such as 10m: the time until it must be settled. Unsettled determines
+	// the charge of a reservation that was not settled in time: keep, release or estimate.
+	SettleWithin string `json:"settle_within,omitempty"`
+	Unsettled    string `json:"unsettled,omitempty"`
+	// Replicas is the number of replicas that a charge waits for, and the maximum wait, such as "1 within 20ms".
+	Replicas  string `json:"replicas,omitempty"`
+	Shadow    bool   `json:"shadow"`
+	Candidate string `json:"candidate,omitempty"`
+	Enabled   bool   `json:"enabled"`
+}
+
+// OverrideSummary is the limit of a key, or of the keys that match a pattern.
+type OverrideSummary struct {
+	Of    string `json:"of,omitempty"` // one limit of a policy with "all" or "first"
+	Key   string `json:"key"`
+	Limit string `json:"limit"`
+}
 
 // Summaries describes all policies, sorted by name.
 func (s *Set) Summaries() []Summary {
@@ -49,15 +86,15 @@ func (p *Policy) HasOverrides() bool {
 
 // overrides returns the overrides of the whole policy, then the classes of keys, then the overrides of each of its own
 // limits. Each group is in order of precedence.
-func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
+func (p *Policy) overrides() (all []OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit engine.Limit) {
-			all = append(all, adminapi.OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
+			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
 		})
 	}
 	add(p.Name+"/", p.rules)
 	p.classes.keys.each(func(key, class string) {
-		all = append(all, adminapi.OverrideSummary{Key: key, Limit: "class " + class})
+		all = append(all, OverrideSummary{Key: key, Limit: "class " + class})
 	})
 	for i := range p.members {
 		if m := &p.members[i]; p.combined && m.policy == p {
@@ -68,10 +105,10 @@ func (p *Policy) overrides() (all []adminapi.OverrideSummary) {
 }
 
 // defaults are the settings of a policy that sets none.
-var defaults = adminapi.Settings{Failure: Local.String(), Mode: "exact", Headers: string(HeadersDraft), Cost: 1, Enabled: true}
+var defaults = Settings{Failure: Local.String(), Mode: "exact", Headers: string(HeadersDraft), Cost: 1, Enabled: true}
 
 // NonDefaults returns the settings that differ from the defaults, such as "cost 5", in the order of the fields.
-func NonDefaults(s *adminapi.Settings) (settings []string) {
+func NonDefaults(s *Settings) (settings []string) {
 	own, usual := reflect.ValueOf(s).Elem(), reflect.ValueOf(defaults)
 	for i := range own.NumField() {
 		name, _, _ := strings.Cut(own.Type().Field(i).Tag.Get("json"), ",")

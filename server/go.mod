@@ -30,11 +30,12 @@ require (
 )
 
 require (
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
-	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/klauspost/compress v1.20.1
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/tidwall/gjson v1.20.1 // indirect
+	github.com/tidwall/gjson v1.20.1
+	github.com/google/go-cmp v0.7.0
 )
 
 require (
@@ -73,10 +74,8 @@ require (
 
 require (
 	github.com/headgate/headgate/adapter/rueidis v0.0.0
-	github.com/headgate/headgate/dashboard v0.0.0
 	github.com/headgate/headgate/open v0.0.0
 	github.com/headgate/headgate/policy v0.0.0
-	github.com/headgate/headgate/replay v0.0.0
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9
 	golang.org/x/net v0.62.0
@@ -89,7 +88,3 @@ replace github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
 replace github.com/headgate/headgate/open => ../open
 
 replace github.com/headgate/headgate/policy => ../policy
-
-replace github.com/headgate/headgate/dashboard => ../dashboard
-
-replace github.com/headgate/headgate/replay => ../replay

@@ -86,10 +86,10 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestPage drives the page with Chromium, using the script dashboard/web/test/page.mjs.
+// TestPage drives the page with Chromium, using the script server/internal/page/web/test/page.mjs.
 func TestPage(t *testing.T) {
 	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
-	web, err := filepath.Abs("../../dashboard/web")
+	web, err := filepath.Abs("../../server/internal/page/web")
 	if err != nil {
 		t.Fatal(err)
 	}

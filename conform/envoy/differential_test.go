@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,22 +19,27 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/daemon"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var steps = flag.Int("envoy-steps", 500, "random requests to each pair of servers")
 
-// environments are the sets of environment variables for both servers. Each is tested with the configurations from
+// environments are the sets of environment variables for envoyproxy/ratelimit, with the same settings of ours. Each is tested with the configurations from
 // all files.
 var environments = []struct {
 	name string
 	set  []string
+	ours func(*daemon.GRPC)
 }{
 	{name: "default"},
-	{name: "headers", set: []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "NEAR_LIMIT_RATIO=0.5"}},
-	{name: "shadow", set: []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}},
+	{"headers", []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "NEAR_LIMIT_RATIO=0.5"}, func(g *daemon.GRPC) {
+		h := &g.Options.Headers
+		h.Enabled, h.Limit, h.Remaining, h.Reset = true, "RateLimit-Limit", "RateLimit-Remaining", "X-Reset"
+		g.Options.NearLimitRatio = 0.5
+	}},
+	{"shadow", []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}, func(g *daemon.GRPC) { g.Options.Shadow, g.Options.MergeDomains = true, true }},
 }
 
 // TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate, in memory and on Redis. It
@@ -46,18 +50,9 @@ func TestSameAnswers(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			root := t.TempDir()
 			configurations := install(t, filepath.Join(root, "config"), e.name == "shadow")
-			settings := map[string]string{}
-			for _, v := range e.set {
-				name, value, _ := strings.Cut(v, "=")
-				settings[name] = value
-			}
-			read, err := envoy.ReadEnvironment(func(name string) (string, bool) { v, ok := settings[name]; return v, ok })
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := &comparison{t: t, upstream: startUpstream(t, root, e.set...), configurations: configurations}
 			for _, onRedis := range []bool{false, true} {
-				c.ours = append(c.ours, startOurs(t, filepath.Join(root, "config"), onRedis, read.Options))
+				c.ours = append(c.ours, startOurs(t, filepath.Join(root, "config"), onRedis, e.ours))
 			}
 			c.run(rand.Uint64())
 		})

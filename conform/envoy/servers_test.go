@@ -20,7 +20,6 @@ import (
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/envoy"
 )
 
 // tools is the directory of the module that pins envoyproxy/ratelimit's version.
@@ -104,22 +103,25 @@ func startUpstream(t *testing.T, root string, environment ...string) *peer {
 }
 
 // startOurs starts Headgate in this process, in memory or on its own Redis.
-func startOurs(t *testing.T, directory string, onRedis bool, options envoy.Options) *peer {
+func startOurs(t *testing.T, directory string, onRedis bool, set func(*daemon.GRPC)) *peer {
 	t.Helper()
 	var redis *redistest.Server
 	if onRedis {
 		redis = redistest.Standalone(t, redistest.Redis)
 	}
-	return startOursOn(t, directory, redis, options, 5*time.Second)
+	return startOursOn(t, directory, redis, set, 5*time.Second)
 }
 
 // startOursOn starts Headgate on a Redis, or in memory if redis is nil.
-func startOursOn(t *testing.T, directory string, redis *redistest.Server, options envoy.Options, deadline time.Duration) *peer {
+func startOursOn(t *testing.T, directory string, redis *redistest.Server, set func(*daemon.GRPC), deadline time.Duration) *peer {
 	t.Helper()
 	p := &peer{name: "headgate in memory"}
 	c := daemon.Config{
 		RESP: daemon.Off, HTTP: "127.0.0.1:0", Store: "memory", StoreOptions: open.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 10_000}}, Logger: slog.New(slog.DiscardHandler),
-		GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory, Options: options, Deadline: deadline},
+		GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory, Deadline: deadline},
+	}
+	if set != nil {
+		set(&c.GRPC)
 	}
 	var stop func()
 	start := func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate/conform/programs"
-	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+	"github.com/headgate/headgate/internal/tlstest"
 )
 
 // Flavor is a kind of server.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+	"github.com/headgate/headgate/internal/tlstest"
 )
 
 // TLS starts a server that accepts only TLS connections, from clients with a certificate.

@@ -62,6 +62,7 @@ func openWeb(t *testing.T, c daemon.Config) *web {
 	w := &web{t: t, log: new(logbook), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
 	c.RESP, c.HTTP, c.Version, c.Logger = daemon.Off, "127.0.0.1:0", "v1.2.3", slog.New(slog.NewTextHandler(w.log, nil))
 	c.Deadline = cmp.Or(c.Deadline, 2*time.Second) // a busy machine must not look like an outage
+	c.Admin.Address = cmp.Or(c.Admin.Address, "127.0.0.1:0")
 	d, err := daemon.New(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package servers
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,12 +12,10 @@ import (
 
 	"github.com/headgate/headgate/conform/redistest"
 	"github.com/headgate/headgate/conform/testbed"
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/policies"
 )
 
 const changing = `
@@ -43,10 +40,7 @@ func takeOf(name string, cost int) string {
 
 func set(t *testing.T, w *web, name, fields string) {
 	t.Helper()
-	c := policies.Change{Change: adminapi.Change{Policy: name, Fields: json.RawMessage(fields), Author: "ann", Reason: "test"}}
-	if _, err := w.daemon.Policies().Change(context.Background(), c); err != nil {
-		t.Fatal(err)
-	}
+	w.admin(http.MethodPost, "/admin/v1/changes", fmt.Sprintf(`{"policy":%q,"fields":%s,"author":"ann","reason":"test"}`, name, fields))
 }
 
 // A change made on one server takes effect on the other within a second, and on both after a restart. After a limit is
@@ -81,9 +75,7 @@ func TestChangeOnTwoServers(t *testing.T) {
 					t.Errorf("after a restart: %s", body)
 				}
 			}
-			if _, err := a.daemon.Policies().Clear(context.Background(), name, "", "ann", ""); err != nil {
-				t.Fatal(err)
-			}
+			a.admin(http.MethodPost, "/admin/v1/changes/clear", fmt.Sprintf(`{"policy":%q,"author":"ann"}`, name))
 			time.Sleep(time.Second)
 			b.want(http.StatusTooManyRequests, takeOf(name, 1))
 		})

@@ -11,20 +11,20 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/headgate/headgate/dashboard"
-	"github.com/headgate/headgate/dashboard/feed"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/open"
-	"github.com/headgate/headgate/server/admin"
-	"github.com/headgate/headgate/server/audit"
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/shadows"
-	"github.com/headgate/headgate/server/topkeys"
-	"github.com/headgate/headgate/server/tracing"
+	"github.com/headgate/headgate/server/internal/admin"
+	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/audit"
+	"github.com/headgate/headgate/server/internal/feed"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/metrics"
+	"github.com/headgate/headgate/server/internal/page"
+	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/shadows"
+	"github.com/headgate/headgate/server/internal/topkeys"
+	"github.com/headgate/headgate/server/internal/tracing"
 )
 
 // maxAdminConns is the maximum number of connections to the admin listener. Further connections wait.
@@ -170,14 +170,14 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	c := &d.config
 	server := func() *adminapi.Server { return admin.Describe(serverName(), d.store.Store) }
 	f.feed = admin.NewFeed(admin.FeedConfig{
-		Server: server, Metrics: f.metrics, Top: f.top.Tracker, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
+		Server: server, Metrics: f.metrics, Top: f.top, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
 		Policies: func() int { return len(d.service.Policies().Names()) },
 		Changes:  func() int { return len(d.policies.Changes()) },
 	})
 	f.server = &http.Server{
 		Handler: admin.New(admin.Config{
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
-			Policies: d.policies, Service: d.service, Top: f.top.Tracker, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: dashboard.Handler(), Version: c.Version,
+			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {

@@ -12,9 +12,9 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/topkeys"
+	"github.com/headgate/headgate/server/internal/metrics"
+	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/topkeys"
 )
 
 type both struct {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/tracing"
+	"github.com/headgate/headgate/server/internal/tracing"
 )
 
 // Off is the address of a front end that is disabled.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 const (

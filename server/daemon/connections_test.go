@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 // TestConnectionsLeaveFiles checks the number of connections per front end. It leaves the process some files to open

@@ -17,7 +17,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/resptest"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/requestid"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // MaxLogDenied is the maximum number of log lines for denied requests per second.

@@ -12,9 +12,9 @@ import (
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/requestid"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 func deniedCall(at time.Time, keys ...string) *service.Observed {

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/headgate/headgate/internal/errcode"
-	"github.com/headgate/headgate/server/watch"
+	"github.com/headgate/headgate/server/internal/watch"
 )
 
 // followed is a file, a directory or a group of files that is reloaded when it changes and on SIGHUP.

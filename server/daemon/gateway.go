@@ -8,8 +8,8 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
-	"github.com/headgate/headgate/server/gateway"
-	"github.com/headgate/headgate/server/metrics"
+	"github.com/headgate/headgate/server/internal/gateway"
+	"github.com/headgate/headgate/server/internal/metrics"
 )
 
 // GatewayConfig makes the HTTP listener a gateway. [gateway.Config] describes the fields.

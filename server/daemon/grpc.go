@@ -11,9 +11,9 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/envoy"
-	"github.com/headgate/headgate/server/grpcapi"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/envoy"
+	"github.com/headgate/headgate/server/internal/grpcapi"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // GRPC configures the services for Envoy: external authorization with the routes, and the rate limit service.

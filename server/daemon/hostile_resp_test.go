@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/server/resp/resptest"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
 // command encodes one command.

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/headgate/headgate/server/grpcapi"
-	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/internal/grpcapi"
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 // pipes is a listener whose connections are pipes, each from a different address.

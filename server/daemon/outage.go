@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/requestid"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/metrics"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // recoveryTime is how long the store must answer without a failure before an outage ends. It applies only to an outage

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/requestid"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/metrics"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // logOf calls the function run in a synctest bubble, and returns the logged lines.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
-	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 // runs runs a daemon until the test ends.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/policies"
+	"github.com/headgate/headgate/server/internal/policies"
 )
 
 const (
@@ -76,6 +76,3 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	d.usersPolicies.activated(set.Names())
 	return generation, err
 }
-
-// Policies returns the manager of the active policies, which can change them.
-func (d *Daemon) Policies() *policies.Manager { return d.policies }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
-	"github.com/headgate/headgate/server/metrics"
-	"github.com/headgate/headgate/server/snapshot"
+	"github.com/headgate/headgate/server/internal/metrics"
+	"github.com/headgate/headgate/server/internal/snapshot"
 )
 
 // errSnapshot is the configuration error for snapshots together with Redis, which persists the counters itself.

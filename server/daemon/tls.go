@@ -6,7 +6,7 @@ import (
 	"net"
 
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/server/tlsfiles"
+	"github.com/headgate/headgate/server/internal/tlsfiles"
 )
 
 // TLS names the certificate files of each listener. The zero value disables TLS.

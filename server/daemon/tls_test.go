@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/headgate/headgate/internal/tlstest"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/resptest"
-	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
 // TestTLS checks that every listener accepts TLS clients that have a certificate, including over HTTP/2, and rejects

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/headgate/headgate/server/tracing"
+	"github.com/headgate/headgate/server/internal/tracing"
 )
 
 // flushTimeout is how long a stopping server waits for the trace collector.

@@ -24,9 +24,9 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/resptest"
-	"github.com/headgate/headgate/server/tracing"
-	"github.com/headgate/headgate/server/tracing/tracetest"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
+	"github.com/headgate/headgate/server/internal/tracing"
+	"github.com/headgate/headgate/server/internal/tracing/tracetest"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/server/problem"
-	"github.com/headgate/headgate/server/service"
-	"github.com/headgate/headgate/server/users"
+	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/users"
 )
 
 // UsersFiles names the files with each listener's users. If a file's name is "", its listener accepts every client.

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/headgate/headgate/server/users"
+	"github.com/headgate/headgate/server/internal/users"
 )
 
 // usersPolicies logs a warning if a users file names a policy that does not exist. If the name is misspelled, the

@@ -28,7 +28,7 @@ import (
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/resp/resptest"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
 const guardedPolicies = "policies: {shop: 100/s, other: 100/s}\nroutes: [{match: {path: /**}, key: [{const: all}], policies: [shop]}]\n"

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // maxWrongLines is the maximum number of log lines about wrong secrets per second.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate/server/lograte"
-	"github.com/headgate/headgate/server/service"
+	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // TestWrongSecretsAreSampled checks that every wrong secret is counted, that at most ten per second are logged, and

@@ -27,22 +27,22 @@ var floors = [][]room{
 		{"program", "flags, listeners, start and stop", []string{"server/cmd/*", "server/daemon"}},
 	},
 	{
-		{"admin", "what operators call, metrics, traces", []string{"server/admin", "server/metrics", "server/tracing/*", "server/shadows", "server/topkeys", "server/audit"}},
-		{"trials", "headgate bench, headgate test", []string{"server/load", "server/policytest"}},
+		{"admin", "what operators call, metrics, traces", []string{"server/internal/admin", "server/internal/metrics", "server/internal/tracing/*", "server/internal/shadows", "server/internal/topkeys", "server/internal/audit"}},
+		{"trials", "headgate bench, headgate test", []string{"server/internal/load", "server/internal/policytest"}},
 	},
 	{
-		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/resp/*", "server/respapi", "server/httpapi", "server/grpcapi", "server/gateway", "server/problem"}},
+		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/internal/resp/*", "server/internal/respapi", "server/internal/httpapi/*", "server/internal/grpcapi", "server/internal/gateway", "server/internal/problem"}},
 	},
 	{
-		{"service", "users, deadlines, signatures, observers", []string{"server/service/*"}},
-		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/envoy"}},
-		{"changes", "policies in force, TLS files", []string{"server/policies", "server/tlsfiles/*"}},
-		{"replay", "access logs → answers, limits, reports", []string{"replay/*"}},
+		{"service", "users, deadlines, signatures, observers", []string{"server/internal/service/*"}},
+		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/internal/envoy"}},
+		{"changes", "policies in force, TLS files", []string{"server/internal/policies", "server/internal/tlsfiles/*"}},
+		{"replay", "access logs → answers, limits, reports", []string{"server/internal/replay/*"}},
 	},
 	{
 		{"decide", "requests → operations → answers", []string{"policy/decide"}},
 		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin", "adapter/echo", "adapter/fiber", "adapter/connect", "adapter/grpc"}},
-		{"dashboard", "the page", []string{"dashboard/*"}},
+		{"page", "the operators' page, its calls and events", []string{"server/internal/page", "server/internal/feed", "server/internal/adminapi"}},
 	},
 	{
 		{"policy", "files → limits, routes", []string{"policy", "policy/route", "policy/keyhash", "policy/internal/*"}},
@@ -53,7 +53,7 @@ var floors = [][]room{
 		{"stack", "the layers in their order", []string{"layer/stack"}},
 		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes"}},
 		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},
-		{"snapshot", "memory in a file", []string{"server/snapshot"}},
+		{"snapshot", "memory in a file", []string{"server/internal/snapshot"}},
 	},
 	{
 		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "internal/operate", "internal/inside"}},
@@ -67,7 +67,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/users", "server/peers", "server/respclient", "server/watch", "server/requestid", "server/lograte", "server/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

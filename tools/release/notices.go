@@ -35,7 +35,7 @@ func (r *release) notices(p *papers) error {
 			fmt.Fprintf(&b, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), module, filepath.Base(path), bytes.TrimSpace(text))
 		}
 	}
-	page, err := pageLicenses(filepath.Join(r.root, "dashboard", "web"))
+	page, err := pageLicenses(filepath.Join(r.root, "server", "internal", "page", "web"))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func pageLicenses(folder string) ([]byte, error) {
 	}
 	for name, version := range list.Dependencies {
 		if heading := "\n" + name + " " + version + ":\n"; !bytes.Contains(text, []byte(heading)) {
-			return nil, fmt.Errorf("dashboard/web/LICENSES has no line \"%s %s:\"; add it with the license below it", name, version)
+			return nil, fmt.Errorf("server/internal/page/web/LICENSES has no line \"%s %s:\"; add it with the license below it", name, version)
 		}
 	}
 	return text, nil

@@ -10,7 +10,7 @@ import (
 // TestPageLicenses checks that there is a license for every library in the operator page, and that a library's new
 // version must be reviewed again.
 func TestPageLicenses(t *testing.T) {
-	if _, err := pageLicenses("../../dashboard/web"); err != nil {
+	if _, err := pageLicenses("../../server/internal/page/web"); err != nil {
 		t.Error(err)
 	}
 	folder := t.TempDir()

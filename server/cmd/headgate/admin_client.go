@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // adminVariable is the environment variable that contains the admin listener's address.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 func newKey() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/dashboard/topkeys"
-	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/topkeys"
 )
 
 // maxShownKey is the maximum number of characters of a key that lists show.

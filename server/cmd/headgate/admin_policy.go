@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // fieldsOf returns the fields of a change as JSON. A JSON object stays unchanged; any other text is a limit. For a key,
@@ -34,7 +34,7 @@ func fieldsOf(text string, ofKey bool) json.RawMessage {
 
 // describe describes a policy in one line, with its overrides and the settings that differ from the defaults. It adds
 // "(shadow)" to the limits whose indexes are in shadows. It returns "none" if the summary is nil.
-func describe(s *adminapi.Summary, shadows ...int) string {
+func describe(s *policy.Summary, shadows ...int) string {
 	if s == nil {
 		return "none"
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // newConfig returns the command that prints a server's configuration.

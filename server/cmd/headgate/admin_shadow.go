@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // shadowKeys lists the keys whose answers a shadow would change.

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // times formats a key's count, followed by its bounds if the count is an estimate.

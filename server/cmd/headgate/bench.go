@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/load"
+	"github.com/headgate/headgate/server/internal/load"
 )
 
 type benchFlags struct {

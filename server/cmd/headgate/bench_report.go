@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/server/load"
+	"github.com/headgate/headgate/server/internal/load"
 )
 
 // benchReport is the result of bench, as printed with --output json. Durations are in milliseconds.

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/internal/errcode"
-	"github.com/headgate/headgate/server/respclient"
+	"github.com/headgate/headgate/server/internal/respclient"
 )
 
 // clientFlags holds the flags of the commands that call a server.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/headgate/headgate/server/respclient"
+	"github.com/headgate/headgate/server/internal/respclient"
 )
 
 // decision is the JSON form of the answer to allow and peek. Limit and Remaining are omitted if no limit applies.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/dashboard/topkeys"
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/yamlfile"
+	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/topkeys"
 )
 
 // completionTimeout bounds a completion, because the shell waits for it.

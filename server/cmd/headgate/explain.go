@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
-	"github.com/headgate/headgate/server/policytest"
+	"github.com/headgate/headgate/server/internal/policytest"
 )
 
 // explainFlags holds the flags that describe the request to explain.

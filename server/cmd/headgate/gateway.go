@@ -12,7 +12,7 @@ import (
 	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/gateway"
+	"github.com/headgate/headgate/server/internal/gateway"
 )
 
 // gatewayFlags holds the flags of the command gateway, which serves neither RESP nor gRPC.

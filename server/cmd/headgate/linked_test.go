@@ -14,7 +14,7 @@ func TestNoTestPackageIsLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := []string{"github.com/headgate/headgate/server/policytest", "github.com/headgate/headgate/storetest/vectors"}
+	ours := []string{"github.com/headgate/headgate/server/internal/policytest", "github.com/headgate/headgate/storetest/vectors"}
 	for linked := range strings.FieldsSeq(string(out)) {
 		isTest := slices.ContainsFunc(strings.Split(linked, "/"), func(part string) bool {
 			return part == "testing" || part != "synctest" && strings.HasSuffix(part, "test")

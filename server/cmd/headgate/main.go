@@ -12,9 +12,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/adminapi"
 	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/policy/yamlfile"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 // extra lists the constructors of commands that exist only in builds with a tag.

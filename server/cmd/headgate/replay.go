@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/replay/accesslog"
-	"github.com/headgate/headgate/replay/report"
-	"github.com/headgate/headgate/replay/simulate"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+	"github.com/headgate/headgate/server/internal/replay/report"
+	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
 // replayFlags holds the flags of the command replay.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/replay/accesslog"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
 )
 
 // progressEvery is the interval between two drawings of the bar.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/replay/accesslog"
-	"github.com/headgate/headgate/replay/report"
-	"github.com/headgate/headgate/replay/simulate"
-	"github.com/headgate/headgate/replay/suggest"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+	"github.com/headgate/headgate/server/internal/replay/report"
+	"github.com/headgate/headgate/server/internal/replay/simulate"
+	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
 
 // found is the result of a replay in the form for --output json.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/replay/report"
-	"github.com/headgate/headgate/replay/suggest"
+	"github.com/headgate/headgate/server/internal/replay/report"
+	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
 
 // suggestFlags holds the flags of replay --suggest.

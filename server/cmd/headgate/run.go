@@ -16,8 +16,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/server/respapi"
-	"github.com/headgate/headgate/server/respclient"
+	"github.com/headgate/headgate/server/internal/respapi"
+	"github.com/headgate/headgate/server/internal/respclient"
 )
 
 // Exit statuses of run itself, as in timeout(1) and env(1). Any other status is the command's.

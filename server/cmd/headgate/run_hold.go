@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/headgate/headgate/server/respclient"
+	"github.com/headgate/headgate/server/internal/respclient"
 )
 
 // heldPermit is the permit that is held while the command runs.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/headgate/headgate/server/tlsfiles/tlstest"
+	"github.com/headgate/headgate/internal/tlstest"
 )
 
 func TestMain(m *testing.M) {

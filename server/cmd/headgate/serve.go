@@ -21,7 +21,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/peers"
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 // serveFlags holds the flags of the command serve.

@@ -15,7 +15,7 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/daemon"
-	"github.com/headgate/headgate/server/envoy"
+	"github.com/headgate/headgate/server/internal/envoy"
 )
 
 // defaultGRPC is the gRPC address that is used if there is an Envoy configuration.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/server/policytest"
+	"github.com/headgate/headgate/server/internal/policytest"
 )
 
 func newTest() *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/internal/adminapi"
-	"github.com/headgate/headgate/server/resp/resptest"
+	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
 
 // serveForTest runs `headgate serve` until the test ends, and returns the addresses that it prints.

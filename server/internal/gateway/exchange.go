@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"github.com/headgate/headgate/adaptive"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
+)
+
+// exchange is a request in progress. It is also the context of the request to the upstream.
+type exchange struct {
+	context.Context //nolint:containedctx // it ends with the request
+
+	client    netip.Addr  // the address that has a share of the requests; the zero Addr on a Unix socket
+	body      *clientBody // nil if there is no body
+	upstream  *upstream
+	requests  [1]decide.Request
+	responses [1]decide.Response
+	grpc      bool             // the client speaks gRPC
+	decided   bool             // a route has decided; if not, no limit applies
+	refund    bool             // the units are given back if the upstream fails
+	answered  bool             // the header of the upstream's answer has arrived
+	permit    *adaptive.Permit // the upstream's permit, or nil if it does not bound its requests
+	outcome   adaptive.Outcome // reported when the permit is released
+}
+
+type exchangeKey struct{}
+
+// Value implements [context.Context].
+func (e *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return e
+	}
+	return e.Context.Value(key)
+}
+
+// admit sets the request's upstream, decides the request by its route, and waits for its slot if a pacer delays it. It
+// returns true if the request may be forwarded. Otherwise it has answered the request.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
+	described, err := route.FromHTTP(r)
+	if err != nil {
+		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
+		return false
+	}
+	request, ok := g.config.Service.Route(&described)
+	if !ok {
+		if g.config.DenyUnmatched {
+			g.stats.unmatchedDenied.Add(1)
+			e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
+			return false
+		}
+		g.stats.unmatchedPassed.Add(1)
+		return g.to(w, r, e, nil)
+	}
+	to := request.Route.Route
+	if !g.to(w, r, e, to.Upstream) {
+		return false
+	}
+	request.Undoable, request.Holds = true, true
+	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
+	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
+	response := &e.responses[0]
+	if response.Held != nil {
+		response.Held.Hold(e)
+	}
+	if response.Err != nil || !response.Decision.Allowed {
+		p, _ := problem.OfRoute(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
+		e.refuse(w, p)
+		return false
+	}
+	if response.Decision.Delay <= 0 {
+		return true
+	}
+	bounded := e.permit != nil
+	if bounded { // a waiting request is not at the upstream
+		e.release(adaptive.Ignored)
+	}
+	if !g.wait(w, e, response.Decision.Delay) {
+		return false
+	}
+	if bounded && !e.acquire(w) {
+		g.undo(e)
+		return false
+	}
+	return true
+}
+
+// to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the
+// upstream's permit. It answers the request and returns false if there is no upstream, if the request's path leaves the
+// upstream's path, or if the upstream is overloaded.
+func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
+	if u == nil {
+		u = g.config.Upstream
+	}
+	if u == nil {
+		e.refuse(w, httplimit.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
+		return false
+	}
+	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
+		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves the path of its upstream; accepted: no .. above the first segment"))
+		return false
+	}
+	e.upstream = g.counted(u)
+	return e.acquire(w)
+}
+
+// refuse answers a request with a problem, and adds the request's id to the headers.
+func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
+	w.Header().Set(requestid.Header, requestid.From(e))
+	e.write(w, p)
+}
+
+// write answers a request with a problem, in the client's protocol.
+func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
+	e.body.leave()
+	if e.grpc {
+		writeGRPC(w, &p)
+		return
+	}
+	p.Write(w)
+}

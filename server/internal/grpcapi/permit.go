@@ -1,0 +1,51 @@
+package grpcapi
+
+import (
+	"context"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/users"
+)
+
+// domainPolicy returns the name of a domain of Envoy's rate limit service in a user's list of policies.
+func domainPolicy(domain string) string { return "envoy:" + domain }
+
+// permit returns an error if the client may not make the request. On a listener with users, giving hits back requires
+// the user's right to write. On other listeners, giving hits back requires that writes is true.
+func permit(ctx context.Context, r *pb.RateLimitRequest, noInline, writes bool) error {
+	takes, gives, brings := false, false, false
+	for _, d := range r.GetDescriptors() {
+		gives = gives || d.GetIsNegativeHits()
+		takes = takes || !d.GetIsNegativeHits()
+		brings = brings || d.GetLimit() != nil
+	}
+	u, guarded := users.From(ctx)
+	switch {
+	case brings && permitLimits(ctx, noInline) != nil:
+		return permitLimits(ctx, noInline)
+	case !guarded && gives && !writes:
+		return service.ErrWritesOff
+	case !guarded:
+		return nil
+	case takes && !u.MayDecide():
+		return users.ErrMayNotDecide
+	case gives && !u.MayWrite():
+		return users.ErrMayNotWrite
+	}
+	return u.CheckPolicy(domainPolicy(r.GetDomain()))
+}
+
+// permitLimits returns an error if the client may not send inline limits.
+func permitLimits(ctx context.Context, noInline bool) error {
+	u, guarded := users.From(ctx)
+	switch {
+	case noInline:
+		return service.ErrInlineOff
+	case guarded && !u.MayBringLimits():
+		return users.ErrMayNotBring
+	default:
+		return nil
+	}
+}

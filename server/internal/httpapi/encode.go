@@ -1,0 +1,191 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/users"
+)
+
+// decision is the JSON form of a decision. Durations are whole milliseconds, rounded up.
+type decision struct {
+	Allowed   bool   `json:"allowed"`
+	Policy    string `json:"policy,omitempty"`
+	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with "first"
+	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
+	Limit     *int64 `json:"limit,omitempty"`     // omitted if no limit applies
+	Remaining *int64 `json:"remaining,omitempty"` // omitted if no limit applies
+	// RetryAfter is omitted if the request is allowed, and null if it can never pass.
+	RetryAfter any    `json:"retry_after_ms,omitempty"`
+	ResetAfter int64  `json:"reset_after_ms"`
+	Delay      int64  `json:"delay_ms"`
+	Mode       string `json:"mode"`
+	// OvershootMax is null if the overshoot is unbounded.
+	OvershootMax any               `json:"overshoot_max"`
+	Stale        int64             `json:"stale_ms,omitempty"` // maximum age of a repeated answer
+	InForce      *adminapi.InForce `json:"in_force,omitempty"` // for a binding limit with an adaptive rate
+	Limits       []limitDecision   `json:"limits,omitempty"`
+}
+
+// limitDecision is the JSON form of the state of one limit, for a request with several limits.
+type limitDecision struct {
+	Policy     string `json:"policy,omitempty"`
+	Charges    []int  `json:"charges,omitempty"`
+	Name       string `json:"name"`
+	Limit      *int64 `json:"limit,omitempty"`
+	Remaining  *int64 `json:"remaining,omitempty"`
+	RetryAfter any    `json:"retry_after_ms,omitempty"`
+	ResetAfter int64  `json:"reset_after_ms"`
+	Pending    int64  `json:"pending,omitempty"`
+}
+
+var null = json.RawMessage("null")
+
+// decisionOf returns the JSON form of a decision.
+func decisionOf(r *decide.Response) decision {
+	d := &r.Decision
+	a := decision{
+		Allowed: d.Allowed, Policy: r.Policy, Paid: r.Paid, Charges: chargesOf(r),
+		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter), Delay: format.Millis(d.Delay),
+		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
+		Stale: format.Millis(d.Promise.Stale),
+	}
+	if d.Promise.OvershootMax == engine.Unbounded {
+		a.OvershootMax = null
+	}
+	if !d.Unlimited {
+		a.Limit, a.Remaining = &d.Limit, &d.Remaining
+	}
+	if adapts(r) {
+		a.InForce = &adminapi.InForce{Rate: d.Binding.Rate.String(), Changes: d.Binding.Version}
+	}
+	if len(r.Limits) > 1 {
+		for i := range r.Limits {
+			a.Limits = append(a.Limits, limitDecisionOf(&r.Limits[i]))
+		}
+	}
+	return a
+}
+
+// adapts reports whether the binding limit has an adaptive rate. A share does not know the rate in force.
+func adapts(r *decide.Response) bool {
+	limit := r.Limit
+	if len(r.Limits) > 0 {
+		limit = r.Limits[r.Decision.Binding.Index].Limit
+	}
+	return limit.Algorithm().Adapts() && r.Decision.Promise.Mode != engine.Fallback
+}
+
+func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
+	d := &l.Decision
+	a := limitDecision{
+		Policy: l.Policy, Charges: l.Items, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
+		Pending: l.Pending,
+	}
+	if !d.Unlimited {
+		a.Limit, a.Remaining = &d.Limit, &d.Remaining
+	}
+	return a
+}
+
+// retryMillis returns the value of retry_after_ms: nil, which omits the field, for an allowed request, and JSON's null
+// for a request that can never pass.
+func retryMillis(allowed bool, after time.Duration) any {
+	switch {
+	case allowed:
+		return nil
+	case after == headgate.Never:
+		return null
+	default:
+		return format.Millis(after)
+	}
+}
+
+func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Response) {
+	status := statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
+	var value any
+	text, plain := []byte(nil), false
+	if v.decision {
+		text, plain = appendDecision(make([]byte, 0, 256), r)
+	}
+	if !plain {
+		value, status = v.answer(r)
+	}
+	switch {
+	case v.headers:
+		r.WriteHeaders(w.Header())
+	case status == http.StatusTooManyRequests:
+		httplimit.RetryAfter(w.Header(), r.Decision.RetryAfter)
+	}
+	if plain {
+		problem.WriteText(w, status, text)
+		return
+	}
+	problem.WriteJSON(w, status, value)
+}
+
+// failed is the JSON form of the answer to a batch's request that was invalid or could not be decided.
+type failed struct {
+	Error httplimit.Problem `json:"error"`
+}
+
+func writeBatch(w http.ResponseWriter, v *verb, c decodedBody, responses []decide.Response) {
+	answers := make([]any, len(c.errs))
+	for i, err := range c.errs {
+		var r *decide.Response
+		if err == nil {
+			r, responses = &responses[0], responses[1:]
+			err = r.Err
+		}
+		if err != nil {
+			answers[i] = failed{problemOf(err)}
+			continue
+		}
+		answers[i], _ = v.answer(r)
+	}
+	problem.WriteJSON(w, http.StatusOK, map[string][]any{"decisions": answers})
+}
+
+// policyInfo is one entry of /v1/policies.
+type policyInfo struct {
+	Name     string         `json:"name"`
+	Limits   []string       `json:"limits"`
+	Cost     int64          `json:"cost"`
+	Failure  string         `json:"failure"`
+	Replicas string         `json:"replicas,omitempty"`
+	Mode     string         `json:"mode"`
+	Headers  policy.Headers `json:"headers"`
+	Shadow   bool           `json:"shadow"`
+	Enabled  bool           `json:"enabled"`
+}
+
+// policies lists the policies that the user may use. If there are no users, it lists all policies.
+func (a *api) policies(w http.ResponseWriter, r *http.Request) {
+	set := a.service.Policies()
+	user, guarded := users.From(r.Context())
+	infos := make([]policyInfo, 0, len(set.Names()))
+	for _, name := range set.Names() {
+		if guarded && !user.MayUse(name) {
+			continue
+		}
+		p, _ := set.Get(name)
+		info := policyInfo{
+			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(), Mode: p.Mode(),
+			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
+		}
+		if p.Replicas.Count > 0 {
+			info.Replicas = p.Replicas.String()
+		}
+		infos = append(infos, info)
+	}
+	problem.WriteJSON(w, http.StatusOK, map[string][]policyInfo{"policies": infos})
+}

@@ -1,0 +1,109 @@
+// Package httpapi serves decisions as JSON over HTTP: /v1/allow and the other verbs, /v1/policies, /healthz and
+// /readyz. docs/reference/openapi.yaml describes these paths, and a test checks that it matches the handler.
+//
+//	handler.go   routes
+//	verbs.go     the request and answer of each path
+//	body.go      bytes → body, within bounds
+//	decode.go    body → requests
+//	charges.go   the charges of a request
+//	encode.go    decisions → body
+//	authorize.go authorization requests from proxies
+//	problem.go   errors as RFC 9457 problems
+//	plain.go     plain bodies and decisions, without encoding/json
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
+)
+
+// New returns the handler for all paths of the API. It adds an id to each request: see package requestid.
+func New(s *service.Service) http.Handler {
+	a := &api{service: s}
+	mux := http.NewServeMux()
+	for _, p := range a.paths() {
+		methods := map[string]http.HandlerFunc{}
+		for _, method := range p.methods {
+			methods[method] = p.handle
+		}
+		mux.HandleFunc(p.path, problem.Methods(methods))
+	}
+	mux.HandleFunc("/", problem.NotFound)
+	return requestid.Handler(mux)
+}
+
+type api struct{ service *service.Service }
+
+// path is a path with its methods. All methods share one handler.
+type path struct {
+	path    string
+	handle  http.HandlerFunc
+	methods []string
+}
+
+func (a *api) paths() []path {
+	alive := func(w http.ResponseWriter, _ *http.Request) {
+		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
+	}
+	paths := []path{
+		{"/v1/policies", problem.WithoutPages(a.policies), []string{http.MethodGet}},
+		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
+		{"/healthz", alive, []string{http.MethodGet}},
+		{"/readyz", Ready(a.service), []string{http.MethodGet}},
+	}
+	for name, v := range verbs {
+		paths = append(paths, path{name, problem.WithoutPages(a.verb(&v)), []string{http.MethodPost}})
+	}
+	return paths
+}
+
+func (a *api) verb(v *verb) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
+}
+
+func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
+	verb, limits := a.service.Permit(r.Context(), v.kind)
+	if verb != nil {
+		problem.Unread(w, r)
+		problemOf(&service.Error{Code: service.Forbidden, Err: verb}).Write(w)
+		return
+	}
+	call, err := decode(w, r, v, limits)
+	if err != nil {
+		problemOf(err).Write(w)
+		return
+	}
+	responses := make([]decide.Response, len(call.requests))
+	if len(responses) > 0 { // not if the batch contains only errors
+		a.service.Do(r.Context(), service.HTTP, call.requests, responses)
+	}
+	if call.batch {
+		writeBatch(w, v, call, responses)
+		return
+	}
+	if responses[0].Err != nil {
+		problemOf(responses[0].Err).Write(w)
+		return
+	}
+	writeSingle(w, v, &call.requests[0], &responses[0])
+}
+
+// Ready returns the handler for /readyz. It answers 200 if the server is ready, and 503 otherwise.
+func Ready(s *service.Service) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Ready(r.Context()); err != nil {
+			p := problemOf(err)
+			p.Detail = "not ready: " + p.Detail
+			p.Write(w)
+			return
+		}
+		problem.WriteJSON(w, http.StatusOK, struct {
+			Status     string `json:"status"`
+			Generation uint64 `json:"generation"`
+		}{"ready", s.Generation()})
+	}
+}

@@ -1,0 +1,221 @@
+package simulate
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+)
+
+// Limits on the data that is kept per key.
+const (
+	// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
+	maxDetailed = 50_000
+	maxCharges  = 64 // further charges share one bit in the costs
+)
+
+// Stretch is a period when every request from a key was denied.
+type Stretch struct {
+	Key string `json:"key"`
+	// From and To are the times of the stretch's first and last request, in µs since 1970.
+	From   int64 `json:"from_us"`
+	To     int64 `json:"to_us"`
+	Denied int64 `json:"denied"`
+}
+
+// longer reports whether a stretch is longer than another or, at equal length, has more requests.
+func (s *Stretch) longer(other *Stretch) bool {
+	return cmp.Or(cmp.Compare(s.To-s.From, other.To-other.From), cmp.Compare(s.Denied, other.Denied)) > 0
+}
+
+// PolicyCount is the number of a key's requests that a policy denied.
+type PolicyCount struct {
+	Policy string `json:"policy"`
+	Count  int64  `json:"count"`
+}
+
+// KeyReport holds the results for one key.
+type KeyReport struct {
+	Key      string `json:"key"`
+	Requests int64  `json:"requests"`
+	Denied   int64  `json:"denied"`
+	// First and Last are the times of the key's first and last denial, in µs since 1970.
+	First int64 `json:"first_denied_us,omitempty"`
+	Last  int64 `json:"last_denied_us,omitempty"`
+	// Longest is the key's longest stretch of denials.
+	Longest  *Stretch      `json:"longest_stretch,omitempty"`
+	By       []PolicyCount `json:"by,omitempty"`
+	Patterns []Pattern     `json:"patterns,omitempty"`
+	Agent    string        `json:"agent,omitempty"`
+}
+
+// key holds the data that is kept for every key.
+type key struct {
+	text             string
+	requests, denied int64
+	charges          uint64 // one bit for each charge that the key has used
+	ends             int64  // when all units of the key's limits are available again, in µs since 1970
+	detail           *detail
+}
+
+// detail holds the data that is kept for a denied key.
+type detail struct {
+	first, last      int64
+	current, longest Stretch
+	patterns         Frequent
+	by               map[string]int64
+	agent            string
+}
+
+// keys counts requests and denials by key, for at most the first most keys. It counts the requests from other keys
+// together.
+type keys struct {
+	places   map[string]int32
+	all      []key
+	patterns Patterns
+	detailed int
+	longest  Stretch
+	most     int   // maximum number of keys kept
+	rest     int64 // number of requests from all other keys
+}
+
+func newKeys(most int) keys {
+	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
+}
+
+// add counts an answer under the key of its charge with index i. If several charges have the same key, it counts the
+// request only once for that key. It counts a denial only for the key of the limit that denied. It returns the index
+// of the key, or -1 if there are already too many keys.
+func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
+	name := a.items[i].Key
+	counted := slices.ContainsFunc(a.items[:i], func(earlier route.Item) bool { return earlier.Key == name })
+	place, ok := k.places[name]
+	if !ok {
+		if len(k.all) >= k.most {
+			if !counted {
+				k.rest++
+			}
+			return -1
+		}
+		place = int32(len(k.all))
+		text := strings.Clone(name)
+		k.places[text] = place
+		k.all = append(k.all, key{text: text})
+	}
+	at := &k.all[place]
+	at.charges |= 1 << min(a.charge+i, maxCharges-1)
+	if counted {
+		return place
+	}
+	at.requests++
+	if a.Allowed || a.Err != nil || name != a.Key {
+		if at.detail != nil {
+			at.detail.current = Stretch{}
+		}
+		return place
+	}
+	at.denied++
+	if at.detail == nil {
+		if k.detailed >= maxDetailed {
+			return place
+		}
+		k.detailed++
+		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
+	}
+	at.detail.add(q, a, k.patterns.Of(q.Method, q.Path))
+	if at.detail.longest.longer(&k.longest) {
+		k.longest = at.detail.longest
+		k.longest.Key = at.text
+	}
+	return place
+}
+
+// add records a denied request. The argument pattern is the number of the request's pattern.
+func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
+	d.last = q.Time
+	d.by[a.Policy]++
+	d.patterns.Add(pattern)
+	if d.current.Denied == 0 {
+		d.current.From = q.Time
+	}
+	d.current.To = q.Time
+	d.current.Denied++
+	if d.current.longer(&d.longest) {
+		d.longest = d.current
+	}
+}
+
+// report returns the counts of a key in the form of the report.
+func (k *keys) report(at *key) KeyReport {
+	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
+	if d := at.detail; d != nil {
+		longest := d.longest
+		longest.Key = at.text
+		r.First, r.Last, r.Longest, r.Agent = d.first, d.last, &longest, d.agent
+		r.By, r.Patterns = counts(d.by), d.patterns.List(&k.patterns)
+	}
+	return r
+}
+
+// deniedMost returns up to n keys with the most denials, and the number of keys with any denials.
+func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
+	var top []*key
+	for i := range k.all {
+		if at := &k.all[i]; at.denied > 0 {
+			denied++
+			top = append(top, at)
+		}
+	}
+	slices.SortFunc(top, func(a, b *key) int { return cmp.Or(cmp.Compare(b.denied, a.denied), cmp.Compare(a.text, b.text)) })
+	for _, at := range top[:min(len(top), n)] {
+		list = append(list, k.report(at))
+	}
+	return list, denied
+}
+
+// counts returns the policies' counts in descending order.
+func counts(of map[string]int64) (list []PolicyCount) {
+	for name, n := range of {
+		list = append(list, PolicyCount{name, n})
+	}
+	slices.SortFunc(list, func(a, b PolicyCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Policy, b.Policy))
+	})
+	return list
+}
+
+// Bar is a bar of a histogram. It counts the keys whose number of requests is between From and To.
+type Bar struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	Keys int64 `json:"keys"`
+	// Denied is the number of these keys that were denied at least once.
+	Denied int64 `json:"denied"`
+}
+
+// Bars is a histogram whose bounds double from bar to bar.
+type Bars []Bar
+
+// Add counts a key with n requests in its bar. The argument denied is true if any of the requests was denied.
+func (b *Bars) Add(n int64, denied bool) {
+	at := bits.Len64(uint64(max(n, 1))) - 1
+	for len(*b) <= at {
+		*b = append(*b, Bar{From: 1 << len(*b), To: 2<<len(*b) - 1})
+	}
+	(*b)[at].Keys++
+	if denied {
+		(*b)[at].Denied++
+	}
+}
+
+// histogram counts the keys by their number of requests.
+func (k *keys) histogram() []Bar {
+	var bars Bars
+	for i := range k.all {
+		bars.Add(k.all[i].requests, k.all[i].denied > 0)
+	}
+	return bars
+}

@@ -1,0 +1,109 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+)
+
+// Config configures a replay.
+type Config struct {
+	// Policies are the policies to replay. File is the name of their file.
+	Policies *policy.Config
+	File     string
+	// MaxKeys is the maximum number of states in the store and of keys that are counted separately. 0 means
+	// DefaultMaxKeys.
+	MaxKeys int
+	// Top is the number of keys to list: those with the most denials.
+	Top int
+	// Zone is the time zone for hours and weekdays. The default is UTC.
+	Zone *time.Location
+}
+
+// open sets the defaults and returns a new simulation.
+func (c *Config) open() (*Simulation, error) {
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	return New(c.Policies, c.MaxKeys)
+}
+
+// Result describes the effect that a policies file would have had on the requests in a log.
+type Result struct {
+	File     string `json:"file"`
+	Requests int64  `json:"requests"`
+	Admitted int64  `json:"admitted"`
+	Denied   int64  `json:"denied"`
+	// Unmatched is the number of admitted requests that matched no route and therefore had no limit.
+	Unmatched int64 `json:"unmatched"`
+	// Failed is the number of requests without a decision. FirstError is the error for the first of them.
+	Failed     int64  `json:"failed,omitempty"`
+	FirstError string `json:"first_error,omitempty"`
+	// AlreadyDenied is the number of requests with status 429 in the log.
+	AlreadyDenied int64 `json:"already_429,omitempty"`
+
+	Keys int64 `json:"keys"`
+	// OtherKeys is the number of requests with keys beyond MaxKeys. They are decided, but not counted by key.
+	OtherKeys  int64          `json:"requests_of_other_keys,omitempty"`
+	DeniedKeys int64          `json:"denied_keys"`
+	Routes     []RouteReport  `json:"routes"`
+	Policies   []PolicyReport `json:"policies"`
+	Top        []KeyReport    `json:"most_denied"`
+	// Longest is the longest period when every request from one key was denied.
+	Longest *Stretch `json:"longest_stretch,omitempty"`
+	Cost    Cost     `json:"cost"`
+	Traffic Traffic  `json:"traffic"`
+	Heat    Heat     `json:"heat"`
+	// Histogram counts the keys by their number of requests.
+	Histogram []Bar `json:"histogram"`
+	// Compared is the number of requests on which the alternatives are based. It is lower than Requests only if there
+	// were too many requests to record.
+	Compared int64 `json:"compared"`
+}
+
+// Run decides all requests in a log, and returns the counts by route, policy and key.
+func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
+	if err := log.Want(Needs(c.Policies, c.File)); err != nil {
+		return nil, err
+	}
+	s, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	t := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys)
+	err = s.decideAll(ctx, log, t.add)
+	if err == nil {
+		err = s.Close() // the memory is no longer needed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.result(&c, s), nil
+}
+
+// result builds the result from the counts.
+func (t *tally) result(c *Config, s *Simulation) *Result {
+	r := &Result{
+		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,
+		Failed: t.failed, FirstError: t.firstError, AlreadyDenied: t.already,
+		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes, Cost: t.cost(c.Policies), Traffic: t.traffic.Shown(), Heat: t.heat,
+		Compared: int64(t.recorded.Len()), Histogram: t.keys.histogram(),
+	}
+	r.Top, r.DeniedKeys = t.keys.deniedMost(c.Top)
+	if t.keys.longest.Denied > 0 {
+		longest := t.keys.longest
+		r.Longest = &longest
+	}
+	alternatives(c.Policies, t)
+	for i := range t.policies {
+		p := &t.policies[i]
+		p.ShadowAsked, p.ShadowDenied, p.Rates = s.shadows.asked[p.Name], s.shadows.denied[p.Name], s.rates[p.Name]
+	}
+	r.Policies = busiest(t.policies)
+	return r
+}

@@ -1,0 +1,180 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+)
+
+// DefaultMaxKeys is the default number of keys that a simulation's store holds.
+const DefaultMaxKeys = 4_000_000
+
+// Answer is a server's answer to one request.
+type Answer struct {
+	// Route is the index of the route in the file, or -1.
+	Route int
+	// Key is the key that the request is charged to. If there are several charges, it is the binding limit's key. It is
+	// "" if there is no route or no key.
+	Key string
+	// Allowed reports whether the request passes.
+	Allowed bool
+	// Policy is the policy that denied the request. It is "" if the request passed, or was denied because a part of
+	// its key was empty.
+	Policy string
+	// Delay is how long a pacer would have delayed the request.
+	Delay time.Duration
+	// Err is set if there was no decision, for example because the store is full.
+	Err error
+
+	items  []route.Item  // the charges, or nil if there is no route or no key
+	charge int           // the index of the first charge
+	reset  time.Duration // time until all units of all limits are available again
+}
+
+// Simulation is a server that runs in the log's time. It is not safe for concurrent use.
+type Simulation struct {
+	config  *policy.Config
+	charges []int // the index of each route's first charge
+	store   *memstore.Store
+	limiter *headgate.Limiter
+	rules   decide.Rules
+	now     int64
+
+	seen      route.Request
+	responses [1]decide.Response
+	shadows   shadows
+	rates     rates
+}
+
+// shadows counts requests by policy: those that the policy's shadow decided, and those that the shadow would have
+// denied.
+type shadows struct {
+	asked, denied map[string]int64
+}
+
+func (s *shadows) add(decided []decide.Shadow) {
+	for i := range decided {
+		shadow := &decided[i]
+		s.asked[shadow.Owner.Name]++
+		if shadow.Denied {
+			s.denied[shadow.Owner.Name]++
+		}
+	}
+}
+
+// Rates is the range of an adaptive rate, over all keys.
+type Rates struct {
+	// Lowest and Highest are in whole units per window.
+	Lowest  int64 `json:"lowest"`
+	Highest int64 `json:"highest"`
+}
+
+// rates holds the range of the rate of each policy whose rate has changed.
+type rates map[string]*Rates
+
+func (all rates) add(r *decide.Response) {
+	if b := &r.Decision.Binding; b.Version > 0 {
+		all.note(b.Policy, b.Rate.Count)
+	}
+	for i := range r.Limits {
+		if d := &r.Limits[i].Decision; d.Version > 0 {
+			all.note(r.Limits[i].Policy, d.InForce/algo.RateScale)
+		}
+	}
+}
+
+func (all rates) note(policy string, rate int64) {
+	of := all[policy]
+	if of == nil {
+		of = &Rates{Lowest: rate, Highest: rate}
+		all[policy] = of
+	}
+	of.Lowest, of.Highest = min(of.Lowest, rate), max(of.Highest, rate)
+}
+
+// New returns a simulation of a server with a policies file. Its store holds at most maxKeys keys.
+func New(c *policy.Config, maxKeys int) (*Simulation, error) {
+	s := &Simulation{config: c, shadows: shadows{asked: map[string]int64{}, denied: map[string]int64{}}, rates: rates{}}
+	clock := func() time.Time { return time.UnixMicro(s.now) }
+	store, err := memstore.New(memstore.Config{MaxKeys: maxKeys, Clock: clock})
+	if err != nil {
+		return nil, err
+	}
+	routes, place := c.Routes.Routes(), 0
+	for i := range routes {
+		s.charges = append(s.charges, place)
+		place += len(routes[i].Charges)
+	}
+	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), operate.WithOutcomeClock(clock))
+	s.rules = decide.Rules{Limiter: s.limiter}
+	return s, nil
+}
+
+// Close frees the store's memory.
+func (s *Simulation) Close() error {
+	s.limiter.Close()
+	return s.store.Close()
+}
+
+// Decide decides a request at its time in the log.
+func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
+	request, ok := s.find(q)
+	return s.answer(ctx, q, &request, ok)
+}
+
+// find returns the request for a log line's route. ok is false if there is no route. find can run concurrently with
+// answer.
+func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
+	q.Route(&s.seen)
+	m, ok := s.config.Routes.Find(&s.seen)
+	if !ok {
+		return decide.Request{}, false
+	}
+	request = decide.Routed(&m)
+	request.Holds = true
+	return request, true
+}
+
+// answer decides a request, given its route. For an allowed request, it reports the status in the log as the outcome.
+func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *decide.Request, ok bool) (a Answer) {
+	if !ok {
+		return Answer{Route: -1, Allowed: true}
+	}
+	s.now = q.Time
+	b := s.rules.Begin(s.config.Policies, 1, nil)
+	defer b.End()
+	b.Add(request)
+	b.Do(ctx)
+	s.responses[0] = b.Answer(0)
+	s.shadows.add(b.Shadows(s.responses[:]))
+	r := &s.responses[0]
+	if r.Held != nil { // a log line does not contain when its request ended
+		_ = r.Held.Release(ctx) // cannot fail in memory
+	}
+	s.rates.add(r)
+	if r.Outcome != nil && q.Status != 0 {
+		r.Outcome(httplimit.Outcome(q.Status, nil))
+	}
+	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
+	a.reset = r.Decision.ResetAfter
+	for i := range r.Limits {
+		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
+	}
+	a.items, a.charge = request.Route.Items, s.charges[request.Route.Index]
+	if request.Items != nil {
+		a.Key = r.Key
+	}
+	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
+		a.Policy = r.Policy
+	}
+	return a
+}

@@ -1,0 +1,244 @@
+package suggest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/internal/raced"
+	"github.com/headgate/headgate/server/internal/replay/replaytest"
+)
+
+// disguise is a log of 150 people, and of attackers whose requests are meant to raise the suggested limits.
+type disguise struct {
+	name  string
+	make  func(o *replaytest.Options)
+	stops []string // the attackers' addresses
+}
+
+// disguises returns logs with known answers: the people determine the limits, and the attackers are outliers.
+func disguises() []disguise {
+	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
+	rotator, flooder := []string{replaytest.RotatorAddress}, []string{replaytest.FloodAddress}
+	return []disguise{
+		{"20 000 requests, each with a new User-Agent", func(o *replaytest.Options) { o.Attackers = rotation }, rotator},
+		{"20 000 requests, each with one of 300 User-Agents", func(o *replaytest.Options) {
+			o.Attackers, o.RotationAgents = rotation, 300
+		}, rotator},
+		{"20 000 requests, each with one of 7 User-Agents", func(o *replaytest.Options) {
+			o.Attackers, o.RotationAgents = rotation, 7
+		}, rotator},
+		{"the first, from the address of 20 people", func(o *replaytest.Options) { o.Attackers, o.Decoys = rotation, 20 }, rotator},
+		{"20 000 requests with one User-Agent, from the address of 20 people", func(o *replaytest.Options) {
+			o.Attackers, o.RotationAgents, o.Decoys = rotation, 1, 20
+		}, rotator},
+		{"20 000 requests, another User-Agent every 20", func(o *replaytest.Options) { o.Attackers, o.RotationRun = rotation, 20 }, rotator},
+		{"20 000 requests, another User-Agent every 500", func(o *replaytest.Options) { o.Attackers, o.RotationRun = rotation, 500 }, rotator},
+		{"20 000 requests in 11 hours, each with one of 500 User-Agents", func(o *replaytest.Options) {
+			o.Attackers = replaytest.Attackers{Rotations: 20_000, RotationTime: 11 * time.Hour, RotationAgents: 500}
+		}, rotator},
+		{"4 equal abusers, 10 requests a second each", func(o *replaytest.Options) {
+			o.Attackers = replaytest.Attackers{Equals: 4, EqualEvery: 100 * time.Millisecond, EqualTime: 20 * time.Minute}
+		}, addresses(4, replaytest.EqualAddress)},
+		{"5000 requests in 100 seconds", func(o *replaytest.Options) {
+			o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 100 * time.Second}
+		}, flooder},
+		{"5000 requests in 5 seconds", func(o *replaytest.Options) {
+			o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 5 * time.Second}
+		}, flooder},
+		{"8 abusers, each with twice as many requests as the one before: 60 to 7680 a minute", func(o *replaytest.Options) {
+			o.Attackers = replaytest.Attackers{Ramp: 8, RampFrom: 600, RampTime: 10 * time.Minute}
+		}, addresses(8, replaytest.RampAddress)},
+	}
+}
+
+func addresses(n int, of func(i int) string) (all []string) {
+	for i := range n {
+		all = append(all, of(i))
+	}
+	return all
+}
+
+// people returns the options for a day with 150 people.
+func people(seed uint64) replaytest.Options {
+	return replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
+}
+
+// limitsOf returns the suggested limits as text, and how many requests from one key they admit in a minute and in an
+// hour.
+func limitsOf(r *Result) (words string, minute, hour int64) {
+	minute, hour = math.MaxInt64, math.MaxInt64
+	var all []string
+	for _, s := range r.Suggestions {
+		all = append(all, s.Limit)
+		minute, hour = min(minute, admits(s.limit, time.Minute)), min(hour, admits(s.limit, time.Hour))
+	}
+	return strings.Join(all, " and "), minute, hour
+}
+
+// TestAttackersDoNotSetTheLimits checks that the suggestions do not affect people, stop the attackers, and admit about
+// as much as they would without the attackers. docs/reference/replay.md lists the results for seed 0.
+func TestAttackersDoNotSetTheLimits(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/reference/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range disguises() {
+		for seed := range uint64(raced.Size(2, 1)) {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				o, options := people(seed), Options{Key: "client_ip", Deny: 0.001}
+				_, minute, hour := limitsOf(suggested(t, replaytest.Make(o), options))
+				c.make(&o)
+				lines := replaytest.Make(o)
+				r := suggested(t, lines, options)
+				file := r.PoliciesFile(&options, "a test")
+				requests, denied := replayed(t, lines, file)
+				least := 1.0
+				for _, client := range c.stops {
+					least = min(least, float64(denied[client])/float64(requests[client]))
+					delete(denied, client)
+				}
+				if least < 0.7 {
+					t.Errorf("%.0f %% of an attacker's requests denied\n%s", 100*least, file)
+				}
+				for client, n := range denied {
+					if n > 0 {
+						t.Errorf("%s: %d denied\n%s", client, n, file)
+					}
+				}
+				if len(r.Outliers) != len(c.stops) || len(r.Shared) > 0 {
+					t.Errorf("%d stand out, %d are shared: %+v", len(r.Outliers), len(r.Shared), r.Outliers)
+				}
+				words, nowMinute, nowHour := limitsOf(r)
+				if nowMinute > 2*minute || nowHour > 2*hour {
+					t.Errorf("%s: %d a minute and %d an hour, without the attackers %d and %d", words, nowMinute, nowHour, minute, hour)
+				}
+				if strings.Contains(strings.Join(r.Suggestions[0].Why, " "), "No key stands out") {
+					t.Error("the suggestion says that no key stands out")
+				}
+				row := fmt.Sprintf("| %s | `%s` | %d | %d | %.0f %% |", c.name, strings.ReplaceAll(words, " and ", "` and `"), nowMinute, nowHour, 100*least)
+				if seed == 0 && !strings.Contains(string(page), row) {
+					t.Errorf("docs/reference/replay.md lacks the row\n%s", row)
+				}
+			})
+		}
+	}
+}
+
+// TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span
+// of an outlier's requests. It also checks that the report lists the busiest keys even if they are not outliers.
+func TestActionsOfKeysAreReported(t *testing.T) {
+	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	quiet := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if len(quiet.Outliers) != 0 || len(quiet.Busiest) != 10 || quiet.Busiest[0].Requests < quiet.Busiest[9].Requests {
+		t.Errorf("%+v", quiet.Busiest)
+	}
+	o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 100 * time.Second}
+	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	k := r.Outliers[0]
+	middle := o.Start.Add(o.Length / 2).UnixMicro()
+	if k.Did != (Did{Path: "GET /search", Status: 200, Agent: "curl/8.11"}) || k.From != middle || k.To-k.From > 100*time.Second.Microseconds() {
+		t.Errorf("%+v", k)
+	}
+	if r.Busiest[0].Key != replaytest.FloodAddress {
+		t.Errorf("%+v", r.Busiest[0])
+	}
+}
+
+// TestNotesNameTheKeyThatSetsTheLimit covers a --deny share of less than one key, and a group of keys that send far
+// more than the others but are too numerous to be outliers.
+func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
+	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "--deny 0.1 % of 150 keys is less than one key") || !strings.Contains(notes, "--deny 0.7% leaves one key out") {
+		t.Error(notes)
+	}
+	o.Attackers = replaytest.Attackers{Equals: 40, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "40 of 190 keys send at least 10 times as much in a minute as the others") {
+		t.Error(notes)
+	}
+	o.Readers, o.Attackers = 40, replaytest.Attackers{Equals: 12, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "12 of 52 keys send at least 10 times as much in a minute as the others") {
+		t.Error(notes)
+	}
+	o.Attackers = replaytest.Attackers{Ramp: 9, RampFrom: 600, RampTime: 10 * time.Minute}
+	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "9 of 49 keys send at least 10 times as much in an hour as the others") {
+		t.Error(notes)
+	}
+}
+
+// TestGapsAmongLightUsers covers logs with too few regular keys for a tail: a hundred keys with 5 requests a day each.
+func TestGapsAmongLightUsers(t *testing.T) {
+	light := profile{most: [len(Windows)]int64{1, 2, 3, 5, 5}, seconds: 5, minutes: 3}
+	abuser := profile{most: [len(Windows)]int64{10, 100, 600, 5000, 5000}, seconds: 500, minutes: 9}
+	moment := profile{most: [len(Windows)]int64{1000, 5000, 5000, 5000, 5000}, seconds: 5, minutes: 1}
+	export := profile{most: [len(Windows)]int64{10, 40, 60, 60, 60}, seconds: 9, minutes: 1}
+	for _, c := range []struct {
+		name    string
+		added   profile
+		n, want int
+	}{{"an abuser", abuser, 1, 1}, {"four equal abusers", abuser, 4, 4}, {"a flood of some seconds", moment, 1, 1}, {"a nightly export", export, 1, 0}} {
+		all := append(slices.Repeat([]profile{light}, 100), slices.Repeat([]profile{c.added}, c.n)...)
+		for i := range all {
+			all[i].busiest, all[i].requests = all[i].most, all[i].most[inDay]
+		}
+		classify(all)
+		outliers := 0
+		for i := range all {
+			if all[i].class == outlier {
+				outliers++
+			}
+		}
+		if outliers != c.want {
+			t.Errorf("%s: %d outliers, want %d", c.name, outliers, c.want)
+		}
+	}
+}
+
+// TestFewKeysThatSetTheLimitAreNamed covers attackers that are not outliers: a burst, and a ramp in small steps. The
+// note states the limit that would suffice without them.
+func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
+	options := Options{Key: "client_ip", Deny: 0.001}
+	for name, attack := range map[string]replaytest.Attackers{
+		"60 requests in a second":                  {Flood: 60, FloodTime: time.Second},
+		"300 in 5 seconds":                         {Flood: 300, FloodTime: 5 * time.Second},
+		"2 abusers, 100 and 200 requests a minute": {Ramp: 2, RampFrom: 1000, RampTime: 10 * time.Minute},
+	} {
+		o := people(0)
+		before := suggested(t, replaytest.Make(o), options)
+		o.Attackers = attack
+		r := suggested(t, replaytest.Make(o), options)
+		_, minute, hour := limitsOf(before)
+		words, nowMinute, nowHour := limitsOf(r)
+		noted := strings.Contains(strings.Join(r.Notes, "\n"), "keys set the limit, above all ")
+		if doubled := nowMinute > 2*minute || nowHour > 2*hour; doubled != noted {
+			t.Errorf("%s: %s admits %d and %d, without them %d and %d; notes %q", name, words, nowMinute, nowHour, minute, hour, r.Notes)
+		}
+		if noted && strings.Contains(strings.Join(r.Suggestions[0].Why, " "), "it is there for the day on which one does") {
+			t.Errorf("%s: the reasons do not mention the note", name)
+		}
+	}
+}
+
+// TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll uses a log in which four clients together send a steady 50
+// requests a second. Limits per key could keep the total to 10 a second only by denying most requests of clients that
+// behave.
+func TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll(t *testing.T) {
+	var lines []replaytest.Line
+	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
+	for i := range 6000 {
+		lines = append(lines, replaytest.Line{Time: at.Add(time.Duration(i) * 20 * time.Millisecond), Client: "10.0." + []string{"1", "2", "3", "4"}[i%4] + ".1", Path: "/", Status: 200})
+	}
+	r := suggested(t, lines, Options{Deny: 0.001, Total: 10})
+	if !strings.Contains(r.Protections[0], "One limit of all keys denies what is too much alone: --key '{const: all}' --max-second 10.") || r.Effect.Denied != 0 {
+		t.Errorf("%q, %d denied", r.Protections, r.Effect.Denied)
+	}
+}

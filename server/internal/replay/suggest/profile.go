@@ -1,0 +1,141 @@
+package suggest
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/headgate/headgate/server/internal/replay/series"
+	"github.com/headgate/headgate/server/internal/replay/simulate"
+)
+
+// profile is the activity of one key.
+type profile struct {
+	requests int64
+	most     [len(Windows)]int64
+	minutes  int64  // the number of clock minutes with requests
+	seconds  int64  // the number of clock seconds with requests
+	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
+	persons  int64  // the number of User-Agents that look like people; 0 if there are too few
+	rotates  bool   // sends many User-Agents that do not look like people
+	// busiest holds the maximum numbers of requests from a single person. If the key is one person, it equals most.
+	busiest [len(Windows)]int64
+	denied  int64
+	class   class
+	alone   bool // an outlier because of the gap to the next key
+}
+
+// class is the classification of a key.
+type class uint8
+
+const (
+	behaved class = iota
+	outlier
+	shared // well-behaved, but used by many people
+)
+
+// profileOf computes a key's exact maximum number of requests in any window. A window is a half-open span that ends
+// with one of the requests.
+func profileOf(times []int64) (p profile) {
+	p.requests = int64(len(times))
+	for w := range Windows {
+		p.most[w] = mostIn(times, Windows[w].Length)
+	}
+	p.minutes, p.seconds = clockSpans(times, time.Minute), clockSpans(times, time.Second)
+	return p
+}
+
+// clockSpans returns the number of clock minutes, or of clock spans of another length, that contain any of the times.
+func clockSpans(times []int64, length time.Duration) (n int64) {
+	last := int64(math.MinInt64)
+	for _, t := range times {
+		if at := t / length.Microseconds(); at != last {
+			last = at
+			n++
+		}
+	}
+	return n
+}
+
+// mostIn returns the largest number of times that fall into one window of the given length. The times must be
+// sorted.
+func mostIn(times []int64, length time.Duration) (most int64) {
+	from, span := 0, length.Microseconds()
+	for to, t := range times {
+		for times[from] <= t-span {
+			from++
+		}
+		most = max(most, int64(to-from+1))
+	}
+	return most
+}
+
+// distinctAgents estimates the number of a key's User-Agents by linear counting over 64 bits.
+func (p *profile) distinctAgents() int64 {
+	empty := 64 - bits.OnesCount64(p.agents)
+	if empty == 0 {
+		empty = 1 // all bits set: about 266 or more
+	}
+	return int64(math.Round(64 * math.Log(64/float64(empty))))
+}
+
+// people returns the estimated number of people that use a key.
+func (p *profile) people() int64 {
+	if n := p.persons; n > 0 {
+		return n
+	}
+	return 1
+}
+
+// profiles computes the profile of each key.
+func profiles(g *series.Groups, agents []uint64) []profile {
+	all := make([]profile, g.Keys())
+	parallel(len(all), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			all[i] = profileOf(g.Times(i))
+			all[i].agents = agents[i]
+			all[i].setPeople(g, i)
+		}
+	})
+	return all
+}
+
+// percentiles describes the keys for each window. The total parameter holds the maximum numbers of requests from all
+// keys together.
+func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
+	list := make([]Percentiles, len(Windows))
+	values := make([]int64, len(all))
+	for w := range Windows {
+		p := &list[w]
+		p.Window, p.Total = Windows[w].Name, total[w]
+		for i := range all {
+			values[i] = all[i].most[w]
+			if all[i].class != outlier {
+				p.Behaved = max(p.Behaved, values[i])
+			}
+		}
+		slices.Sort(values)
+		p.P50, p.P90, p.P99, p.P999 = quantile(values, 0.5), quantile(values, 0.9), quantile(values, 0.99), quantile(values, 0.999)
+		p.Max = quantile(values, 1)
+	}
+	return list
+}
+
+// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. For an
+// empty list, it returns 0.
+func quantile(sorted []int64, share float64) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
+}
+
+// histogram counts the keys by their maximum number of requests in a minute.
+func histogram(all []profile) []simulate.Bar {
+	var bars simulate.Bars
+	for i := range all {
+		bars.Add(all[i].most[inMinute], all[i].denied > 0)
+	}
+	return bars
+}

@@ -1,0 +1,381 @@
+package suggest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
+	"github.com/headgate/headgate/server/internal/replay/replaytest"
+	"github.com/headgate/headgate/server/internal/replay/series"
+	"github.com/headgate/headgate/server/internal/replay/simulate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// logOf returns a log with the given lines.
+func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
+	t.Helper()
+	var b bytes.Buffer
+	for i := range lines {
+		if err := lines[i].Precise(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := accesslog.Open([]string{path}, nil, accesslog.Options{Format: replaytest.PreciseFormat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
+	t.Helper()
+	if o.Key == "" {
+		o.Key = "client_ip"
+	}
+	o.Listed = 10
+	r, err := Run(t.Context(), logOf(t, lines), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// replayed decides the lines under a suggested policies file, in the same way as a server. It returns the numbers of
+// requests and denials by client.
+func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, denied map[string]int64) {
+	t.Helper()
+	config, err := policy.Parse("suggested.yaml", []byte(file))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	s, err := simulate.New(config, simulate.DefaultMaxKeys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, denied = map[string]int64{}, map[string]int64{}
+	err = logOf(t, lines).Run(t.Context(), func(batch []accesslog.Request) error {
+		for i := range batch {
+			client := batch[i].Client.String()
+			a := s.Decide(t.Context(), &batch[i])
+			requests[client]++
+			if !a.Allowed {
+				denied[client]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requests, denied
+}
+
+// TestSuggestionsStopWhatTheyShould makes logs with known answers and decides their requests under the suggestions. The
+// suggestions must stop the clients that should be stopped, and affect at most one in a thousand of the others.
+func TestSuggestionsStopWhatTheyShould(t *testing.T) {
+	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	for _, c := range []struct {
+		name string
+		make func(o *replaytest.Options)
+		// stops contains the clients to stop, and the minimum share of their requests that must be denied.
+		stops map[string]float64
+	}{
+		{"readers alone", func(*replaytest.Options) {}, nil},
+		{"a scraper", func(o *replaytest.Options) { o.ScraperRate, o.ScraperTime = 6, 15*time.Minute }, map[string]float64{replaytest.ScraperAddress: 0.8}},
+		{"a burst at midnight", func(o *replaytest.Options) { o.Crons, o.CronRequests = 40, 30 }, nil},
+		{"a burst of one client at midnight", func(o *replaytest.Options) { o.Crons, o.CronRequests = 1, 200 }, nil},
+		{"a slow leak", func(o *replaytest.Options) { o.LeakEvery = 12 * time.Second }, map[string]float64{replaytest.LeakAddress: 0.8}},
+		{"a shared address", func(o *replaytest.Options) { o.Office = 80 }, nil},
+		{"all of them", func(o *replaytest.Options) {
+			o.ScraperRate, o.ScraperTime, o.Crons, o.CronRequests, o.LeakEvery, o.Office = 4, 20*time.Minute, 20, 25, 15*time.Second, 50
+		}, map[string]float64{replaytest.ScraperAddress: 0.8, replaytest.LeakAddress: 0.8}},
+	} {
+		for seed := range uint64(2) {
+			t.Run(fmt.Sprint(c.name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				o := day
+				o.Seed = seed
+				c.make(&o)
+				lines := replaytest.Make(o)
+				options := Options{Key: "client_ip", Deny: 0.001}
+				r := suggested(t, lines, options)
+				file := r.PoliciesFile(&options, "a test")
+				requests, denied := replayed(t, lines, file)
+				others, otherDenied, sum := 0, 0, int64(0)
+				for client, n := range requests {
+					sum += denied[client]
+					if least, stop := c.stops[client]; stop {
+						if share := float64(denied[client]) / float64(n); share < least {
+							t.Errorf("%s: %.0f %% denied, want %.0f %%\n%s", client, 100*share, 100*least, file)
+						}
+						continue
+					}
+					others++
+					if denied[client] > 0 {
+						otherDenied++
+					}
+				}
+				if float64(otherDenied) > 0.001*float64(others) {
+					t.Errorf("%d of %d others denied something\n%s", otherDenied, others, file)
+				}
+				if r.Effect.Denied != sum {
+					t.Errorf("the effect has %d denials, the server %d", r.Effect.Denied, sum)
+				}
+				if len(r.Outliers) != len(c.stops) {
+					t.Errorf("%d stand out: %+v", len(r.Outliers), r.Outliers)
+				}
+			})
+		}
+	}
+}
+
+func TestNeededBurstIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 300 {
+		var times []int64
+		now := int64(1_700_000_000_000_000)
+		for range 1 + r.IntN(200) {
+			now += r.Int64N(1 + r.Int64N(3_000_000))
+			times = append(times, now)
+		}
+		rate := rates[r.IntN(len(rates))]
+		burst := neededBurst(times, rate)
+		if n := series.Denied(rule.TokenBucket(rate, rule.Burst(burst)), times); n != 0 {
+			t.Fatalf("%s burst %d denies %d", rate, burst, n)
+		}
+		if burst > 1 && series.Denied(rule.TokenBucket(rate, rule.Burst(burst-1)), times) == 0 {
+			t.Fatalf("%s burst %d denies none either", rate, burst-1)
+		}
+	}
+}
+
+func TestUpToOmitsAShareOfTheValues(t *testing.T) {
+	for _, c := range []struct {
+		values []int64
+		share  float64
+		want   int64
+	}{
+		{nil, 0.5, 1},
+		{[]int64{3, 1, 2}, 0, 3},
+		{[]int64{4, 3, 1, 2}, 0.5, 2},
+		{[]int64{3, 1, 2}, 0.99, 1},
+		{[]int64{3, 1, 2}, 1, 1},
+		{[]int64{7}, 1, 7},
+	} {
+		if got := upTo(slices.Clone(c.values), c.share); got != c.want {
+			t.Errorf("all but %v of %v are up to %d, want %d", c.share, c.values, got, c.want)
+		}
+	}
+}
+
+func TestMostInIsTheSlidingLogsLimit(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for range 200 {
+		var times []int64
+		now := int64(1_700_000_000_000_000)
+		for range 1 + r.IntN(300) {
+			now += r.Int64N(2) * r.Int64N(400_000)
+			times = append(times, now)
+		}
+		most := mostIn(times, time.Second)
+		if n := series.Denied(rule.SlidingLog(rule.PerSecond(most)), times); n != 0 {
+			t.Fatalf("a log of %d denies %d", most, n)
+		}
+		if most > 1 && series.Denied(rule.SlidingLog(rule.PerSecond(most-1)), times) == 0 {
+			t.Fatalf("a log of %d denies none either", most-1)
+		}
+	}
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for n, want := range map[int64]int64{1: 1, 7: 8, 9: 10, 11: 12, 61: 80, 81: 100, 101: 120, 1234: 1500, 99_999: 100_000} {
+		if got := roundUp(n); got != want {
+			t.Errorf("%d up to %d, want %d", n, got, want)
+		}
+	}
+	for n, want := range map[int64]int64{1: 1, 7: 6, 9: 8, 11: 10, 79: 60, 1234: 1200} {
+		if got := roundDown(n); got != want {
+			t.Errorf("%d down to %d, want %d", n, got, want)
+		}
+	}
+	for n := int64(1); n < 5000; n++ {
+		if up, down := roundUp(n), roundDown(n); up < n || down > n || roundUp(up) != up || roundDown(down) != down {
+			t.Fatalf("%d: %d and %d", n, up, down)
+		}
+	}
+}
+
+func TestPercentilesAndHistogram(t *testing.T) {
+	var lines []replaytest.Line
+	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
+	for client := range 100 {
+		for i := range client + 1 {
+			lines = append(lines, replaytest.Line{Time: at.Add(time.Duration(i) * 100 * time.Millisecond), Client: fmt.Sprintf("10.0.0.%d", client), Path: "/", Status: 200})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b replaytest.Line) int { return a.Time.Compare(b.Time) })
+	r := suggested(t, lines, Options{Deny: 0.001})
+	second, minute := r.Percentiles[inSecond], r.Percentiles[inMinute]
+	if second.P50 != 10 || second.Max != 10 || minute.P50 != 50 || minute.P90 != 90 || minute.P99 != 99 || minute.P999 != 100 || minute.Max != 100 || minute.Total != 5050 {
+		t.Errorf("%+v\n%+v", second, minute)
+	}
+	if b := r.Histogram[6]; b.From != 64 || b.To != 127 || b.Keys != 37 {
+		t.Errorf("%+v", r.Histogram)
+	}
+	if r.Effect.PeakBefore != 955 {
+		t.Errorf("peak %d", r.Effect.PeakBefore)
+	}
+}
+
+func TestProtectionOfTheTotalIsKept(t *testing.T) {
+	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 300, Crons: 60, CronRequests: 25}
+	lines := replaytest.Make(o)
+	free := suggested(t, lines, Options{Deny: 0.001})
+	for _, key := range []string{"client_ip", "{const: all}"} {
+		bound := free.Effect.PeakBefore / 2
+		options := Options{Key: key, Deny: 0.001, Total: bound}
+		r := suggested(t, lines, options)
+		if r.Effect.PeakAfter > bound || r.Effect.PeakAfter < bound/4 || r.Effect.Denied == 0 {
+			t.Errorf("%s: %d in the busiest second, want at most %d\n%+v", key, r.Effect.PeakAfter, bound, r.Suggestions)
+		}
+		_, denied := replayed(t, lines, r.PoliciesFile(&options, "a test"))
+		sum := int64(0)
+		for _, n := range denied {
+			sum += n
+		}
+		if sum != r.Effect.Denied {
+			t.Errorf("%s: a server denies %d, want %d", key, sum, r.Effect.Denied)
+		}
+	}
+	for total, text := range map[int64]string{1: "1 request", 3: "3 requests"} {
+		r := suggested(t, lines, Options{Deny: 0.001, Total: total})
+		if !strings.HasPrefix(r.Protections[0], "No limit per key keeps every second to "+text+" in all") {
+			t.Errorf("%q", r.Protections)
+		}
+	}
+}
+
+func TestShareOfTheCapacityIsKept(t *testing.T) {
+	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 12 * time.Hour, Readers: 300, Crons: 60, CronRequests: 100}
+	lines := replaytest.Make(o)
+	for _, c := range []struct {
+		capacity engine.Rate
+		share    float64
+		denied   bool
+	}{{rule.PerSecond(1000), 0.01, false}, {rule.PerSecond(50), 0.01, true}, {rule.Per(30, time.Minute), 1, true}} {
+		options := Options{Key: "client_ip", Deny: 0.001, Capacity: c.capacity, Share: c.share}
+		r := suggested(t, lines, options)
+		bound := int64(perSecond(c.capacity) * c.share * 60)
+		for _, c := range r.Suggestions[0].Compared {
+			if c.Chosen && c.Minute > bound {
+				t.Errorf("%s lets %d through in a minute, want %d", c.Limit, c.Minute, bound)
+			}
+		}
+		if denied := r.Effect.BehavedDenied > 0; denied != c.denied {
+			t.Errorf("%s: %d keys denied", c.capacity, r.Effect.BehavedDenied)
+		}
+	}
+}
+
+func TestNotesStateAssumptions(t *testing.T) {
+	var lines []replaytest.Line
+	for i := range fewestKeys {
+		lines = append(lines, replaytest.Line{Time: time.Unix(1_800_000_000+int64(i), 0), Client: fmt.Sprint("10.0.0.", i+1), Path: "/", Status: 200})
+	}
+	options := Options{Key: "client_ip"}
+	r := suggested(t, lines, options)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "charged one unit") {
+		t.Errorf("%d keys: %q", fewestKeys, r.Notes)
+	}
+	r = suggested(t, lines[1:], options)
+	if len(r.Notes) != 2 || !strings.Contains(r.Notes[1], "fewer than 10 keys") {
+		t.Errorf("%d keys: %q", fewestKeys-1, r.Notes)
+	}
+	if file := r.PoliciesFile(&options, "log"); !strings.Contains(file, "# Note: each request is charged one unit") {
+		t.Error(file)
+	}
+}
+
+func TestKeysEqualRouteKeys(t *testing.T) {
+	lines := []replaytest.Line{{Time: time.Unix(1_800_000_000, 0), Client: "10.0.0.1", Path: "/users/7", Status: 200}, {Time: time.Unix(1_800_000_001, 0), Client: "10.0.0.1", Path: "/x", Status: 200}}
+	options := Options{Key: "[client_ip, {path: id}]", Path: "/users/{id}"}
+	r := suggested(t, lines, options)
+	if fmt.Sprint(r.Key) != "[client_ip/64 path id]" || r.Requests != 1 || r.Other != 1 {
+		t.Errorf("%+v", r)
+	}
+	for key, want := range map[string]string{"{const: all}": "total", "{path: id}": "key", "[{const: a}, client_ip]": "client"} {
+		if r := suggested(t, lines, Options{Key: key, Path: "/users/{id}"}); r.Suggestions[0].Policy != want {
+			t.Errorf("%s: policy %s, want %s", key, r.Suggestions[0].Policy, want)
+		}
+	}
+	if file := r.PoliciesFile(&options, "a\nb"); !strings.Contains(file, `  - {match: {path: "/users/{id}"}, key: [client_ip, {path: id}], policies: [client]}`) {
+		t.Error(file)
+	}
+	for key, want := range map[string]string{
+		"{head: X}": `unknown field "head"`, "{path: id}": "a segment of match.path", "{header: X-User}": "--key {header: X-User} needs the header X-User", "[": "--key [",
+	} {
+		_, err := Run(t.Context(), logOf(t, lines), Options{Key: key})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// TestPoliciesFileOfHostileKeysIsValid writes overrides for keys that a client has chosen.
+func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
+	for _, key := range []string{"\"}, policies: {x: 1/s}", "a\nb: c", "\u2028\u0085\x1b[31m", `a\: "b" # c`, "{{.}}", "ключ", "\u202e"} {
+		if !exemptible(key) {
+			t.Errorf("%q has no limit of its own", key)
+			continue
+		}
+		r := Result{Suggestions: []Suggestion{{
+			Policy: "client", Why: []string{key + " stands out"}, limit: rule.TokenBucket(rule.PerSecond(1)),
+			Overrides: []Override{{Key: key, Why: key, limit: rule.TokenBucket(rule.PerSecond(2), rule.Burst(9))}},
+		}}}
+		file := r.PoliciesFile(&Options{Key: "client_ip"}, "log "+key)
+		config, err := policy.Parse("suggested.yaml", []byte(file))
+		if err != nil {
+			t.Errorf("%q: %v\n%s", key, err, file)
+			continue
+		}
+		if s := config.Policies.Summaries(); len(s) != 1 || len(s[0].Overrides) != 1 || s[0].Overrides[0] != (policy.OverrideSummary{Key: key, Limit: "2/s burst 9"}) {
+			t.Errorf("%q: %+v", key, s)
+		}
+	}
+	if exemptible("a*") || exemptible("\xff") {
+		t.Error("a pattern, or bytes that are no text")
+	}
+}
+
+// TestOnlySharedAddressesGetASharedLimit uses a log without any single-person address to compare with.
+func TestOnlySharedAddressesGetASharedLimit(t *testing.T) {
+	var lines []replaytest.Line
+	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
+	for i := range 600 {
+		lines = append(lines, replaytest.Line{
+			Time: at.Add(time.Duration(i) * time.Second), Client: fmt.Sprintf("10.0.0.%d", i%12), Agent: fmt.Sprintf("agent %d", i/84), Path: "/", Status: 200,
+		})
+	}
+	r := suggested(t, lines, Options{Deny: 0.001})
+	if len(r.Shared) != 10 || len(r.Suggestions[0].Overrides) != 0 || r.Effect.Denied != 0 || r.Effect.Behaved != 12 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,118 @@
+package resp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/headgate/headgate/server/internal/resp/wire"
+)
+
+const (
+	// maxQueued is the maximum number of commands between MULTI and EXEC.
+	maxQueued = 1024
+
+	// maxQueuedBytes bounds the bytes of the queued commands' words. Each word counts an additional wordOverhead for
+	// its slice.
+	maxQueuedBytes = 1 << 20
+	wordOverhead   = 32
+)
+
+// transaction holds the commands between MULTI and EXEC. EXEC executes them in order, but separately: commands of
+// other clients can be executed between them.
+type transaction struct {
+	open   bool
+	broken bool // a command could not be queued, so EXEC fails
+	queued []queuedCommand
+	bytes  int // bytes of the queued words, including their overhead
+}
+
+type queuedCommand struct {
+	cmd   *command
+	words [][]byte
+}
+
+// transactionCommands returns the commands for transactions.
+func transactionCommands() []*command {
+	fast := []string{"fast"}
+	return inGroup("transactions",
+		&command{Spec: Spec{Name: "multi", Arity: 1, Flags: fast, Summary: "Begins to queue commands."}, do: multi, immediate: true},
+		&command{Spec: Spec{Name: "exec", Arity: 1, Summary: "Executes the queued commands in order, each on its own."}, do: exec, immediate: true},
+		&command{Spec: Spec{Name: "discard", Arity: 1, Flags: fast, Summary: "Forgets the queued commands."}, do: discard, immediate: true},
+		&command{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key ...]", Summary: "Not supported: always an error."}, do: watch, immediate: true},
+		&command{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast, Summary: "Does nothing, as nothing is watched."}, do: unwatch},
+	)
+}
+
+func multi(_ context.Context, c *conn, _ [][]byte) {
+	if c.tx.open {
+		c.replyError("ERR MULTI calls can not be nested")
+		return
+	}
+	c.tx.open = true
+	c.replyOK()
+}
+
+// queue stores a copy of words for EXEC, because the next read overwrites them.
+func (c *conn) queue(cmd *command, words [][]byte) {
+	if c.tx.broken {
+		c.replySimple("QUEUED") // as in Redis, although EXEC will fail
+		return
+	}
+	for _, word := range words {
+		c.tx.bytes += len(word) + wordOverhead
+	}
+	if len(c.tx.queued) == maxQueued || c.tx.bytes > maxQueuedBytes {
+		c.tx = transaction{open: true, broken: true}
+		c.replyError(fmt.Sprintf("ERR transaction is too long: at most %d commands and %d bytes can be queued", maxQueued, maxQueuedBytes))
+		return
+	}
+	kept := make([][]byte, len(words))
+	for i, word := range words {
+		kept[i] = bytes.Clone(word)
+	}
+	c.tx.queued = append(c.tx.queued, queuedCommand{cmd, kept})
+	c.replySimple("QUEUED")
+}
+
+func exec(ctx context.Context, c *conn, _ [][]byte) {
+	tx := c.tx
+	c.tx = transaction{}
+	switch {
+	case !tx.open:
+		c.replyError("ERR EXEC without MULTI")
+		return
+	case tx.broken:
+		c.replyError("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
+	c.out = wire.AppendArray(c.out, len(tx.queued))
+	for _, queued := range tx.queued {
+		c.execute(ctx, queued.cmd, queued.words)
+		if c.flushIfLong(); c.closing {
+			return
+		}
+	}
+	c.decide(ctx)
+}
+
+func discard(_ context.Context, c *conn, _ [][]byte) {
+	if !c.tx.open {
+		c.replyError("ERR DISCARD without MULTI")
+		return
+	}
+	c.tx = transaction{}
+	c.replyOK()
+}
+
+// watch replies with an error. WATCH would make EXEC depend on other clients' commands. The store does not track
+// them, because it decides each command separately.
+func watch(_ context.Context, c *conn, _ [][]byte) {
+	if c.tx.open {
+		c.replyError("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	c.replyError("ERR WATCH is not supported: the commands of a transaction are executed each on its own")
+}
+
+func unwatch(_ context.Context, c *conn, _ [][]byte) { c.replyOK() }

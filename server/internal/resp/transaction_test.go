@@ -1,0 +1,95 @@
+package resp_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/server/internal/resp"
+)
+
+const aborted = "-EXECABORT Transaction discarded because of previous errors."
+
+func TestTransactionCommands(t *testing.T) {
+	a := &fakeDecider{}
+	converse(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, [][2]string{
+		{"EXEC", "-ERR EXEC without MULTI"},
+		{"DISCARD", "-ERR DISCARD without MULTI"},
+		{"UNWATCH", "+OK"},
+		{"WATCH k", "-ERR WATCH is not supported: the commands of a transaction are executed each on its own"},
+
+		{"MULTI", "+OK"},
+		{"EXEC", "*0"},
+
+		// Queued words are copied, because the next command overwrites the buffer.
+		{"MULTI", "+OK"},
+		{"ask a b", "+QUEUED"},
+		{"ask c bad", "+QUEUED"},
+		{"ask d e", "+QUEUED"},
+		{"PING f g", "+QUEUED"},
+		{"UNWATCH", "+QUEUED"},
+		{"ask h i", "+QUEUED"},
+		{"MULTI", "-ERR MULTI calls can not be nested"},
+		{"WATCH k", "-ERR WATCH inside MULTI is not allowed"},
+		{"EXEC", "*6\r\n+a+b\r\n-ERR bad key\r\n+d+e\r\n-ERR wrong number of arguments for 'ping' command\r\n+OK\r\n+h+i"},
+		{"EXEC", "-ERR EXEC without MULTI"},
+
+		{"MULTI", "+OK"},
+		{"ask a", "+QUEUED"},
+		{"DISCARD", "+OK"},
+		{"EXEC", "-ERR EXEC without MULTI"},
+
+		{"MULTI", "+OK"},
+		{"NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: "},
+		{"ask a", "+QUEUED"},
+		{"EXEC", aborted},
+		{"EXEC", "-ERR EXEC without MULTI"},
+
+		{"MULTI", "+OK"},
+		{"ask", "-ERR wrong number of arguments for 'ask' command"},
+		{"EXEC", aborted},
+
+		{"MULTI", "+OK"},
+		{"ask a", "+QUEUED"},
+		{"RESET", "+RESET"},
+		{"EXEC", "-ERR EXEC without MULTI"},
+
+		{"MULTI", "+OK"},
+		{"CLIENT GETNAME", "+QUEUED"},
+		{"HELLO 3 NOSUCH", "+QUEUED"},
+		{"EXEC", "*2\r\n$-1\r\n-ERR Syntax error in HELLO option 'NOSUCH'"},
+
+		{"MULTI", "+OK"},
+		{"QUIT", "+OK"},
+	})
+	if want := [][]string{{"a", "b", "d", "e"}, {"h", "i"}}; !reflect.DeepEqual(a.calls, want) {
+		t.Errorf("Decide was called with %q, want %q", a.calls, want)
+	}
+}
+
+// TestQueueIsBounded checks that a transaction is bounded by its number of commands, and by the bytes of their words
+// plus 32 per word.
+func TestQueueIsBounded(t *testing.T) {
+	const tooLong = "-ERR transaction is too long: at most 1024 commands and 1048576 bytes can be queued\r\n"
+	long := "*2\r\n$4\r\nPING\r\n$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"
+	for _, c := range []struct {
+		command string
+		fit     int // (4+32)+(65536+32) bytes fit 15 times into 2^20
+	}{{"PING\r\n", 1024}, {long, 15}} {
+		inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client := l.dial()
+			exchange(t, client, "MULTI\r\n")
+			for range c.fit {
+				if got := exchange(t, client, c.command); got != "+QUEUED\r\n" {
+					t.Fatalf("%q", got)
+				}
+			}
+			if got := exchange(t, client, c.command); got != tooLong {
+				t.Errorf("one more than %d: %q", c.fit, got)
+			}
+			if got := exchange(t, client, "PING\r\nEXEC\r\nPING\r\n"); got != "+QUEUED\r\n"+aborted+"\r\n+PONG\r\n" {
+				t.Errorf("then: %q", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,308 @@
+// Package service decides the requests of every front end with package decide, and adds the server's features: users
+// and their rights, deadlines, signed reservations, watchers and observers. It is independent of wire formats.
+//
+//	service.go   a batch of requests → the store → responses
+//	errors.go    the classes of errors
+//	permit.go    the rights of a front end and its user
+//	observe.go   observers of calls
+//	replies.go   answers to clients while the store is unavailable
+//	sign.go      reservations as signed text
+//	policies.go  the active policies, which can be replaced while requests are decided
+//	ready.go     readiness, for load balancers
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/keyhash"
+	"github.com/headgate/headgate/server/internal/users"
+)
+
+// Config configures a service.
+type Config struct {
+	// Limiter makes the decisions.
+	Limiter *headgate.Limiter
+	// Policies holds the policies until SetPolicies replaces them. It can be nil.
+	Policies *policy.Set
+	// Failure is the failure mode of inline limits. Policies have their own failure modes.
+	Failure policy.Failure
+	// Users restricts calls to the rights of the users in their contexts. It must be set if any listener requires
+	// users. Clients of listeners without users may request decisions.
+	Users bool
+	// NoInline rejects requests with inline limits.
+	NoInline bool
+	// AllowWrites lets clients give units back and reset keys. If it is not set, such requests get ErrWritesOff,
+	// because a client that can reset its own key has no limit. The admin listener can always do both.
+	AllowWrites bool
+	// HashKeys holds the secrets for hashing keys before they reach the store and the observer. It is nil if keys are
+	// not hashed. Overrides use the unhashed key.
+	HashKeys *keyhash.File
+	// Cause returns the reason why decisions are made without the store, for the watcher. It returns nil if the store
+	// answers. If Cause is nil, the service reports every decision without the store as [headgate.ErrStoreUnavailable].
+	Cause func() error
+	// Watcher is notified when the store fails and when it answers again. It can be nil.
+	Watcher Watcher
+	// Observer observes the decisions. It can be nil.
+	Observer Observer
+	// CheckStore makes readiness depend on the store if Failure, or the failure mode of any policy, is deny. If it is
+	// not set, only Drain ends readiness.
+	CheckStore bool
+	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
+	// nil, the service uses a secret of its own.
+	Secret func(ctx context.Context) ([]byte, error)
+	// Untrusted is called with a caller's address when the caller describes another request for the routes, but is not
+	// a trusted proxy. It can be nil.
+	Untrusted func(caller string)
+	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
+	// of the remaining time. 0 means no bound.
+	Deadline time.Duration
+}
+
+// Watcher observes the store. Its methods must be safe for concurrent use and must return quickly, because clients
+// wait for them.
+type Watcher interface {
+	// Failed is called for each operation that the store failed to decide, even if the failure mode or this process's
+	// share answers the request.
+	Failed(ctx context.Context, err error)
+	// Away reports whether the store has failed and has not answered since.
+	Away() bool
+	// NotReplicated is called for each operation that the store has charged, but that too few of its replicas have
+	// confirmed. The store itself is up.
+	NotReplicated(ctx context.Context, err error)
+	// Answered is called when the store answers a call that began while Away was true.
+	Answered()
+	// Replied is called for each call during which the store failed, and for each call that began while Away was
+	// true. The argument r counts the call's answers to clients.
+	Replied(r Replies)
+}
+
+// Service decides batches of requests. It is safe for concurrent use.
+type Service struct {
+	config    Config
+	rules     decide.Rules
+	own       []byte // this service's own secret for signing reservations
+	policies  atomic.Pointer[inForce]
+	readiness readiness
+	draining  atomic.Bool
+}
+
+// New returns a service.
+func New(c Config) *Service {
+	own := []byte(rand.Text())
+	if c.Secret == nil {
+		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
+	}
+	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
+	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
+	if c.Policies != nil {
+		s.SetPolicies(c.Policies, nil)
+	}
+	return s
+}
+
+// AllowWrites reports whether clients can give units back and reset keys.
+func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
+
+// Untrusted calls [Config.Untrusted], if it is set.
+func (s *Service) Untrusted(caller string) {
+	if s.config.Untrusted != nil {
+		s.config.Untrusted(caller)
+	}
+}
+
+// For returns a function that calls Do for one front end.
+func (s *Service) For(from FrontEnd) func(context.Context, []decide.Request, []decide.Response) {
+	return func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
+		s.Do(ctx, from, requests, responses)
+	}
+}
+
+// Do decides the requests of a front end in order and fills responses, which must have the same length. It retains
+// neither slice. Keys may share the memory of a buffer that the caller reuses after Do returns.
+func (s *Service) Do(ctx context.Context, from FrontEnd, requests []decide.Request, responses []decide.Response) {
+	s.DoWithin(ctx, s.config.Deadline, from, requests, responses)
+}
+
+// DoWithin is like Do, with a deadline that replaces [Config.Deadline]. It bounds the call to the store. If the
+// caller's context leaves less time, the bound is three quarters of the remaining time. 0 means no bound.
+func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from FrontEnd, requests []decide.Request, responses []decide.Response) {
+	var began time.Time
+	if s.config.Observer != nil {
+		began = time.Now()
+	}
+	caller := ctx
+	seal := s.seal(ctx, requests)
+	ctx, cancel := bounded(ctx, deadline)
+	defer cancel()
+	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // the same policies for all requests of a call
+	defer b.End()
+	s.add(ctx, b, from, requests)
+	outage := s.decide(ctx, b.Ops, b.Room())
+	for i := range requests {
+		responses[i] = b.Answer(i)
+		if responses[i].Err != nil {
+			responses[i].Err = classify(responses[i].Err)
+		}
+	}
+	if b.Lacking() {
+		ctx, cancel := s.undoing(caller)
+		b.GiveUp(ctx)
+		cancel()
+	}
+	if outage {
+		s.config.Watcher.Replied(repliesOf(responses))
+	}
+	if s.config.Observer != nil {
+		s.observe(Observed{
+			Context: caller, FrontEnd: from, Requests: requests, Responses: responses,
+			Shadows: b.Shadows(responses), counted: b.Counted(), Began: began,
+		})
+	}
+}
+
+// add adds the permitted requests to the batch, and refuses the other requests.
+func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
+	var user *users.User
+	guarded := false // the call came through a listener with users
+	if s.config.Users {
+		user, guarded = users.From(ctx)
+	}
+	for i := range requests {
+		r := &requests[i]
+		if r.Kind == engine.OpReserve {
+			r.ID = reservationID(user, guarded)
+		}
+		if guarded || s.config.NoInline || r.Kind == engine.OpGive || r.Kind == engine.OpReset {
+			err := s.permit(user, guarded, from, r)
+			if err == nil && guarded && r.Kind != engine.OpReserve && !owns(user, r.ID) {
+				err = errOwner
+			}
+			if err != nil {
+				b.Refuse(r, &Error{Code: Forbidden, Err: err})
+				continue
+			}
+		}
+		b.Add(r)
+	}
+}
+
+// seal returns the signer for a call's reservations. It returns nil if the call has none.
+func (s *Service) seal(ctx context.Context, requests []decide.Request) decide.Seal {
+	for i := range requests {
+		if kind := requests[i].Kind; kind == engine.OpReserve || kind == engine.OpSettle || requests[i].Reservation != "" {
+			own, end := bounded(ctx, s.config.Deadline) // reading the secret does not reduce the time for the decision
+			defer end()
+			return s.signer(own)
+		}
+	}
+	return nil
+}
+
+// bounded returns the context for a call to the store. It ends after left or, if this is sooner, after three
+// quarters of the time until ctx's deadline. If left is 0 or less, bounded returns ctx.
+func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+	if left <= 0 {
+		return ctx, func() {}
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline)*3/4)
+	}
+	return context.WithTimeout(ctx, left)
+}
+
+// decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
+// end the outage. It returns true if there is a watcher and the store failed during this call or was unavailable before
+// it.
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate.Result) (outage bool) {
+	watcher := s.config.Watcher
+	away := watcher != nil && watcher.Away()
+	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
+	decide.Do(ctx, s.config.Limiter, ops, results)
+	if watcher == nil {
+		return false
+	}
+	answered, failed := false, false
+	for i := range results {
+		switch err := results[i].Err; {
+		case err == nil && results[i].Decision.Promise.Mode == engine.Fallback:
+			if cause := s.cause(); cause != nil {
+				failed = true
+				watcher.Failed(ctx, cause)
+			} else { // the store answers, but it has lost data
+				answered = answered || away
+			}
+		case err == nil:
+			answered = answered || away && fromStore(&ops[i], &results[i])
+		case errors.Is(err, headgate.ErrNotReplicated):
+			watcher.NotReplicated(ctx, err)
+		case !ended && storeFailed(err):
+			failed = true
+			watcher.Failed(ctx, err)
+		}
+	}
+	if answered && !failed {
+		watcher.Answered()
+	}
+	return away || failed
+}
+
+// Undo gives back a request's charge, even if the caller's context has ended. The deadline for the call to the store is
+// [Config.Deadline], but at most a second.
+func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	return charged.Settle(ctx, 0)
+}
+
+// Release gives back a request's permits. Its time is bounded like Undo's.
+func (s *Service) Release(ctx context.Context, held *operate.Held) error {
+	ctx, cancel := s.undoing(ctx)
+	defer cancel()
+	return held.Release(ctx)
+}
+
+func (s *Service) undoing(ctx context.Context) (context.Context, context.CancelFunc) {
+	within := time.Second
+	if s.config.Deadline > 0 {
+		within = min(within, s.config.Deadline)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), within)
+}
+
+// cause returns the reason why a decision was made without the store. It returns nil if the store answers, but is not
+// trusted yet because it has lost data.
+func (s *Service) cause() error {
+	if s.config.Cause == nil {
+		return headgate.ErrStoreUnavailable
+	}
+	return s.config.Cause()
+}
+
+// storeFailed reports whether an error comes from the store, and not from an invalid request, a client that closed
+// its connection, or a stopping server.
+func storeFailed(err error) bool {
+	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
+}
+
+// fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
+// limit without state.
+func fromStore(op *engine.Op, r *operate.Result) bool {
+	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
+		return false
+	}
+	for i := range op.Charges {
+		if !op.Charges[i].Limit.Algorithm().Constant() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package service_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/users"
+)
+
+// TestReservationsOfUsers checks that only the user that made a reservation, operators, and clients of listeners
+// without users can renew and settle it.
+func TestReservationsOfUsers(t *testing.T) {
+	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 9/s, settle_within: 1m}, calls: {algorithm: concurrency, limit: 9}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}, other: {sha256: [%x], may: [decide]}, ops: {sha256: [%x], may: [decide, operate]}, default: {may: [decide]}}\n", "shop", "other", "ops")
+	limiter := headgate.New()
+	defer limiter.Close()
+	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})
+	do := func(user string, r decide.Request) decide.Response {
+		ctx, answers := t.Context(), make([]decide.Response, 1)
+		switch user {
+		case "no users":
+		case "":
+			ctx = users.With(ctx, f.Unknown())
+		default:
+			ctx = users.With(ctx, f.Of(user))
+		}
+		s.Do(ctx, service.HTTP, []decide.Request{r}, answers)
+		return answers[0]
+	}
+	list := []decide.Item{{Policy: "api", Key: "k"}, {Policy: "calls", Key: "k"}}
+	for name, reserve := range map[string]decide.Request{
+		"with a term": {Kind: engine.OpReserve, Policy: "api", Key: "k", ID: "chosen"},
+		"of a list":   {Kind: engine.OpReserve, Items: list, ID: "chosen"},
+	} {
+		for _, c := range []struct {
+			by, settles string
+			refused     bool
+		}{
+			{"shop", "shop", false},
+			{"shop", "other", true},
+			{"shop", "", true},
+			{"shop", "ops", false},
+			{"shop", "no users", false},
+			{"", "shop", true},
+			{"", "", false},
+			{"no users", "other", false},
+		} {
+			made := do(c.by, reserve)
+			if made.Err != nil || made.Reservation == "" {
+				t.Fatalf("%s, %s: %+v", name, c.by, made)
+			}
+			for _, kind := range []engine.Kind{engine.OpRenew, engine.OpSettle} {
+				answer := do(c.settles, decide.Request{Kind: kind, Reservation: made.Reservation, Used: make([]int64, max(1, len(reserve.Items)))})
+				refused, _ := errors.AsType[*service.Error](answer.Err)
+				if (refused != nil && refused.Code == service.Forbidden) != c.refused || !c.refused && answer.Err != nil {
+					t.Errorf("%s, made by %q, %s by %q: %v", name, c.by, kind, c.settles, answer.Err)
+				}
+			}
+			held, err := engine.ParseReservation(made.Reservation[strings.Index(made.Reservation, ".")+1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := do(c.settles, decide.Request{Kind: engine.OpRelease, Policy: "calls", Key: "k", ID: held.ID})
+			if refused, _ := errors.AsType[*service.Error](release.Err); (refused != nil && refused.Code == service.Forbidden) != c.refused {
+				t.Errorf("%s, made by %q, released by %q: %+v", name, c.by, c.settles, release)
+			}
+			if c.refused { // the reservation is still open
+				if answer := do("ops", decide.Request{Kind: engine.OpSettle, Reservation: made.Reservation, Used: make([]int64, max(1, len(reserve.Items)))}); !answer.Found {
+					t.Errorf("%s, made by %q, is not settled: %+v", name, c.by, answer)
+				}
+			}
+		}
+	}
+	if answer := do("shop", decide.Request{Kind: engine.OpReserve, Policy: "calls", Key: "k"}); answer.Err == nil {
+		t.Errorf("a permit is reserved outside of a list: %+v", answer)
+	}
+	if answer := do("shop", decide.Request{Kind: engine.OpAcquire, Policy: "calls", Key: "k", ID: "worker.7"}); answer.Err != nil {
+		t.Errorf("an id that a client chose: %v", answer.Err)
+	}
+}

@@ -1,0 +1,167 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/service"
+)
+
+// fixedStore answers every operation with the same result.
+type fixedStore struct{ result engine.Result }
+
+func (s *fixedStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+	for i := range results {
+		if results[i].Err == nil {
+			results[i] = s.result
+		}
+	}
+}
+
+func (s *fixedStore) Close() error { return nil }
+
+// counter is a watcher that counts its calls.
+type counter struct {
+	away             bool
+	failed, answered int
+	unreplicated     int
+	replies          service.Replies
+}
+
+func (c *counter) NotReplicated(context.Context, error) { c.unreplicated++ }
+
+func (c *counter) Failed(context.Context, error) { c.failed++ }
+func (c *counter) Away() bool                    { return c.away }
+func (c *counter) Answered()                     { c.answered++ }
+
+func (c *counter) Replied(r service.Replies) {
+	c.replies.Allowed += r.Allowed
+	c.replies.Errors += r.Errors
+	c.replies.Local += r.Local
+}
+
+// TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
+// answers to calls that began in an outage count as answered.
+func TestWatcherSeesOutages(t *testing.T) {
+	promised := func(m engine.Mode) engine.Result {
+		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
+	}
+	for name, c := range map[string]struct {
+		result           engine.Result
+		away             bool
+		limit            engine.Limit
+		failed, answered int
+	}{
+		"fails":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
+		"fails again":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
+		"client disconnected":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
+		"limiter closed":       {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
+		"invalid request":      {engine.Result{Err: &engine.InputError{Field: "cost"}}, true, one, 0, 0},
+		"no outage":            {promised(engine.Exact), false, one, 0, 0},
+		"answers again":        {promised(engine.Exact), true, one, 0, 1},
+		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
+		"cached denial":        {promised(engine.Cached), true, one, 0, 0},
+		"prefetched unit":      {promised(engine.Leased), true, one, 0, 0},
+		"limit without state":  {promised(engine.Exact), true, rule.NoLimit(), 0, 0},
+	} {
+		w := &counter{away: c.away}
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&fixedStore{c.result})), Watcher: w, Failure: policy.Allow})
+		do(s, take("k", c.limit))
+		if w.failed != c.failed || w.answered != c.answered {
+			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
+		}
+	}
+}
+
+// TestEndedContextIsNotAnOutage (regression: bug 66): a call whose context has already ended does not count as an
+// outage, because the store was not called.
+func TestEndedContextIsNotAnOutage(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, mode := range []policy.Failure{policy.Deny, policy.Allow, policy.Local} {
+		w := new(counter)
+		s := service.New(service.Config{
+			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
+		})
+		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
+		if w.failed != 0 || w.replies != (service.Replies{}) {
+			t.Errorf("%v: failed %d times, replies %+v; want none", mode, w.failed, w.replies)
+		}
+	}
+}
+
+// TestNotReplicatedIsNotAnOutage checks that a store does not count as failed if it has charged, but too few replicas
+// have confirmed. The failure mode makes no difference.
+func TestNotReplicatedIsNotAnOutage(t *testing.T) {
+	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
+	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
+		w := new(counter)
+		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(late)), Watcher: w, Failure: mode})
+		r := do(s, take("k", one))[0]
+		if w.failed != 0 || w.answered != 0 || w.unreplicated != 1 {
+			t.Errorf("%v: failed %d times, answered %d, not replicated %d; want 0, 0 and 1", mode, w.failed, w.answered, w.unreplicated)
+		}
+		if (r.Err == nil) != (mode == policy.Allow) || r.Err != nil && !errors.Is(r.Err, headgate.ErrNotReplicated) {
+			t.Errorf("%v: answered %v", mode, r.Err)
+		}
+	}
+}
+
+// TestWatcherSeesFailedShadows checks that the watcher sees a failure if the store cannot count a shadow, even if the
+// request is allowed.
+func TestWatcherSeesFailedShadows(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte("policies: {quiet: {algorithm: gcra, rate: 1/s, shadow: true}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := new(counter)
+	away := &fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
+	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
+	if r := do(s, decide.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
+		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
+	}
+}
+
+// TestWatcherSeesReplies checks that answers to clients during an outage are counted by failure mode, and that
+// answers while the store is up are not counted.
+func TestWatcherSeesReplies(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: gcra, rate: 1/s, failure: allow}, closed: 1/s}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := []decide.Request{
+		{Kind: engine.OpAllow, Policy: "open", Key: "k"},
+		{Kind: engine.OpAllow, Policy: "closed", Key: "k"},
+		{Kind: engine.OpPeek, Policy: "open", Key: "k"},
+		{Kind: engine.OpAllow, Policy: "unknown", Key: "k"},
+		take("k", one),
+	}
+	cached := engine.Result{Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Cached}}}
+	for _, c := range []struct {
+		name  string
+		store engine.Result
+		away  bool
+		want  service.Replies
+	}{
+		{"away", engine.Result{Err: headgate.ErrStoreUnavailable}, false, service.Replies{Allowed: 2, Errors: 2}},
+		{"cached denials", cached, true, service.Replies{Local: 4}},
+		{"no outage", cached, false, service.Replies{}},
+	} {
+		w := &counter{away: c.away}
+		s := service.New(service.Config{
+			Limiter: headgate.New(headgate.WithStore(&fixedStore{c.store})), Watcher: w, Policies: config.Policies,
+		})
+		do(s, requests...)
+		if w.replies != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, w.replies, c.want)
+		}
+	}
+}
