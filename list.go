@@ -153,12 +153,9 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
 				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
 			}
-			switch {
-			case at < 0:
+			if at < 0 {
 				op.Charges = append(op.Charges, own)
-			case op.Charges[at].Limit.Numbers().Rank != own.Limit.Numbers().Rank:
-				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one class of a guaranteed rate for each key in a list"}}
-			default:
+			} else {
 				op.Charges[at].Cost += item.Units
 				op.Charges[at].Items |= own.Items
 			}

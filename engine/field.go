@@ -92,25 +92,6 @@ var fields = withRanges([]Field{
 		About: "The limit is divided among groups of keys, and each group's part among its keys. The group of a key is its first part: acme in acme:alice.",
 	},
 	{
-		Name: "guarantees", Kind: FieldWord, Accepted: guaranteesAccepted, implies: true,
-		text:  guaranteesText,
-		About: "The guaranteed part of each class, in units per window, the most important class first: 700,200,0. A class can have a burst of its own, 700:100, and a ceiling, 200-500. By default its burst is half of its part of the burst.",
-	},
-	{
-		Name: "lend", Kind: FieldWord, Accepted: lendAccepted, implies: true,
-		text:  lendText,
-		About: "The borrowers of the unused part of a guarantee: all classes (the default), or down, the classes after it before all.",
-	},
-	{
-		Name: "rank", Kind: FieldUnits, Accepted: "1 to the number of guarantees", implies: true,
-		number: &number{
-			of:        func(n *algo.Limit) *int64 { return &n.Rank },
-			within:    func(n *algo.Limit) (int64, int64) { return 1, int64(n.Guarantees.Value().N) },
-			byDefault: func(l *spec) int64 { return int64(l.numbers.Guarantees.Value().N) }, note: ", the number of guarantees",
-		},
-		About: "The class of the requests, from 1. By default the last. The classes of a policy set it.",
-	},
-	{
 		Name: "min", Kind: FieldUnits, Accepted: "1 to the rate's count", implies: true,
 		number: &number{
 			of:     func(n *algo.Limit) *int64 { return &n.Min },

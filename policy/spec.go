@@ -23,9 +23,6 @@ type LimitFields struct {
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Weight      *int64             `json:"weight"       yaml:"weight"`
 	Nested      *bool              `json:"nested"       yaml:"nested"`
-	Guarantees  *string            `json:"guarantees"   yaml:"guarantees"`
-	Lend        *string            `json:"lend"         yaml:"lend"`
-	Rank        *int64             `json:"rank"         yaml:"rank"`
 	Min         *int64             `json:"min"          yaml:"min"`
 	Max         *int64             `json:"max"          yaml:"max"`
 	Interval    *string            `json:"interval"     yaml:"interval"`

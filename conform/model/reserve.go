@@ -247,9 +247,6 @@ func (it *item) spare(atUS int64) int64 {
 	if g, ok := it.view.(*governor); ok {
 		return bounded(floorDiv(sub(add(g.full(), g.full()), g.d), g.p))
 	}
-	if o, ok := it.view.(*loan); ok {
-		return o.spare()
-	}
 	b, ok := it.view.(*bucket)
 	switch {
 	case ok && it.limit.NextPays: // up to the maximum debt

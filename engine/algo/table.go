@@ -21,7 +21,6 @@ const (
 	FairShare
 	Penalty
 	AdaptiveRate
-	GuaranteedRate
 	FairConcurrency
 	FairPacer
 	algorithmCount
@@ -43,7 +42,6 @@ var algorithms = [algorithmCount]algorithm{
 	FairShare:       fairShare,
 	Penalty:         penalty,
 	AdaptiveRate:    adaptiveRate,
-	GuaranteedRate:  guaranteedRate,
 	FairConcurrency: fairConcurrency,
 	FairPacer:       fairPacer,
 }

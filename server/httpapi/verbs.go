@@ -42,7 +42,7 @@ var (
 var verbs = map[string]verb{
 	"/v1/allow":   {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
-	"/v1/give":    {kind: engine.OpGive, fields: append(slices.Clip(counted), "class"), answer: answerDecision, decision: true, headers: true},
+	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
 	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "ceiling", "max_delay_ms", "outcomes"), answer: answerReserve, headers: true},
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},

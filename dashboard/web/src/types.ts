@@ -17,10 +17,9 @@ export interface KeyAndCost extends KeyAndPolicy {
   class?: string;
 }
 
-/** Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If Units is nil, the give returns the policy's cost. */
+/** Units is an operator's request to give units to a key or to reset the key. Units is only for a give. If it is nil, the give returns the policy's cost. */
 export interface Units extends KeyAndPolicy {
   units?: number;
-  class?: string;
   author: string;
   reason?: string;
 }
@@ -538,7 +537,6 @@ export interface Algorithm {
   holds?: true;
   divides?: true;
   adapts?: true;
-  guarantees?: true;
   punishes?: true;
 }
 
@@ -555,7 +553,6 @@ export const algorithms: Record<string, Algorithm> = {
   "fair-share": { aliases: [], refills: true, burst_is_count: true, divides: true },
   "penalty": { aliases: [], punishes: true },
   "adaptive-rate": { aliases: [], refills: true, burst_is_count: true, adapts: true },
-  "guaranteed-rate": { aliases: [], refills: true, burst_is_count: true, guarantees: true },
   "fair-concurrency": { aliases: [], holds: true, divides: true },
   "fair-pacer": { aliases: [], refills: true, paces: true, divides: true },
 };
@@ -569,9 +566,6 @@ export const fields: Record<string, { kind: "units" | "span" | "word" | "flag" |
   warm_up: { kind: "span", implies: "warm-up" },
   weight: { kind: "units", implies: "fair-share" },
   nested: { kind: "flag", implies: "fair-share" },
-  guarantees: { kind: "word", implies: "guaranteed-rate" },
-  lend: { kind: "word", implies: "guaranteed-rate" },
-  rank: { kind: "units", implies: "guaranteed-rate" },
   min: { kind: "units", implies: "adaptive-rate" },
   max: { kind: "units", implies: "adaptive-rate" },
   interval: { kind: "span", implies: "adaptive-rate" },
