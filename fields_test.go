@@ -30,7 +30,6 @@ var limitsByText = map[string]headgate.Limit{
 	`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
 	"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
 	`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
-	`penalty 50/1m soft forget 1h name "n"`:                                headgate.Penalty{Rate: minute, Soft: true, Forget: time.Hour, Name: "n"},
 	`penalty 50/1m block 2m max_block 10m forget 1h name "n"`:              headgate.Penalty{Rate: minute, Block: 2 * time.Minute, MaxBlock: 10 * time.Minute, Forget: time.Hour, Name: "n"},
 }
 

@@ -28,7 +28,6 @@ type LimitFields struct {
 	Interval    *string            `json:"interval"     yaml:"interval"`
 	Failures    *int64             `json:"failures"     yaml:"failures"`
 	MaxPause    *string            `json:"max_pause"    yaml:"max_pause"`
-	Soft        *bool              `json:"soft"         yaml:"soft"`
 	Block       *string            `json:"block"        yaml:"block"`
 	MaxBlock    *string            `json:"max_block"    yaml:"max_block"`
 	Forget      *string            `json:"forget"       yaml:"forget"`

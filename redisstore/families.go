@@ -129,8 +129,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends the arguments except for the request's key and its strikes on other slots, which follow. For a
-// nested limit, it adds 128 to the weight.
+// encodeFair appends the arguments except for the request's key, which follows. For a nested limit, it adds 128 to the
+// weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	b = appendUnits(appendUnits(appendInt(b, 7, l.Period), l.Burst), l.Queue)

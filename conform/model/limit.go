@@ -45,7 +45,6 @@ type Limit struct {
 	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
 
 	// These fields are for penalties, in addition to Limit and WindowUS.
-	Soft       bool  `json:"soft,omitempty"`
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`
 	ForgetUS   int64 `json:"forget_us,omitempty"`

@@ -64,7 +64,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	sets := make([][]model.Limit, n)
 	for i := range sets {
 		for j, a := range algorithms {
-			l := randomLimitAt(r, j, a, opts)
+			l := randomLimit(r, a, opts)
 			switch {
 			case i > 0 && opts.Changes:
 				l = changed(r, sets[0][j], l, opts)
@@ -93,15 +93,6 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		}
 	}
 	return sets
-}
-
-// randomLimitAt draws the limit at an index of a set. A soft penalty precedes the limits that it affects.
-func randomLimitAt(r *rand.Rand, index int, algorithm string, opts Options) model.Limit {
-	l := randomLimit(r, algorithm, opts)
-	for l.Soft && index > 0 {
-		l = randomLimit(r, algorithm, opts)
-	}
-	return l
 }
 
 // together draws the algorithms of the limits in a set. They include the given algorithm, as the first one unless a

@@ -52,7 +52,6 @@ type Limit struct {
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
 	Nested      bool // the fair share is divided among groups of keys, and each group's part among its keys
-	Soft        bool // the penalty lowers the key's weight in fair limits instead of blocking the key
 
 	// Count and Period mean L units per P µs. For a bucket, a pacer, a warm-up and a fair share they are divided by
 	// their greatest common divisor. For a window and a log they describe the first window. For concurrency, Count is
@@ -70,7 +69,7 @@ type Limit struct {
 	// weight 1.
 	Weight int64
 	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a strike, in
-	// µs. Block and MaxBlock of a soft penalty are 0.
+	// µs.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can cause, in µs.

@@ -23,7 +23,7 @@ for j = 1, count do
   arg = ARGV[j]
   local limits, steps, allowed, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, nil, nil, nil, nil
   local stage, opened, ceilings = 0, nil, '' -- opened is the open reservation of an operation with a term
-  kind, at, wrote, dropped, longest_wait, struck, raised = byte(arg), 4, false, 0, 0, 0, 0
+  kind, at, wrote, dropped, longest_wait = byte(arg), 4, false, 0, 0
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
@@ -102,7 +102,7 @@ for j = 1, count do
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
-    s.returns, s.accepts, s.struck = returns, accepts, struck
+    s.returns = returns
     steps[i] = s
     local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
     if ceiling > 0 then
@@ -131,7 +131,7 @@ for j = 1, count do
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
     --@resume
-    returns, struck = s.returns, s.struck
+    returns = s.returns
     if kind ~= RESERVE and allowed == 1 then
       local reserved, reported = nil, 0
       if stage == 0 then
@@ -180,12 +180,6 @@ for j = 1, count do
         after = 0
         --@wait
         delay = 0
-      elseif raised > 0 then
-        if raised > struck then struck = raised end
-        accepts = s.accepts
-        --@wait
-        --@reserve
-        if wait == 0 then delay = 0 end
       end
     end
     if write then

@@ -38,7 +38,6 @@ type Limit struct {
 	WarmUp      int64 `json:"warm_up_us"`
 	Weight      int64 `json:"weight"`
 	Nested      bool  `json:"nested"`
-	Soft        bool  `json:"soft"`
 	Block       int64 `json:"block_us"`
 	MaxBlock    int64 `json:"max_block_us"`
 	Forget      int64 `json:"forget_us"`
@@ -101,7 +100,6 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Weight != 0, engine.Setting{Field: "weight", Units: l.Weight})
 	set(l.Nested, engine.Setting{Field: "nested"})
-	set(l.Soft, engine.Setting{Field: "soft"})
 	set(l.Block != 0, engine.Setting{Field: "block", Span: micros(l.Block)})
 	set(l.MaxBlock != 0, engine.Setting{Field: "max_block", Span: micros(l.MaxBlock)})
 	set(l.Forget != 0, engine.Setting{Field: "forget", Span: micros(l.Forget)})

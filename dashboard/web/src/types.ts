@@ -401,7 +401,7 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. Strikes lower it. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
   own: number;
   part: number;
   heavy_keys: number;
@@ -571,7 +571,6 @@ export const fields: Record<string, { kind: "units" | "span" | "word" | "flag" |
   interval: { kind: "span", implies: "adaptive-rate" },
   failures: { kind: "units", implies: "adaptive-rate" },
   max_pause: { kind: "span", implies: "adaptive-rate" },
-  soft: { kind: "flag", implies: "penalty" },
   block: { kind: "span", implies: "penalty" },
   max_block: { kind: "span", implies: "penalty" },
   forget: { kind: "span", implies: "penalty" },
