@@ -274,11 +274,7 @@ func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	}
 	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
 	p.body = op.Reserving("").AppendTo(p.body[:0]) // without the id, because the reservation is stored under the id
-	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
-	for _, most := range op.Term.Ceilings {
-		b = appendInt(b, 7, most)
-	}
-	return b
+	return append(appendInt(b, 2, int64(len(p.body))), p.body...)
 }
 
 // encodeStage appends the kind of settlement. For a reservation without a term, it appends 0 and the end of the

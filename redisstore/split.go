@@ -74,12 +74,6 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 				result.Outcome.Limits[i].AtMicros = at
 			}
 		}
-		for i, pending := range part.result.Outcome.Pending {
-			if result.Outcome.Pending == nil {
-				result.Outcome.Pending = make([]int64, len(op.Charges))
-			}
-			result.Outcome.Pending[part.indices[i]] = pending
-		}
 	}
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
 	if x.allowed {
@@ -110,9 +104,6 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 		}
 		if t := op.Term; t != nil && t.Estimates != nil {
 			part.op.Term.Estimates = append(part.op.Term.Estimates, t.Estimates[i])
-		}
-		if t := op.Term; t != nil && t.Ceilings != nil {
-			part.op.Term.Ceilings = append(part.op.Term.Ceilings, t.Ceilings[i])
 		}
 		part.indices = append(part.indices, i)
 	}

@@ -75,8 +75,6 @@ type OpenCharged struct {
 	Units  int64  `json:"units"`
 	// Reported is the number of units reported as used so far.
 	Reported int64 `json:"reported,omitempty"`
-	// Pending is the number of units that the reservation can still charge, up to its ceiling.
-	Pending int64 `json:"pending,omitempty"`
 }
 
 // ClassStanding is the state of a key's requests in one class under a limit.

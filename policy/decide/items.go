@@ -52,9 +52,7 @@ func (b *Batch) items(at *plan) {
 		op.Replicas = at.Replicas
 		if op.Kind == engine.OpReserve {
 			reserveItems(&op, len(at.request.Items))
-			if at.err = at.setTerm(&op); at.err != nil {
-				return
-			}
+			at.setTerm(&op)
 		}
 		Mark(&op, at.Failure)
 		at.request.holdWith(&op)
@@ -134,7 +132,6 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 		have.Cost += c.Cost
 		if op.Kind == engine.OpReserve {
 			at.estimates[i] += max(c.Cost, c.Estimate)
-			at.ceilings[i] = engine.JoinCeilings(at.ceilings[i], at.request.ceiling(c.item))
 		}
 		have.Items |= 1 << c.item
 		switch {
@@ -151,7 +148,7 @@ func (at *plan) join(op *engine.Op, c *itemCharge) {
 		return
 	}
 	c.Items = 1 << c.item
-	at.reserves(op.Kind, &c.Charge, at.request.ceiling(c.item))
+	at.reserves(op.Kind, &c.Charge)
 	at.overridden(len(op.Charges), c.Override)
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})

@@ -273,7 +273,7 @@ func openOf(r *engine.Reservation) adminapi.Open {
 		l := &r.Limits[i]
 		policy, _ := engine.PolicyOf(cmp.Or(l.Space, r.Space))
 		one.Charges = append(one.Charges, adminapi.OpenCharged{
-			KeyFields: adminapi.NewKey(cmp.Or(l.Key, r.Key)), Policy: policy, Limit: l.Limit.String(), Units: l.Units, Reported: l.Reported, Pending: r.Pending(i),
+			KeyFields: adminapi.NewKey(cmp.Or(l.Key, r.Key)), Policy: policy, Limit: l.Limit.String(), Units: l.Units, Reported: l.Reported,
 		})
 	}
 	return one

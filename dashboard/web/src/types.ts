@@ -383,8 +383,6 @@ export interface OpenCharged extends KeyFields {
   units: number;
   /** Reported is the number of units reported as used so far. */
   reported?: number;
-  /** Pending is the number of units that the reservation can still charge, up to its ceiling. */
-  pending?: number;
 }
 
 /** ClassStanding is the state of a key's requests in one class under a limit. */

@@ -136,9 +136,6 @@ func writeOpen(w io.Writer, o *adminapi.Open) {
 		if c.Reported > 0 {
 			fmt.Fprintf(w, ", %d reported as used", c.Reported)
 		}
-		if c.Pending > 0 {
-			fmt.Fprintf(w, ", up to %d more", c.Pending)
-		}
 		fmt.Fprintln(w)
 	}
 }
