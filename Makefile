@@ -139,7 +139,7 @@ bench-full: build $(RATELIMIT) ## the same comparison, longer and with ten milli
 	cd bench && go run . -length full
 
 .PHONY: profile
-profile: ## a CPU profile and a flame graph of each of our rows, in bin/profile
+profile: ## a CPU profile of each of our rows, in bin/profile
 	cd bench && go run . -length quick -profile ../bin/profile
 
 .PHONY: bench-redis

@@ -41,35 +41,16 @@ type TokenBucket struct {
 	// MaxPause caps the Retry-After that an adapting rate obeys: 1 µs to 1 hour from each report, by default 1 minute.
 	// Nothing passes during the pause.
 	MaxPause time.Duration
-	// Guarantees divides the rate among 2 to 8 classes of requests, listed from the most important. Policy files call
-	// this limit guaranteed-rate. With 1000 a second, "700,200-500,0" guarantees 700 a second to the first class, 200
-	// to the second, whose ceiling is 500, and nothing to the third. A class's requests always pass while they are
-	// within its guarantee. The unused part of a guarantee is lent to the other classes. A class also has its own
-	// burst, by default half of its portion of Burst; "700:100" sets it to 100. The classes' limits differ only in
-	// their Rank and share one bucket, so policies with the same name and different ranks divide it. Guarantees cannot
-	// be combined with Debt, NextPays, Min or Max.
-	Guarantees string
-	// Rank is the class of the policy's requests: 1 is the most important. By default it is the last.
-	Rank int
-	// LendDown lends a class's unused units first to the classes after it, and only then to all.
-	LendDown bool
 	// Name is the limit's name: see [Limit].
 	Name string
 }
 
 func (b TokenBucket) rule() engine.Limit {
-	algorithm, lend := algo.TokenBucket, ""
-	switch {
-	case b.Min != 0 || b.Max != 0:
+	algorithm := algo.TokenBucket
+	if b.Min != 0 || b.Max != 0 {
 		algorithm = algo.AdaptiveRate
-	case b.Guarantees != "" || b.Rank != 0 || b.LendDown:
-		algorithm = algo.GuaranteedRate
 	}
-	if b.LendDown {
-		lend = "down"
-	}
-	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max),
-		word("guarantees", b.Guarantees), word("lend", lend), units("rank", int64(b.Rank)), units("burst", b.Burst), span("interval", b.Interval),
+	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max), units("burst", b.Burst), span("interval", b.Interval),
 		units("failures", b.Failures), span("max_pause", b.MaxPause), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
 }
 

@@ -20,7 +20,6 @@ var limitsByText = map[string]headgate.Limit{
 	"5/s":                         headgate.TokenBucket{Rate: second},
 	`5/s burst 7 debt 3 name "n"`: headgate.TokenBucket{Rate: second, Burst: 7, Debt: 3, Name: "n"},
 	`adaptive-rate 5/s min 2 max 9 burst 7 interval 500ms failures 10 max_pause 10s name "n"`: headgate.TokenBucket{Rate: second, Min: 2, Max: 9, Burst: 7, Interval: 500 * time.Millisecond, Failures: 10, MaxPause: 10 * time.Second, Name: "n"},
-	`guaranteed-rate 5/s guarantees 3:2,1-4 lend down rank 1 burst 9 name "n"`:                headgate.TokenBucket{Rate: second, Guarantees: "3:2,1:1-4", LendDown: true, Rank: 1, Burst: 9, Name: "n"},
 	"5/s next_pays":         headgate.TokenBucket{Rate: second, NextPays: true},
 	"pacer 5/s max_wait 2s": headgate.Pacer{Rate: second, MaxWait: 2 * time.Second},
 	`pacer 5/s burst 2 max_queue 9 next_pays name "n"`:                     headgate.Pacer{Rate: second, MaxQueue: 9, Burst: 2, NextPays: true, Name: "n"},
@@ -31,7 +30,6 @@ var limitsByText = map[string]headgate.Limit{
 	`sliding-window 5/s 50/1m segment 100ms strict count_denied name "n"`:  headgate.SlidingWindow{Rate: second, And: []headgate.Rate{minute}, Variant: "strict", SegmentLength: 100 * time.Millisecond, CountDenied: true, Name: "n"},
 	"sliding-window 50/1m segments 6 weighted":                             headgate.SlidingWindow{Rate: minute, Segments: 6},
 	`sliding-log 5/s 50/1m count_denied name "n"`:                          headgate.SlidingLog{Rate: second, And: []headgate.Rate{minute}, CountDenied: true, Name: "n"},
-	`penalty 50/1m soft forget 1h name "n"`:                                headgate.Penalty{Rate: minute, Soft: true, Forget: time.Hour, Name: "n"},
 	`penalty 50/1m block 2m max_block 10m forget 1h name "n"`:              headgate.Penalty{Rate: minute, Block: 2 * time.Minute, MaxBlock: 10 * time.Minute, Forget: time.Hour, Name: "n"},
 }
 

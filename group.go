@@ -47,9 +47,9 @@ func (p *Policy) First() *Policy {
 // Both policies count the same units, and the bound of each limit does not change. In decisions of the returned
 // policy, Remaining is the number of units left for the class.
 //
-// Every method returns the error of [Policy.Err] if percent is out of range, or if some limit is a pacer, sets NextPays
-// or Guarantees, or has too few units: the class needs one unit, or 10 of a [FairShare], and each longer of several
-// windows needs a larger count.
+// Every method returns the error of [Policy.Err] if percent is out of range, or if some limit is a pacer, sets NextPays,
+// or has too few units: the class needs one unit, or 10 of a [FairShare], and each longer of several windows needs a
+// larger count.
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % denies requests that would leave fewer than 20
 // units.

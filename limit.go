@@ -91,8 +91,6 @@ func accepted(a algo.Algorithm, input *engine.InputError) string {
 			return "set only with " + needed
 		case a.Adapts():
 			return "not set with Min and Max"
-		case a.Has("guarantees"):
-			return "not set with Guarantees"
 		}
 	}
 	words := strings.Fields(input.Accepted)
@@ -110,7 +108,7 @@ var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Ma
 // members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{
 	"limit": "Rate.Count", "window": "Rate.Period",
-	"windows": "And", "segment": "SegmentLength", "warm_up": "Over", "lend": "LendDown",
+	"windows": "And", "segment": "SegmentLength", "warm_up": "Over",
 }
 
 // member returns the Go name of a field in policy files, such as MaxWait for max_wait. The algorithm's type has a struct

@@ -20,11 +20,6 @@ type Charge struct {
 	Key string
 	// Units is the cost: 0 or more. If it is 0, the policy is included in the answer but is not charged.
 	Units int64
-	// Ceiling is the maximum number of units that the reservation may finally charge, at least Units. It is for
-	// [Limiter.ReserveAll] on policies with a term ([Policy.SettleWithin]). A commit or report above it returns an
-	// error and changes nothing. 0 means no ceiling. [Reservation.Pending] returns the number of units that open
-	// reservations can still charge.
-	Ceiling int64
 	// Atomic rejects the whole list if its keys are in several slots of a Redis Cluster, instead of deciding it slot by
 	// slot ("split"). Keys with the same text in braces are in one slot, such as "{acme}:ann" and "{acme}:bob". Other
 	// stores decide every list in one step.
@@ -134,7 +129,6 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	op := &c.op[0]
 	op.Charges = c.charges[:0]
 	var term *engine.Term
-	var ceilings []int64 // for each charge of the operation
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
@@ -153,21 +147,11 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
 				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
 			}
-			switch {
-			case at < 0:
+			if at < 0 {
 				op.Charges = append(op.Charges, own)
-			case op.Charges[at].Limit.Numbers().Rank != own.Limit.Numbers().Rank:
-				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one class of a guaranteed rate for each key in a list"}}
-			default:
+			} else {
 				op.Charges[at].Cost += item.Units
 				op.Charges[at].Items |= own.Items
-			}
-			switch {
-			case op.Kind != engine.OpReserve:
-			case at < 0:
-				ceilings = append(ceilings, item.Ceiling)
-			default:
-				ceilings[at] = engine.JoinCeilings(ceilings[at], item.Ceiling)
 			}
 		}
 	}
@@ -175,7 +159,7 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 	}
-	op.SetTerm(term.WithCeilings(ceilings))
+	op.SetTerm(term)
 	return nil
 }
 
@@ -187,10 +171,6 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 		input = errPolicy()
 	case c.Key == "":
 		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
-	case c.Ceiling != 0 && c.Ceiling < c.Units:
-		input = &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: strconv.FormatInt(c.Units, 10) + " or more, the cost"}
-	case c.Ceiling != 0 && policy.term == nil:
-		input = &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(c.Ceiling, 10), Accepted: "none without SettleWithin"}
 	case c.Units < 0:
 		input = &engine.InputError{Field: "cost", Value: strconv.FormatInt(c.Units, 10), Accepted: "0 or more"}
 	default:

@@ -162,29 +162,6 @@ func TestTogetherInvalid(t *testing.T) {
 	m.left(t, m.requests, "k", 60)
 }
 
-// A list may contain at most one class of a guaranteed rate: one charge on the counter cannot take the units of two
-// classes. The error names the second charge.
-func TestTwoClassesInAList(t *testing.T) {
-	l, _ := onClock(t)
-	first := headgate.TokenBucket{Rate: headgate.PerMinute(10), Burst: 10, Guarantees: "5:3,2:1,0", Rank: 1}
-	second := first
-	second.Rank = 2
-	live, batch := l.Policy("api", first), l.Policy("api", second)
-	var item *engine.ItemError
-	_, err := l.AllowAll(t.Context(), headgate.Charge{Policy: live, Key: "k", Units: 1}, headgate.Charge{Policy: batch, Key: "k", Units: 1})
-	if !errors.As(err, &item) || item.Item != 1 || !errors.Is(err, headgate.ErrInvalid) {
-		t.Errorf("two classes of one key: %v", err)
-	}
-	for _, charges := range [][]headgate.Charge{
-		{{Policy: live, Key: "k", Units: 1}, {Policy: live, Key: "k", Units: 2}},
-		{{Policy: live, Key: "k", Units: 1}, {Policy: batch, Key: "other", Units: 1}},
-	} {
-		if d, err := l.AllowAll(t.Context(), charges...); err != nil || !d.Allowed {
-			t.Errorf("%+v: %+v, %v", charges, d, err)
-		}
-	}
-}
-
 // A list may contain at most one policy from First, and no other charge may use its limits. The error names the charge.
 func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)

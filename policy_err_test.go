@@ -52,10 +52,8 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"SegmentLength is 300ms;": headgate.SlidingWindow{Rate: second, SegmentLength: 300 * time.Millisecond},
 		"And is 9 windows;":       headgate.SlidingLog{Rate: second, And: make([]headgate.Rate, 8)},
 		"Block is 1ns;":           headgate.Penalty{Rate: second, Block: 1},
-		"Block is 1m; accepted: no block on a soft penalty":                          headgate.Penalty{Rate: second, Soft: true, Block: time.Minute},
 		"Interval is set; accepted: set only with Min and Max":                       headgate.TokenBucket{Rate: second, Interval: time.Second},
 		"Debt is set; accepted: not set with Min and Max":                            headgate.TokenBucket{Rate: second, Min: 1, Max: 2, Debt: 1},
-		"NextPays is set; accepted: not set with Guarantees":                         headgate.TokenBucket{Rate: second, Guarantees: "1,0", NextPays: true},
 		"Debt is 1; accepted: no debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
 		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a pacer": headgate.Pacer{Rate: second},
 	} {

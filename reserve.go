@@ -19,7 +19,6 @@ type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
 	slot    time.Time // when the caller may use the units, on this process's clock
-	pending []int64
 }
 
 // longestReserve is the longest delay that a call without a deadline accepts.
@@ -115,7 +114,7 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 		if id == "" {
 			id = rand.Text()
 		}
-		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay), pending: r.Outcome.Pending}
+		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
 	}
 	return a
 }

@@ -29,13 +29,6 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	return &termed
 }
 
-// Pending returns, for each limit, the number of units that open reservations with ceilings ([Charge.Ceiling]) could
-// still charge when this reservation was made. The number includes this reservation's own units. The limit can be
-// exceeded by that number. Pending returns nil for a reservation without ceilings, and for a parsed one.
-//
-// If two calls are open, each with a ceiling of 4000 and 1000 reserved tokens, Pending returns 6000.
-func (r *Reservation) Pending() []int64 { return r.pending }
-
 // Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
 // charge of a list. Units beyond those already charged are charged now, as in [Reservation.Commit]. A smaller number
 // gives nothing back yet. Reported units stay used, however the reservation ends. To extend permits, use

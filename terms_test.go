@@ -3,7 +3,6 @@ package headgate_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,45 +99,5 @@ func TestTermsOfLists(t *testing.T) {
 	p := operate.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "relase")
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": headgate: then is "relase"; accepted: keep, release or estimate`) {
 		t.Error(err)
-	}
-}
-
-// Open reservations report the number of units that they can still charge, and no commit exceeds its ceiling.
-func TestCeilings(t *testing.T) {
-	l := headgate.New()
-	t.Cleanup(func() { _ = l.Close() })
-	tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(time.Hour, "release")
-	requests := operate.Policy(l, "requests", rule.FixedWindow(rule.PerDay(10)))
-	call := func(ceiling int64) (*headgate.Reservation, error) {
-		r, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: tokens, Key: "k", Units: 1000, Ceiling: ceiling}, headgate.Charge{Policy: requests, Key: "k", Units: 1})
-		return r, err
-	}
-	first, _ := call(4000)
-	second, err := call(4000)
-	if err != nil || !slices.Equal(first.Pending(), []int64{3000, 0}) || !slices.Equal(second.Pending(), []int64{6000, 0}) {
-		t.Fatalf("%d and %d pending, %v", first.Pending(), second.Pending(), err)
-	}
-	above := &engine.InputError{}
-	if err := first.Commit(t.Context(), 4001, 1); !errors.As(err, &above) || above.Accepted != "0 to 4000, the ceiling of the reservation" {
-		t.Errorf("a commit above the ceiling: %v", err)
-	}
-	again, err := l.Reservation(first.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Commit(t.Context(), 4001, 1); !errors.Is(err, headgate.ErrInvalid) {
-		t.Errorf("a commit above the ceiling by the text: %v", err)
-	}
-	if err := first.Commit(t.Context(), 4000, 1); err != nil {
-		t.Error(err)
-	}
-	if third, err := call(1000); err != nil || !slices.Equal(third.Pending(), []int64{3000, 0}) {
-		t.Errorf("%d pending, %v", third.Pending(), err)
-	}
-	if _, err := call(999); !errors.Is(err, headgate.ErrInvalid) {
-		t.Errorf("a ceiling below the cost: %v", err)
-	}
-	if _, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: requests, Key: "k", Units: 1, Ceiling: 2}); !errors.Is(err, headgate.ErrInvalid) {
-		t.Errorf("a ceiling without a term: %v", err)
 	}
 }

@@ -14,5 +14,5 @@
 //	gateway.go  the gateway, and the HTTP front ends
 //	server.go   the processes
 //	report.go   tables (chart.go: drawings)
-//	profile.go  where the time goes (flame.go: drawings)
+//	profile.go  where the time goes
 package main

@@ -235,3 +235,32 @@ func nanoseconds(s sample) float64 { return 1e9 / s.perSecond }
 func perSecondOf(s sample) float64 { return s.perSecond }
 func cpuOf(s sample) float64       { return s.cpu }
 func storeOf(s sample) float64     { return s.store }
+
+// beside alternates between measurements with and without something, and returns a table of the medians, whose first
+// line the caller names. The table's note contains the ratio for each pair of measurements.
+func beside(s settings, measure func(on bool) (float64, error)) (table, error) {
+	var rates [2][]float64
+	for round := range 2*s.rounds + 1 {
+		for i := range 2 {
+			on := (i+round)%2 == 1
+			rate, err := measure(on)
+			if err != nil {
+				return table{}, err
+			}
+			at := 0
+			if on {
+				at = 1
+			}
+			rates[at] = append(rates[at], rate)
+		}
+	}
+	ratios := make([]float64, len(rates[0]))
+	for i := range ratios {
+		ratios[i] = rates[1][i] / rates[0][i]
+	}
+	slices.Sort(ratios)
+	return table{
+		lines: []line{{ours: true, value: middle(rates[0]) * middle(ratios)}, {name: "without", value: middle(rates[0])}},
+		note:  fmt.Sprintf("The ratio is the median of %d pairs: %.2f to %.2f.", len(ratios), ratios[0], ratios[len(ratios)-1]),
+	}, nil
+}

@@ -55,7 +55,7 @@ func fileName(text string) string {
 	return strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
-// write writes each profile, for `go tool pprof` and as a flame graph.
+// write writes each profile, for `go tool pprof`.
 func (p *profiles) write(w io.Writer) error {
 	if p == nil {
 		return nil
@@ -68,14 +68,11 @@ func (p *profiles) write(w io.Writer) error {
 		if err := p.found[name].Write(&data); err != nil {
 			return err
 		}
-		path := filepath.Join(p.dir, name)
-		if err := os.WriteFile(path+".pprof", data.Bytes(), 0o644); err != nil {
+		path := filepath.Join(p.dir, name+".pprof")
+		if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path+".svg", []byte(flames(name, p.found[name])), 0o644); err != nil {
-			return err
-		}
-		fmt.Fprintln(w, path+".svg")
+		fmt.Fprintln(w, path)
 	}
 	return nil
 }

@@ -104,7 +104,6 @@ var builders = [...]func(*draft, *spec) error{
 	algo.FairShare:       (*draft).fairShare,
 	algo.Penalty:         (*draft).penalty,
 	algo.AdaptiveRate:    (*draft).adaptiveRate,
-	algo.GuaranteedRate:  (*draft).guaranteedRate,
 	algo.FairConcurrency: (*draft).fairConcurrency,
 	algo.FairPacer:       (*draft).fairPacer,
 }

@@ -20,27 +20,5 @@ func (d *draft) penalty(l *spec) error {
 		return err
 	}
 	n.Count, n.Period, n.CountDenied = r.Count, r.Period.Microseconds(), true
-	for _, field := range []string{"block", "max_block"} {
-		if n.Soft && d.has(field) {
-			return invalid(field, d.of(field).Span, "no "+field+" on a soft penalty")
-		}
-	}
 	return d.numbers(l)
-}
-
-// defaultBlock returns the window, or 0 for a soft penalty.
-func defaultBlock(l *spec) int64 {
-	if l.numbers.Soft {
-		return 0
-	}
-	return l.numbers.Period
-}
-
-// defaultForget returns the length of the longest block, in µs. For a soft penalty, which has no blocks, it returns the
-// default for that length.
-func defaultForget(l *spec) int64 {
-	if l.numbers.Soft {
-		return min(32*l.numbers.Period, longestBlock.Microseconds())
-	}
-	return l.numbers.MaxBlock
 }

@@ -58,9 +58,9 @@ func (l Limit) LeftBy(leave Leave) int64 {
 // Leaving returns the limit for a class of requests that leaves units to others: [Leave.Of] lowers each capacity. The
 // returned limit is another version of l, so it uses the same counter. A request of the class therefore passes only if
 // the units that it must leave remain after it, while requests under l can use all units. The returned limit allows no
-// debt. Leaving returns an error for a pacer and for a limit with next_pays or guarantees, if the class would have no
-// unit, and if the lowered limits of several windows no longer grow with their lengths. A class of a fair-share limit
-// keeps the 10 units that such a limit needs.
+// debt. Leaving returns an error for a pacer and for a limit with next_pays, if the class would have no unit, and if the
+// lowered limits of several windows no longer grow with their lengths. A class of a fair-share limit keeps the
+// 10 units that such a limit needs.
 //
 // With 100/s burst 200 and 10%, the class is decided under 100/s burst 180: it is denied if fewer than 20 units would
 // remain.
@@ -71,8 +71,6 @@ func (l Limit) Leaving(leave Leave) (Limit, error) {
 		return l, s.err
 	case s.numbers.NextPays:
 		return l, invalid("leaves", remark(leave.String()+" of "+l.String()), "no classes with next_pays, where a request passes whatever it leaves")
-	case s.numbers.Algorithm.Guarantees():
-		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no leaves with guarantees, which are the parts of the classes")
 	case s.numbers.Algorithm.Paces():
 		return l, invalid("leaves", remark(leave.String()+" of "+s.numbers.Algorithm.String()), "no classes on a pacer, whose slots are given out in the order of arrival")
 	}
@@ -100,35 +98,6 @@ func (l Limit) Weighing(weight int64) Limit {
 	weighted := *s
 	weighted.numbers.Weight = weight
 	return weighted.limit()
-}
-
-// Ranked returns the limit for the requests of a class, with the same counter. Classes are counted from 1. It returns l
-// if l has no guarantees.
-func (l Limit) Ranked(class int) Limit {
-	s := l.of()
-	if s.err != nil || !s.numbers.Algorithm.Guarantees() {
-		return l
-	}
-	ranked := *s
-	ranked.numbers.Rank = int64(class)
-	return ranked.limit()
-}
-
-// Guaranteed returns the number of classes in the limit's guarantees. It returns 0 for a limit without guarantees.
-func (l Limit) Guaranteed() int {
-	if !l.Algorithm().Guarantees() {
-		return 0
-	}
-	return l.Numbers().Guarantees.Value().N
-}
-
-// Guarantees returns the guarantees as text, in the syntax of the guarantees field. It returns "" for a limit without
-// guarantees.
-func (l Limit) Guarantees() string {
-	if l.Guaranteed() == 0 {
-		return ""
-	}
-	return l.of().guarantees()
 }
 
 // smallest returns the smallest capacity of a limit.

@@ -92,25 +92,6 @@ var fields = withRanges([]Field{
 		About: "The limit is divided among groups of keys, and each group's part among its keys. The group of a key is its first part: acme in acme:alice.",
 	},
 	{
-		Name: "guarantees", Kind: FieldWord, Accepted: guaranteesAccepted, implies: true,
-		text:  guaranteesText,
-		About: "The guaranteed part of each class, in units per window, the most important class first: 700,200,0. A class can have a burst of its own, 700:100, and a ceiling, 200-500. By default its burst is half of its part of the burst.",
-	},
-	{
-		Name: "lend", Kind: FieldWord, Accepted: lendAccepted, implies: true,
-		text:  lendText,
-		About: "The borrowers of the unused part of a guarantee: all classes (the default), or down, the classes after it before all.",
-	},
-	{
-		Name: "rank", Kind: FieldUnits, Accepted: "1 to the number of guarantees", implies: true,
-		number: &number{
-			of:        func(n *algo.Limit) *int64 { return &n.Rank },
-			within:    func(n *algo.Limit) (int64, int64) { return 1, int64(n.Guarantees.Value().N) },
-			byDefault: func(l *spec) int64 { return int64(l.numbers.Guarantees.Value().N) }, note: ", the number of guarantees",
-		},
-		About: "The class of the requests, from 1. By default the last. The classes of a policy set it.",
-	},
-	{
 		Name: "min", Kind: FieldUnits, Accepted: "1 to the rate's count", implies: true,
 		number: &number{
 			of:     func(n *algo.Limit) *int64 { return &n.Min },
@@ -142,13 +123,8 @@ var fields = withRanges([]Field{
 		About:  "The longest time that an upstream's Retry-After can stop all requests, counted from each report. By default 1m; with 0s it is ignored.",
 	},
 	{
-		Name: "soft", Kind: FieldFlag, Accepted: "true, false", implies: true,
-		flag:  func(n *algo.Limit) *bool { return &n.Soft },
-		About: "Instead of blocking a key, each strike halves the key's part of the fair shares and fair pacers after the penalty, down to an eighth. Without block and max_block.",
-	},
-	{
 		Name: "block", Kind: FieldSpan, implies: true,
-		number: &number{of: func(n *algo.Limit) *int64 { return &n.Block }, within: betweenSpans(time.Millisecond, longestBlock), byDefault: defaultBlock},
+		number: &number{of: func(n *algo.Limit) *int64 { return &n.Block }, within: betweenSpans(time.Millisecond, longestBlock), byDefault: func(l *spec) int64 { return l.numbers.Period }},
 		About:  "The length of a key's first block. Each further block is twice as long, up to max_block. By default the window.",
 	},
 	{
@@ -161,13 +137,13 @@ var fields = withRanges([]Field{
 		About: "The length of the longest block. By default 32 times block.",
 	},
 	{
-		Name: "forget", Kind: FieldSpan, Accepted: "max_block to 366d, or with soft 1ms to 366d, in whole microseconds", implies: true,
+		Name: "forget", Kind: FieldSpan, Accepted: "max_block to 366d, in whole microseconds", implies: true,
 		number: &number{
 			of:        func(n *algo.Limit) *int64 { return &n.Forget },
-			within:    func(n *algo.Limit) (int64, int64) { return max(n.MaxBlock, 1000), longestBlock.Microseconds() },
-			byDefault: defaultForget,
+			within:    func(n *algo.Limit) (int64, int64) { return n.MaxBlock, longestBlock.Microseconds() },
+			byDefault: func(l *spec) int64 { return l.numbers.MaxBlock },
 		},
-		About: "The time after which one block or strike is forgotten. By default max_block, or with soft 32 times the window.",
+		About: "The time after which one block is forgotten. By default max_block.",
 	},
 	{
 		Name: "align", Kind: FieldWord, Accepted: "first, clock, or an IANA time zone such as Europe/Paris", implies: true,

@@ -78,9 +78,8 @@ func (l Limit) Algorithm() algo.Algorithm { return l.of().numbers.Algorithm }
 
 // Capacity returns the number of units that an unused limit admits at once. It is the burst of a bucket or pacer, and
 // the count of a window, log or concurrency limit. For a limit with several windows, it is the count of the first
-// window. For a limit that divides its units among keys, it is the most that one key can use, and for a guaranteed rate
-// the most that its class can use. For a penalty, it is the number of ignored denials that starts the first block. For
-// DenyAll and NoLimit, it is 0.
+// window. For a limit that divides its units among keys, it is the most that one key can use. For a penalty, it is the
+// number of ignored denials that starts the first block. For DenyAll and NoLimit, it is 0.
 func (l Limit) Capacity() int64 { return l.Numbers().Capacity() }
 
 // Rates returns the limit's rate as written, or the rate of each of its windows in the order given. For DenyAll and

@@ -284,11 +284,6 @@ func (o *Op) checkCharge(i int, lease bool) error {
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}
-	if o.Term != nil || o.Reservation != nil {
-		if err := o.checkCeiling(i); err != nil {
-			return err
-		}
-	}
 	return o.checkTwice(i)
 }
 

@@ -3,11 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // Term makes the store keep a reservation while it is open, and determines what happens to it if no caller settles it
@@ -21,10 +18,6 @@ type Term struct {
 	// Estimates contains the numbers of units that [ChargeEstimate] charges, by index of the charge. If it is nil, the
 	// original charges are the estimates.
 	Estimates []int64
-	// Ceilings contains, by index of the charge, the largest number of units that settlements may charge. 0 means
-	// that the charge has no ceiling. If Ceilings is nil, no charge has one. [Outcome.Pending] contains the units
-	// that open reservations can still charge up to their ceilings.
-	Ceilings []int64
 }
 
 // MaxWithin bounds [Term].Within.
@@ -108,9 +101,6 @@ func (r *Reservation) Overdue() Op {
 			op.Charges[i].Cost = l.Units
 		case r.Term.Then == ChargeEstimate:
 			op.Charges[i].Cost = r.Term.estimate(i, l.Units)
-			if most := r.Term.ceiling(i); most > 0 {
-				op.Charges[i].Cost = min(op.Charges[i].Cost, most)
-			}
 		}
 	}
 	return op
@@ -144,59 +134,6 @@ func (t *Term) estimate(i int, units int64) int64 {
 	return units
 }
 
-// ceiling returns the ceiling of the limit at index i. It returns 0 if the limit has no ceiling or if t is nil.
-func (t *Term) ceiling(i int) int64 {
-	if t == nil || i >= len(t.Ceilings) {
-		return 0
-	}
-	return t.Ceilings[i]
-}
-
-// WithCeilings returns a copy of the term with ceilings. It returns t itself if t is nil or if no ceiling is set.
-func (t *Term) WithCeilings(ceilings []int64) *Term {
-	if t == nil || !slices.ContainsFunc(ceilings, func(n int64) bool { return n != 0 }) {
-		return t
-	}
-	own := *t
-	own.Ceilings = ceilings
-	return &own
-}
-
-// JoinCeilings returns the ceiling for two merged charges on one counter. If one of the charges has no ceiling, the
-// merged charge has no ceiling either.
-func JoinCeilings(a, b int64) int64 {
-	if a == 0 || b == 0 {
-		return 0
-	}
-	return a + b
-}
-
-// Pending returns the number of units that the reservation can still charge to the limit at index i before it reaches
-// its ceiling. It returns 0 if there is no ceiling.
-func (r *Reservation) Pending(i int) int64 {
-	l := &r.Limits[i]
-	return max(0, r.Term.ceiling(i)-max(l.Units, l.Reported))
-}
-
-// checkCeiling checks the cost of a reserve, or the charge of a settlement, against the ceiling.
-func (o *Op) checkCeiling(i int) error {
-	cost := o.Charges[i].Cost
-	switch {
-	case o.Kind == OpReserve && o.Term != nil && o.Term.Ceilings != nil:
-		if o.Term.Ceilings[i] != 0 && o.Chosen() {
-			return invalid("ceiling", o.Term.Ceilings[i], "none where the first of several limits pays")
-		}
-		if most := o.Term.Ceilings[i]; most != 0 && (most < cost || most > algo.MaxUnits) {
-			return invalid("ceiling", most, fmt.Sprintf("%d, the cost, to %d", cost, int64(algo.MaxUnits)))
-		}
-	case o.Kind == OpSettle:
-		if most := o.Reservation.Term.ceiling(i); most > 0 && cost > most {
-			return invalid("actual", cost, fmt.Sprintf("0 to %d, the ceiling of the reservation", most))
-		}
-	}
-	return nil
-}
-
 var unsettledWords = [...]string{"keep", "release", "estimate"}
 
 // String returns the word used in policy files: keep, release or estimate.
@@ -208,12 +145,10 @@ func ParseUnsettled(word string) (u Unsettled, ok bool) {
 	return Unsettled(max(0, at)), at >= 0
 }
 
-// Check returns an [*InputError] for a term out of range. If Ceilings is set, it must be as long as Estimates, because
-// Check does not know the number of limits.
+// Check returns an [*InputError] for a term out of range.
 func (t *Term) Check() error { return t.check(len(t.Estimates)) }
 
-// check returns an [*InputError] for a term out of range, or if Estimates or Ceilings has another length than the
-// operation's charges.
+// check returns an [*InputError] for a term out of range, or if Estimates has another length than the operation's charges.
 func (t *Term) check(charges int) error {
 	switch {
 	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:
@@ -222,8 +157,6 @@ func (t *Term) check(charges int) error {
 		return invalid("unsettled", remark("another word"), "keep, release or estimate")
 	case t.Estimates != nil && len(t.Estimates) != charges:
 		return invalid("estimates", len(t.Estimates), "one for each limit")
-	case t.Ceilings != nil && len(t.Ceilings) != charges:
-		return invalid("ceilings", len(t.Ceilings), "one for each limit")
 	}
 	for _, n := range t.Estimates {
 		if n < 0 {

@@ -46,10 +46,6 @@ type Outcome struct {
 	// Dropped is set by OpSettle. It is the number of used units that could not be charged. If there are several
 	// limits, it is the highest such number ([algo.Settle]).
 	Dropped int64
-	// Pending is set by OpReserve with ceilings ([Term].Ceilings). It contains, by index of the charge, the number of
-	// units that the open reservations of its counter, including this one, can still charge. The limit can be exceeded
-	// by that number.
-	Pending []int64
 	// ByShares contains the charges to this process's shares, if the caller may settle them. It is nil if only the
 	// store was charged. [Outcome.Reservation] includes these charges. Stores leave it nil.
 	ByShares *Reservation

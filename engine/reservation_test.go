@@ -30,41 +30,11 @@ func byShares(shares []engine.Reserved) *engine.Reservation {
 	return r
 }
 
-// termed returns a reservation with a term, and with estimates and ceilings for its charges.
+// termed returns a reservation with a term, and with estimates for its charges.
 func termed() *engine.Reservation {
 	r := reservation()
-	r.Due, r.Term = r.Ends, &engine.Term{Within: time.Minute, Then: engine.ChargeEstimate, Estimates: []int64{3, 7}, Ceilings: []int64{9, 0}}
+	r.Due, r.Term = r.Ends, &engine.Term{Within: time.Minute, Then: engine.ChargeEstimate, Estimates: []int64{3, 7}}
 	return r
-}
-
-// A settlement never charges more than the ceiling, not even at the end of the term.
-func TestCeilings(t *testing.T) {
-	r := termed()
-	for used, want := range map[int64]string{9: "", 10: "charges.0: actual is 10; accepted: 0 to 9, the ceiling of the reservation"} {
-		op := r.Settle(used)
-		err := op.Check()
-		if (err == nil) != (want == "") || err != nil && err.Error() != "headgate: "+want {
-			t.Errorf("%d used: %v, want %s", used, err, want)
-		}
-	}
-	r.Term.Estimates[0] = 50
-	if over := r.Overdue(); over.Charges[0].Cost != 9 || over.Charges[1].Cost != 7 || over.Check() != nil {
-		t.Errorf("%+v; want 9 and 7 charged", over.Charges)
-	}
-	if a, b := r.Pending(0), r.Pending(1); a != 6 || b != 0 {
-		t.Errorf("%d and %d pending, want 6 and 0", a, b)
-	}
-	op := engine.Single(engine.OpReserve, "k", r.Limits[0].Limit, 3)
-	for most, ok := range map[int64]bool{0: true, 2: false, 3: true, algo.MaxUnits: true, algo.MaxUnits + 1: false, -1: false} {
-		op.ID, op.Term = "id", &engine.Term{Within: time.Minute, Ceilings: []int64{most}}
-		if err := op.Check(); (err == nil) != ok {
-			t.Errorf("a ceiling of %d for 3 units: %v", most, err)
-		}
-	}
-	op.Term.Ceilings = []int64{3, 3}
-	if op.Check() == nil {
-		t.Error("two ceilings of one limit")
-	}
 }
 
 // A parsed reservation formats to the same text. Parsing text that is empty, truncated, too long or otherwise invalid

@@ -51,7 +51,7 @@ func (r *Reservation) AppendTo(b []byte) []byte {
 	if t := r.Term; t != nil {
 		b = binary.AppendVarint(b, r.Due)
 		b = binary.AppendVarint(b, t.Within.Milliseconds())
-		b = appendInts(appendInts(append(b, byte(t.Then)), t.Estimates), t.Ceilings)
+		b = appendInts(append(b, byte(t.Then)), t.Estimates)
 	}
 	b = appendReserved(b, format, r.Limits)
 	if format != reservationFormat {
@@ -172,7 +172,7 @@ func (f *byteFields) term() *Term {
 	millis := f.int()
 	f.bad = f.bad || millis < 1 || millis > MaxWithin.Milliseconds()
 	t := &Term{Within: time.Duration(millis) * time.Millisecond, Then: Unsettled(f.byte())}
-	t.Estimates, t.Ceilings = f.ints(), f.ints()
+	t.Estimates = f.ints()
 	return t
 }
 

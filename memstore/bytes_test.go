@@ -38,8 +38,6 @@ func TestBytes(t *testing.T) {
 			cases = append(cases, bytes{limit, 20, 600})
 		case a.Adapts():
 			cases = append(cases, bytes{limit, 20, 340})
-		case a.Guarantees():
-			cases = append(cases, bytes{limit, 20, 480})
 		default:
 			cases = append(cases, bytes{limit, 20, 280})
 		}

@@ -20,26 +20,15 @@ type opens struct {
 	of map[hash]kept
 	// earliest is a lower bound on the end of every term.
 	earliest int64
-	// pending is the number of units that reservations with a ceiling can still charge, by counter.
-	pending map[counterName]int64
-}
-
-// counterName names the counter of a limit for a subject.
-type counterName struct {
-	space, key string
-	of         engine.Counter
 }
 
 // kept is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
-// end of the reservation's term (8 bytes), a byte that is 1 if the reservation has ceilings, the encoded reservation,
-// and the units reported for each of its limits.
+// end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
 type kept string
 
-const keptHead = 9
+const keptHead = 8
 
-func (o kept) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:8]))) }
-
-func (o kept) ceilings() bool { return o[8] > 0 }
+func (o kept) due() int64 { return int64(binary.BigEndian.Uint64([]byte(o[:keptHead]))) }
 
 // openName returns the lookup key of an open reservation.
 func (s *Store) openName(op *engine.Op) hash {
@@ -49,9 +38,7 @@ func (s *Store) openName(op *engine.Op) hash {
 // keep stores the reservation that a reserve operation with a term has made.
 func (t *transaction) keep(r *engine.Result) {
 	if r.Outcome.Allowed {
-		made := r.Outcome.Reservation(t.op, t.op.ID)
-		t.store.opens.put(t.store.openName(t.op), made)
-		r.Outcome.Pending = t.store.opens.pendingOf(made)
+		t.store.opens.put(t.store.openName(t.op), r.Outcome.Reservation(t.op, t.op.ID))
 	}
 }
 
@@ -107,11 +94,7 @@ func (o kept) reservation() *engine.Reservation {
 }
 
 func (o *opens) put(name hash, r *engine.Reservation) {
-	ceilings := byte(0)
-	if r.Term.Ceilings != nil {
-		ceilings = 1
-	}
-	head := append(binary.BigEndian.AppendUint64(nil, uint64(r.Due)), ceilings)
+	head := binary.BigEndian.AppendUint64(nil, uint64(r.Due))
 	small := *r
 	small.Due, small.Ends = 0, 0 // stored in the head
 	b := small.AppendTo(head)
@@ -125,11 +108,9 @@ func (o *opens) add(name hash, k kept) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.of == nil {
-		o.of, o.earliest, o.pending = map[hash]kept{}, math.MaxInt64, map[counterName]int64{}
+		o.of, o.earliest = map[hash]kept{}, math.MaxInt64
 	}
-	o.count(o.of[name], -1)
 	o.of[name] = k
-	o.count(k, 1)
 	o.earliest = min(o.earliest, k.due())
 }
 
@@ -143,66 +124,14 @@ func (o *opens) get(name hash) (one kept, ok bool) {
 func (o *opens) remove(name hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.count(o.of[name], -1)
 	delete(o.of, name)
 }
 
-// count adds the units that an open reservation can still charge up to its ceilings, or subtracts them if sign is −1.
-// The caller holds the lock.
-func (o *opens) count(k kept, sign int64) {
-	if k == "" || !k.ceilings() {
-		return
-	}
-	r := k.reservation()
-	for i := range r.Limits {
-		if n := r.Pending(i); n > 0 {
-			name := nameOf(r, i)
-			if o.pending[name] += sign * n; o.pending[name] <= 0 {
-				delete(o.pending, name)
-			}
-		}
-	}
-}
-
-// fits reports whether there is room for one more open reservation, and whether the ceilings for each counter stay
-// below 2^53 units in total.
-func (o *opens) fits(op *engine.Op) bool {
+// fits reports whether there is room for one more open reservation.
+func (o *opens) fits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.of) >= engine.MaxOpen {
-		return false
-	}
-	for i, most := range op.Term.Ceilings {
-		space, key := op.Counted(i)
-		if o.pending[counterName{space, key, op.Charges[i].Limit.Counter()}]+most >= 1<<53 {
-			return false
-		}
-	}
-	return true
-}
-
-// nameOf names the counter of a limit of a reservation.
-func nameOf(r *engine.Reservation, i int) counterName {
-	l := &r.Limits[i]
-	space := cmp.Or(l.Space, r.Space)
-	return counterName{space, l.Limit.Counts(space, cmp.Or(l.Key, r.Key)), l.Limit.Counter()}
-}
-
-// pendingOf returns, for each limit with a ceiling, the number of units that all open reservations with a ceiling can
-// still charge to its counter, and 0 for other limits. It is nil if the reservation has no ceilings.
-func (o *opens) pendingOf(r *engine.Reservation) []int64 {
-	if r.Term.Ceilings == nil {
-		return nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := make([]int64, len(r.Limits))
-	for i := range all {
-		if r.Term.Ceilings[i] > 0 {
-			all[i] = o.pending[nameOf(r, i)]
-		}
-	}
-	return all
+	return len(o.of) < engine.MaxOpen
 }
 
 // names returns the names of all open reservations.

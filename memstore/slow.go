@@ -55,7 +55,7 @@ const expireBatch = 4
 // locked or reserved.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
-	if op.Term != nil && !s.opens.fits(op) {
+	if op.Term != nil && !s.opens.fits() {
 		return ErrFull
 	}
 	t.locate()

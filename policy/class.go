@@ -93,16 +93,13 @@ func (f *classFields) class() (c Class, err error) {
 // classify computes the limits of the policy's classes from its own limits.
 func (p *Policy) classify() error {
 	if p.classes.list == nil {
-		return p.unclassed()
+		return nil
 	}
 	own, divides := false, false
 	for i := range p.members {
 		m := &p.members[i]
 		if m.policy != p {
 			continue
-		}
-		if m.spec.Rank != nil {
-			return atField(invalid("rank", strconv.FormatInt(*m.spec.Rank, 10), "none with classes, which are the ranks"))
 		}
 		own, divides = true, divides || m.limit.Algorithm().Divides()
 		for _, limit := range []engine.Limit{m.limit, m.candidate} {
@@ -126,27 +123,13 @@ func (p *Policy) weigh(divides bool) error {
 	return nil
 }
 
-// unclassed returns an error if a limit or candidate of a policy without classes needs several classes.
-func (p *Policy) unclassed() error {
-	for i := range p.members {
-		m := &p.members[i]
-		if n := max(m.limit.Guaranteed(), m.candidate.Guaranteed()); m.policy == p && n > 0 {
-			return invalid("classes", "not set", strconv.Itoa(n)+" classes, one for each guarantee, such as [{name: interactive}, {name: batch}]")
-		}
-	}
-	return nil
-}
-
 // lower derives the limit for each class from one of the policy's limits.
 func (p *Policy) lower(limit engine.Limit) error {
 	if limit.Err() != nil || limit.Algorithm().Constant() { // the policy has no candidate, or the answer is the same for all classes
 		return nil
 	}
-	if n := limit.Guaranteed(); n > 0 && n != len(p.classes.list) {
-		return invalid("classes", strconv.Itoa(len(p.classes.list))+" classes", strconv.Itoa(n)+" classes, one for each guarantee of "+limit.String())
-	}
 	for i, class := range p.classes.list {
-		weighted := limit.Weighing(class.Weight).Ranked(i + 1)
+		weighted := limit.Weighing(class.Weight)
 		lowered, err := weighted.Leaving(class.Leaves)
 		if err == nil && i > 0 && limit.LeftBy(class.Leaves) < limit.LeftBy(p.classes.list[i-1].Leaves) {
 			err = invalid("leaves", class.Leaves.String()+" after "+p.classes.list[i-1].Leaves.String(), "as much as the class before it leaves, or more")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/headgate/headgate/policy"
@@ -144,18 +143,5 @@ func TestWeightWithoutFairShare(t *testing.T) {
 	const want = "x.yaml:1:81: policies.a.classes.0.weight: weight is 2; accepted: none on a policy without a limit that divides its units among keys, such as fair-share"
 	if fmt.Sprint(err) != want {
 		t.Errorf("%v; want %s", err, want)
-	}
-}
-
-// TestGuaranteedCandidateWithoutClasses checks that a candidate with guarantees is rejected if the policy has no
-// classes. Such a candidate would treat every request as if it were in the last class.
-func TestGuaranteedCandidateWithoutClasses(t *testing.T) {
-	const candidate = "\npolicies: {api: {algorithm: token-bucket, rate: 10/s%s, shadow: {algorithm: guaranteed-rate, rate: 20/s, guarantees: '12,4'}}}\n"
-	_, err := policy.Parse("x.yaml", fmt.Appendf(nil, candidate, ""))
-	if want := "x.yaml:2:17: policies.api.classes: classes is not set; accepted: 2 classes, one for each guarantee, such as [{name: interactive}, {name: batch}]"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if _, err := policy.Parse("x.yaml", fmt.Appendf(nil, candidate, ", classes: [{name: a}, {name: b}]")); err != nil {
-		t.Error(err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 // maxNoted is the maximum number of names listed in one note.
 const maxNoted = 10
 
-// Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a penalty,
-// and policies with a soft penalty and no fair share or fair pacer after it. With routes, it instead reports routes of
-// these two kinds, routes that are hidden by an earlier route, overrides for keys that no route produces, and policies
-// that no route names. Such settings are not errors, because a request can also name a policy and a key itself. With
-// routes, Notes also reports routes that only the gateway accepts, and penalties of addresses.
+// Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a penalty.
+// With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
+// that no route produces, and policies that no route names. Such settings are not errors, because a request can also
+// name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
+// addresses.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -30,11 +30,8 @@ func (c *Config) Notes() (notes []string) {
 	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
 		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
 	})...)
-	notes = append(notes, noteEach(c.softWithoutShares(routes), "%d more routes have soft penalties without effect", func(i int) string {
-		return fmt.Sprintf("route %d has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the route has none there", i)
-	})...)
 	notes = append(notes, noteEach(c.punishedAddresses(routes), "%d more charges have a penalty by address", func(p punished) string {
-		return fmt.Sprintf("route %d counts the penalty of policy %s by %s, an address that many clients can share, and a block denies all of them: use a key of one client such as an account, a higher limit, or a soft penalty with a fair share",
+		return fmt.Sprintf("route %d counts the penalty of policy %s by %s, an address that many clients can share, and a block denies all of them: use a key of one client such as an account, or a higher limit",
 			p.route, p.policy, strings.Join(keyOf(p.charge), ", "))
 	})...)
 	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
@@ -58,41 +55,22 @@ func (c *Config) Notes() (notes []string) {
 	return notes
 }
 
-// penaltyNotes reports policies with only a penalty, and policies with a soft penalty and no fair share or fair pacer
-// after it.
+// penaltyNotes reports policies with only a penalty.
 func (c *Config) penaltyNotes() []string {
-	var only, soft []string
+	var only []string
 	for _, name := range c.Policies.Names() {
-		p, _ := c.Policies.Get(name)
-		switch {
-		case p.punishesOnly():
+		if p, _ := c.Policies.Get(name); p.punishesOnly() {
 			only = append(only, name)
-		case idle(func(yield func(*Policy) bool) { yield(p) }):
-			soft = append(soft, name)
 		}
 	}
-	notes := noteEach(soft, "%d more policies have soft penalties without effect", func(name string) string {
-		return "policy " + name + " has a soft penalty without effect: it lowers parts of the fair shares and fair pacers after it, and the policy has none there"
-	})
-	return append(notes, noteEach(only, "%d more policies are only a penalty", func(name string) string {
+	return noteEach(only, "%d more policies are only a penalty", func(name string) string {
 		return "policy " + name + " is only a penalty, which counts the denials of other limits: charge it together with another policy, or put both into one policy with all"
-	})...)
+	})
 }
 
 // punishesOnly reports whether all limits of a policy are penalties.
 func (p *Policy) punishesOnly() bool {
 	return !slices.ContainsFunc(p.members, func(m member) bool { return !m.limit.Punishes() })
-}
-
-// idle reports whether the policies contain a soft penalty, and no fair share or fair pacer follows the last one.
-func idle(policies iter.Seq[*Policy]) (soft bool) {
-	for p := range policies {
-		for i := range p.members {
-			n := p.members[i].limit.Numbers()
-			soft = n.Soft || soft && !n.Algorithm.DividesRate()
-		}
-	}
-	return soft
 }
 
 // policiesOf returns the policies that a route charges, in order.
@@ -106,16 +84,6 @@ func (c *Config) policiesOf(r *route.Route) iter.Seq[*Policy] {
 			}
 		}
 	}
-}
-
-// softWithoutShares returns the indexes of the routes with a soft penalty that has no limit after it to lower.
-func (c *Config) softWithoutShares(routes []route.Route) (found []int) {
-	for i := range routes {
-		if idle(c.policiesOf(&routes[i])) {
-			found = append(found, i)
-		}
-	}
-	return found
 }
 
 // holding returns the indexes of the routes that charge concurrency policies.
@@ -138,7 +106,7 @@ type punished struct {
 	charge *route.Charge
 }
 
-// punishedAddresses returns the charges with a penalty that blocks, and a key that contains an address and otherwise
+// punishedAddresses returns the charges with a penalty, and a key that contains an address and otherwise
 // only constants. Clients in an office or a mobile network share an address.
 func (c *Config) punishedAddresses(routes []route.Route) (found []punished) {
 	for i := range routes {
@@ -164,11 +132,11 @@ func ofAddress(key []route.Part) bool {
 	return slices.ContainsFunc(key, address) && !slices.ContainsFunc(key, other)
 }
 
-// blocks reports whether any limit of a policy is a penalty that blocks keys. Shadows and disabled policies do not
+// blocks reports whether any limit of a policy is a penalty. Shadows and disabled policies do not
 // block.
 func (p *Policy) blocks() bool {
 	return p.Enabled && !p.Shadow && slices.ContainsFunc(p.members, func(m member) bool {
-		return !m.shadow && m.limit.Punishes() && !m.limit.Numbers().Soft
+		return !m.shadow && m.limit.Punishes()
 	})
 }
 

@@ -75,27 +75,6 @@ func TestPoliciesOfPenalties(t *testing.T) {
 	}
 }
 
-// Notes reports a soft penalty without a fair share after it: in a policy if the file has no routes, otherwise in a
-// route.
-func TestSoftPenaltiesWithoutShares(t *testing.T) {
-	const policies = "policies: {a: {all: [penalty 3/1m soft, 5/s]}, fair: {all: [penalty 3/1m soft, fair-share 100/s]}, s: penalty 3/1m soft, f: fair-share 100/s}\nroutes: "
-	for routes, want := range map[string]string{
-		"[]": "policy a has a soft penalty without effect",
-		"[{key: [client_ip], policies: [fair]}, {key: [client_ip], policies: [a]}]":    "route 1 has a soft penalty without effect",
-		"[{charge: [{key: [client_ip], policy: s}, {key: [{header: A}], policy: f}]}]": "",
-		"[{charge: [{key: [client_ip], policy: f}, {key: [{header: A}], policy: s}]}]": "route 0 has a soft penalty without effect",
-	} {
-		c, err := policy.Parse("x.yaml", []byte(policies+routes))
-		if err != nil {
-			t.Fatal(err)
-		}
-		notes := strings.Join(c.Notes(), "\n")
-		if strings.Contains(notes, "without effect") != (want != "") || !strings.Contains(notes, want) {
-			t.Errorf("%s: %q, want %q", routes, notes, want)
-		}
-	}
-}
-
 // Notes reports a route with only penalties.
 func TestRoutesOfPenalties(t *testing.T) {
 	const policies = "policies: {a: 5/s, p: penalty 3/1m, both: {all: [5/s, penalty 3/1m]}}\nroutes: "
@@ -156,12 +135,11 @@ func TestRoutesOfConcurrency(t *testing.T) {
 // Notes reports a penalty that can block an address, with its route and policy. It does not if another part of the key,
 // such as a header, distinguishes the clients that share an address.
 func TestPenaltiesOfAddresses(t *testing.T) {
-	const policies = "policies: {a: 5/s, both: {all: [5/s, penalty 3/1m]}, soft: {all: [penalty 3/1m soft, fair-share 100/s]}, watched: {all: [5/s, penalty 3/1m], shadow: true}, p: penalty 3/1m}\nroutes: "
+	const policies = "policies: {a: 5/s, both: {all: [5/s, penalty 3/1m]}, watched: {all: [5/s, penalty 3/1m], shadow: true}, p: penalty 3/1m}\nroutes: "
 	for routes, want := range map[string]string{
 		"[{key: [{header: A}], policies: [both]}]":                                                                     "",
 		"[{key: [client_ip, {header: A}], policies: [both]}]":                                                          "",
 		"[{key: [client_ip], policies: [a]}]":                                                                          "",
-		"[{key: [client_ip], policies: [soft]}]":                                                                       "",
 		"[{key: [client_ip], policies: [watched]}]":                                                                    "",
 		"[{charge: [{key: [client_ip], policy: a}, {key: [{header: A}], policy: p}]}]":                                 "",
 		"[{key: [client_ip], policies: [both]}]":                                                                       "route 0 counts the penalty of policy both by client_ip/64, an address that many clients can share",

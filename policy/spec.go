@@ -23,15 +23,11 @@ type LimitFields struct {
 	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
 	Weight      *int64             `json:"weight"       yaml:"weight"`
 	Nested      *bool              `json:"nested"       yaml:"nested"`
-	Guarantees  *string            `json:"guarantees"   yaml:"guarantees"`
-	Lend        *string            `json:"lend"         yaml:"lend"`
-	Rank        *int64             `json:"rank"         yaml:"rank"`
 	Min         *int64             `json:"min"          yaml:"min"`
 	Max         *int64             `json:"max"          yaml:"max"`
 	Interval    *string            `json:"interval"     yaml:"interval"`
 	Failures    *int64             `json:"failures"     yaml:"failures"`
 	MaxPause    *string            `json:"max_pause"    yaml:"max_pause"`
-	Soft        *bool              `json:"soft"         yaml:"soft"`
 	Block       *string            `json:"block"        yaml:"block"`
 	MaxBlock    *string            `json:"max_block"    yaml:"max_block"`
 	Forget      *string            `json:"forget"       yaml:"forget"`

@@ -217,12 +217,6 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 	}
 	result.Outcome.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
 	result.Outcome.Dropped = dropped
-	if allowed && op.Kind == engine.OpReserve && op.Term != nil && op.Term.Ceilings != nil {
-		result.Outcome.Pending = make([]int64, len(op.Charges))
-		for i := range result.Outcome.Pending {
-			result.Outcome.Pending[i] = r.integer(7)
-		}
-	}
 	return "", false
 }
 

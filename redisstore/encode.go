@@ -198,9 +198,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 			switch {
 			case l.Algorithm.Divides():
-				if b = binary.BigEndian.AppendUint64(b, op.Whose(i)); l.Algorithm.DividesRate() {
-					b = append(b, p.strikesOf(i))
-				}
+				b = binary.BigEndian.AppendUint64(b, op.Whose(i))
 			case l.Algorithm.Adapts():
 				b = encodeReport(b, c.Report)
 			}
@@ -220,14 +218,6 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 	}
 	return b
-}
-
-// strikesOf returns the strikes of soft penalties on other slots for a charge.
-func (p *pipeline) strikesOf(charge int) byte {
-	if p.strikes == nil {
-		return 0
-	}
-	return byte(p.strikes[charge])
 }
 
 // leadingStrings returns the number of keys that the script of a reserve or settle reads with one MGET, counted
@@ -284,11 +274,7 @@ func (p *pipeline) encodeTerm(b []byte, op *engine.Op) []byte {
 	}
 	b = append(append(appendInt(b, 7, op.Term.Within.Microseconds()), byte(len(op.ID))), op.ID...)
 	p.body = op.Reserving("").AppendTo(p.body[:0]) // without the id, because the reservation is stored under the id
-	b = append(append(appendInt(b, 2, int64(len(p.body))), p.body...), byte(len(op.Term.Ceilings)))
-	for _, most := range op.Term.Ceilings {
-		b = appendInt(b, 7, most)
-	}
-	return b
+	return append(appendInt(b, 2, int64(len(p.body))), p.body...)
 }
 
 // encodeStage appends the kind of settlement. For a reservation without a term, it appends 0 and the end of the

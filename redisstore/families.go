@@ -21,7 +21,6 @@ const (
 	familyFair
 	familyPenalty
 	familyAdaptive
-	familyGuaranteed
 	familyMixed // for a script that supports all families
 	familyCount
 )
@@ -48,7 +47,6 @@ var fragments = [familyCount]struct {
 	familyFair:        {"fair", "refill", []algo.Algorithm{algo.FairShare, algo.FairPacer}, encodeFair, storedString, nil},
 	familyPenalty:     {"penalty", "", []algo.Algorithm{algo.Penalty}, encodePenalty, storedString, nil},
 	familyAdaptive:    {"adaptive", "refill", []algo.Algorithm{algo.AdaptiveRate}, encodeAdaptive, storedString, nil},
-	familyGuaranteed:  {"guaranteed", "", []algo.Algorithm{algo.GuaranteedRate}, encodeGuaranteed, storedString, nil},
 	familyMixed:       {file: "mixed"},
 }
 
@@ -131,8 +129,8 @@ func encodeWarmUp(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	return appendInt(appendInt(appendInt(b, 7, l.WarmUp), 7, l.Ramp()), 7, most)
 }
 
-// encodeFair appends the arguments except for the request's key and its strikes on other slots, which follow. For a
-// nested limit, it adds 128 to the weight.
+// encodeFair appends the arguments except for the request's key, which follows. For a nested limit, it adds 128 to the
+// weight.
 func encodeFair(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendUnits(appendInt(b, 7, cost), l.Count)
 	b = appendUnits(appendUnits(appendInt(b, 7, l.Period), l.Burst), l.Queue)
@@ -150,17 +148,6 @@ func encodeAdaptive(b []byte, l *algo.Limit, cost, _ int64) []byte {
 	b = appendInt(appendInt(appendInt(b, 7, cost), 4, l.Count), 7, l.Period)
 	b = appendUnits(appendInt(appendInt(b, 4, l.Min), 4, l.Max), l.Burst)
 	return append(appendInt(appendInt(b, 4, l.StepTime), 4, l.MaxPause), byte(l.Failures))
-}
-
-func encodeGuaranteed(b []byte, l *algo.Limit, cost, _ int64) []byte {
-	all := l.Guarantees.Value()
-	b = appendUnits(appendInt(appendUnits(appendInt(b, 7, cost), l.Count), 7, l.Period), l.Burst)
-	b = appendInt(appendUnits(b, all.Shared), 7, l.LongestRefill())
-	b = append(b, byte(l.Rank), bit(all.Down), byte(all.N))
-	for _, c := range all.Of[:all.N] {
-		b = appendUnits(appendUnits(appendUnits(appendUnits(b, c.Rate), c.Burst), c.Ceiling), c.Most)
-	}
-	return b
 }
 
 // encodeReport appends 1 and a report's numbers, or 0 if there is no report.

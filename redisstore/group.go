@@ -32,11 +32,9 @@ type pipeline struct {
 	body     []byte // buffer for the reservation being encoded
 	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
-	// strikes and denied are set for one slot's part of an operation whose limits are on several slots. strikes
-	// holds, for each of the part's charges, the strikes of soft penalties on other slots. denied is the wait in µs
-	// if another slot has denied the request.
-	strikes []int64
-	denied  int64
+	// denied is set for one slot's part of an operation whose limits are on several slots, if another slot has denied
+	// the request. It is the wait in µs.
+	denied int64
 
 	// The fields for one round trip:
 	commands []Command

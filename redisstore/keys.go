@@ -3,7 +3,6 @@ package redisstore
 import (
 	"strconv"
 	"strings"
-	"unique"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -150,7 +149,6 @@ func appendEscaped(b []byte, s, special string) []byte {
 //	sliding-window:1200ms                the length of a segment
 //	pacer:1:100ms                        units and period in lowest terms
 //	warm-up:10:1s:30s                    the same, and the warm-up time
-//	guaranteed-rate:10:1s:7-4,0-0:6      the same, then each class's rate and burst, and the shared burst
 func appendGrid(b []byte, g *algo.Grid) []byte {
 	switch {
 	case g.Align == algo.AlignCalendar:
@@ -169,28 +167,8 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 	if g.WarmUp > 0 {
 		b = appendSpan(append(b, ':'), g.WarmUp)
 	}
-	if g.Guarantees != (unique.Handle[algo.Guarantees]{}) {
-		b = appendGuarantees(b, g.Guarantees.Value())
-	}
 	if g.Align == algo.AlignClock {
 		b = append(b, ":clock"...)
-	}
-	return b
-}
-
-// appendGuarantees appends the guarantee of each class, as rate-burst or rate-burst-ceiling-most, and then the shared
-// burst.
-func appendGuarantees(b []byte, all algo.Guarantees) []byte {
-	for i, c := range all.Of[:all.N] {
-		b = append(b, ":,"[min(i, 1)])
-		b = strconv.AppendInt(append(strconv.AppendInt(b, c.Rate, 10), '-'), c.Burst, 10)
-		if c.Ceiling > 0 {
-			b = strconv.AppendInt(append(strconv.AppendInt(append(b, '-'), c.Ceiling, 10), '-'), c.Most, 10)
-		}
-	}
-	b = strconv.AppendInt(append(b, ':'), all.Shared, 10)
-	if all.Down {
-		b = append(b, ":down"...)
 	}
 	return b
 }

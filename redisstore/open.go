@@ -153,16 +153,13 @@ func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, er
 // readOpen decodes a reservation that lua/reserve.lua stored under its id. It returns nil if the bytes are not such a
 // reservation.
 func readOpen(id, kept string) *engine.Reservation {
-	const head, each, ceilings, ceiling = 17, 38, 128, 7
+	const head, each = 17, 38
 	b := []byte(kept)
 	if len(b) < head || b[0] != format {
 		return nil
 	}
-	limits := int(b[16] % ceilings)
+	limits := int(b[16])
 	body := head + each*limits
-	if b[16] >= ceilings {
-		body += ceiling * limits
-	}
 	if len(b) < body {
 		return nil
 	}

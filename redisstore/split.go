@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -11,8 +10,8 @@ import (
 )
 
 // splitOp is an operation whose limits are on several slots of a Cluster. It is split into one operation per slot. They
-// run one after another in the order in which the request lists its limits. However, slots with soft penalties come
-// first, and an acquire runs the slots where it frees units last. If a slot denies, the units already charged to
+// run one after another in the order in which the request lists its limits, but an acquire runs the slots where it frees
+// units last. If a slot denies, the units already charged to
 // earlier slots are given back with their handles, so that no window gains units that were not charged to it. For an
 // acquire, the permits that the holder had before are restored: see split_concurrency.go.
 //
@@ -75,12 +74,6 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 				result.Outcome.Limits[i].AtMicros = at
 			}
 		}
-		for i, pending := range part.result.Outcome.Pending {
-			if result.Outcome.Pending == nil {
-				result.Outcome.Pending = make([]int64, len(op.Charges))
-			}
-			result.Outcome.Pending[part.indices[i]] = pending
-		}
 	}
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
 	if x.allowed {
@@ -112,24 +105,8 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 		if t := op.Term; t != nil && t.Estimates != nil {
 			part.op.Term.Estimates = append(part.op.Term.Estimates, t.Estimates[i])
 		}
-		if t := op.Term; t != nil && t.Ceilings != nil {
-			part.op.Term.Ceilings = append(part.op.Term.Ceilings, t.Ceilings[i])
-		}
 		part.indices = append(part.indices, i)
 	}
-	soft := func(p *slotOp) bool {
-		return slices.ContainsFunc(p.op.Charges, func(c engine.Charge) bool { return c.Limit.Numbers().Soft })
-	}
-	slices.SortStableFunc(x.slotOps, func(a, b slotOp) int { // fair limits on other slots need the strikes
-		switch {
-		case soft(&a) == soft(&b):
-			return 0
-		case soft(&a):
-			return -1
-		default:
-			return 1
-		}
-	})
 	return x
 }
 
@@ -156,7 +133,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	ops, results := []engine.Op{part.op}, []engine.Result{{}}
 	p := new(pipeline) // its steps are read below, so it does not return to the pool
 	p.start(x.store, ops, results)
-	p.undelayed, p.strikes, p.denied = !x.op.Delaying(), x.strikes(part), x.denied
+	p.undelayed, p.denied = !x.op.Delaying(), x.denied
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
@@ -222,9 +199,7 @@ func (x *splitOp) deny(ctx context.Context, n int) error {
 
 // countDenied counts a request that slot n has denied, on the limits of the other slots that count denials. Slot n
 // itself has counted it already. A request is not counted if it can never pass, if a penalty denies it, or if its
-// denial begins a block on n. If a slot does not answer, it does not count the denial.
-//
-// If the denial is a strike of a soft penalty, slot n answers again, because the wait of its fair limits has changed.
+// denial begins a block on n.
 func (x *splitOp) countDenied(ctx context.Context, n int) {
 	longest := int64(0)
 	for i := range x.steps {
@@ -234,52 +209,33 @@ func (x *splitOp) countDenied(ctx context.Context, n int) {
 		}
 		longest = max(longest, wait)
 	}
-	before := x.strikes(&x.slotOps[n])
-	counts := func(c *engine.Charge) bool { return c.Cost > 0 && c.Limit.Numbers().CountDenied }
 	for m := range x.slotOps {
 		if m != n {
-			x.again(ctx, m, engine.OpAllow, longest, counts)
+			x.countOn(ctx, m, longest)
 		}
-	}
-	if x.op.Kind != engine.OpReserve && !slices.Equal(before, x.strikes(&x.slotOps[n])) {
-		fair := func(c *engine.Charge) bool { return c.Limit.Algorithm().DividesRate() }
-		x.again(ctx, n, engine.OpPeek, neverWait, fair) // with this wait nothing counts again
 	}
 }
 
-// again runs a slot's operation again, but only for some of the slot's charges. For these charges, another slot has
-// denied the request, and denied is the wait of that denial. If the slot does not answer, its earlier answer remains.
-func (x *splitOp) again(ctx context.Context, n int, kind engine.Kind, denied int64, of func(c *engine.Charge) bool) {
+// countOn runs a slot's operation again for the charges whose limits count denials. Another slot has denied the request,
+// and denied is the wait of that denial. If the slot does not answer, it does not count the denial, and its earlier
+// answer remains.
+func (x *splitOp) countOn(ctx context.Context, n int, denied int64) {
 	part := x.slotOps[n]
-	some := slotOp{op: part.op}
-	some.op.Charges = nil
+	counting := slotOp{op: part.op}
+	counting.op.Charges = nil
 	for i, at := range part.indices {
-		if c := part.op.Charges[i]; of(&c) {
+		if c := part.op.Charges[i]; c.Cost > 0 && c.Limit.Numbers().CountDenied {
 			if x.op.Kind == engine.OpAtMost {
 				c.Cost = 1
 			}
-			some.op.Charges, some.indices = append(some.op.Charges, c), append(some.indices, at)
+			counting.op.Charges, counting.indices = append(counting.op.Charges, c), append(counting.indices, at)
 		}
 	}
-	if len(some.indices) > 0 {
-		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{some}, denied: denied}
-		_ = one.runSlot(ctx, 0, kind, time.Time{})
+	if len(counting.indices) > 0 {
+		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{counting}, denied: denied}
+		_ = one.runSlot(ctx, 0, engine.OpAllow, time.Time{})
 		x.atMicros = max(x.atMicros, one.atMicros)
 	}
-}
-
-// strikes returns, for each charge of a slot's operation, the number of times that soft penalties halve the charge's
-// part. A penalty counts only if it precedes the charge in the request and has answered.
-func (x *splitOp) strikes(part *slotOp) []int64 {
-	all := make([]int64, len(part.indices))
-	for i, at := range part.indices {
-		for j := range x.op.Charges[:at] {
-			if l := x.op.Charges[j].Limit.Numbers(); l.Soft {
-				all[i] = max(all[i], min(x.steps[j].Outcome.Strikes, l.MostStrikes()))
-			}
-		}
-	}
-	return all
 }
 
 // takeAtMost takes from each slot at most as many units as the earlier slots granted, and then returns everything above

@@ -23,7 +23,6 @@ func Examples() map[algo.Algorithm]engine.Limit {
 		rule.FairShare(rate, rule.Burst(200)),
 		rule.FairPacer(rate, rule.Burst(190), rule.MaxQueue(10)),
 		rule.AdaptiveRate(rate, 100, 100),
-		rule.GuaranteedRate(rate, "50:1,0", rule.Burst(101)),
 	} {
 		examples[limit.Algorithm()] = limit
 	}

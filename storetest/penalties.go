@@ -21,12 +21,7 @@ var (
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
-	softened   = []engine.Limit{rule.Penalty(rule.PerMinute(4), rule.Soft(), rule.Forget(24*time.Second)), divided}
-	softApart  = []engine.Limit{softened[0], bucket(rule.PerSecond(1000)), divided}
-	hardened   = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Block(ms), rule.MaxBlock(64*ms), rule.Forget(time.Hour)), divided}
-	relaxed    = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Soft(), rule.Forget(time.Hour)), divided}
-	softGroups = []engine.Limit{rule.Penalty(rule.PerMinute(1), rule.Soft()), nested}
-	punishing  = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
+	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
 func offend(limits []engine.Limit, cost int64, w want) step {
@@ -145,63 +140,6 @@ var _ = register([]scenario{
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
 		),
-	},
-	{
-		name: "strikes of a soft penalty", why: "the fourth ignored denial halves the key's part, also in its own answer, while any units are missing",
-		steps: []step{
-			offend(softened, 10, yes(0, second)),
-			offend(softened, 1, no(0, 100*ms, second)),
-			offend(softened, 1, no(0, 100*ms, second)),
-			offend(softened, 1, no(0, 100*ms, second)),
-			offend(softened, 1, no(0, 100*ms, second)),
-			offend(softened, 1, no(0, 433594*time.Microsecond, second)),
-			offend(softened, 1, want{reset: second, retry: 433594 * time.Microsecond}).as(engine.OpAtMost),
-			offend(softened, 1, no(0, time.Microsecond, 566407*time.Microsecond)).in(433593 * time.Microsecond),
-			offend(softened, 1, yes(0, 666406*time.Microsecond)).in(time.Microsecond),
-			offend(softened, 11, no(0, never, 666406*time.Microsecond)),
-			offend(softened, 10, no(0, 666406*time.Microsecond, 666406*time.Microsecond)),
-			offend(softened, 1, yes(10, 0)).in(666406 * time.Microsecond).as(engine.OpPeek),
-			offend(softened, 10, yes(0, second)),
-			offend(softened, 10, yes(0, second)).in(time.Minute),
-			offend(softened, 1, no(0, 100*ms, second)),
-		},
-	},
-	{
-		name: "strikes in a group", why: "they lower the key's part of its group's room, and not the group's part",
-		steps: []step{
-			offend(softGroups, 8, yes(0, 800*ms)).by("a:x"),
-			offend(softGroups, 8, want{retry: 711329 * time.Microsecond, reset: 800000 * time.Microsecond}).by("a:x"),
-			offend(softGroups, 8, want{retry: 800000 * time.Microsecond, reset: 800000 * time.Microsecond}).by("a:x"),
-			offend(softGroups, 1, want{allowed: true, remaining: 7, reset: 100000 * time.Microsecond}).by("b:y").in(time.Second),
-			offend(softGroups, 3, want{allowed: true, remaining: 5, reset: 400000 * time.Microsecond}).by("a:z"),
-			offend(softGroups, 1, want{allowed: true, remaining: 5, reset: 400000 * time.Microsecond}).by("a:x").as(engine.OpPeek),
-			offend(softGroups, 9, want{allowed: true, reset: 900000 * time.Microsecond, granted: 5}).by("a:x").as(engine.OpAtMost),
-			offend(softGroups, 1, want{allowed: true, remaining: 1, reset: 900000 * time.Microsecond}).by("a:z").as(engine.OpPeek),
-			offend(softGroups, 4, want{retry: 438672 * time.Microsecond, reset: 900000 * time.Microsecond}).by("a:x"),
-		},
-	},
-	{
-		name: "strikes reach every limit after the penalty", why: "another limit in between changes nothing",
-		steps: []step{
-			offend(softApart, 10, yes(0, second)),
-			offend(softApart, 1, no(0, 100*ms, second)),
-			offend(softApart, 1, no(0, 100*ms, second)),
-			offend(softApart, 1, no(0, 100*ms, second)),
-			offend(softApart, 1, no(0, 100*ms, second)),
-			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
-			offend(softApart, 1, no(0, 433594*time.Microsecond, second)),
-			offend(softApart, 1, no(0, time.Microsecond, 566407*time.Microsecond)).in(433593 * time.Microsecond),
-		},
-	},
-	{
-		name: "five blocks are three strikes", why: "a soft version of a penalty lowers a part to an eighth at most",
-		steps: func() (all []step) {
-			all = append(all, offend(hardened, 10, yes(0, second)))
-			for full := 930 * ms; full > 600*ms; full -= 70 * ms {
-				all = append(all, offend(hardened, 10, no(int64((second-full)/(100*ms)), full, full)).in(70*ms), offend(hardened, 10, no(int64((second-full)/(100*ms)), full, full)))
-			}
-			return append(all, offend(relaxed, 1, no(0, 458125*time.Microsecond, 580*ms)).in(70*ms))
-		}(),
 	},
 	{
 		name: "a block after the clock was set back", why: "far back, the block begins now",

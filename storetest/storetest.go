@@ -55,8 +55,6 @@ func runAll(t *testing.T, o Options) {
 	t.Run("fair leases of one instant", func(t *testing.T) { runFairTies(t, o) })
 	t.Run("lists", func(t *testing.T) { runLists(t, o) })
 	t.Run("terms", func(t *testing.T) { runTerms(t, o) })
-	t.Run("ceilings", func(t *testing.T) { runCeilings(t, o) })
-	t.Run("random ceilings", func(t *testing.T) { randomCeilings(t, o) })
 	t.Run("lifetimes", func(t *testing.T) { runLifetimes(t, o) })
 	t.Run("parallel", func(t *testing.T) { runParallel(t, o) })
 	t.Run("shares", func(t *testing.T) { runShares(t, o) })

@@ -21,15 +21,13 @@ func TestSplitCountsDenials(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = single.Close() })
-	bucket, share := rule.TokenBucket(rule.PerSecond(1), rule.Burst(2)), rule.FairShare(rule.PerSecond(10), rule.Burst(20))
+	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(2))
 	blocks := rule.Penalty(rule.PerMinute(3), rule.Block(8*time.Second))
-	soft := rule.Penalty(rule.PerMinute(3), rule.Soft(), rule.Forget(time.Minute))
 	slow := rule.TokenBucket(rule.PerSecond(1), rule.Named("slow"))
 	counting := rule.FixedWindow(rule.PerMinute(20), rule.CountDenied())
 	for name, charges := range map[string][]engine.Charge{
 		"penalty first":  {charge(blocks, splitUser, 1), charge(bucket, splitAll, 1)},
 		"penalty last":   {charge(bucket, splitAll, 1), charge(blocks, splitUser, 1)},
-		"soft penalty":   {charge(soft, splitUser, 1), charge(share, splitUser, 4)},
 		"counting first": {charge(counting, splitUser, 1), charge(bucket, splitAll, 1)},
 		"a slot counts":  {charge(counting, splitUser, 1), charge(slow, splitUser, 1), charge(bucket, splitAll, 1)},
 		"counting last":  {charge(bucket, splitAll, 1), charge(counting, splitUser, 1)},
@@ -58,9 +56,6 @@ func TestSplitCountsDenials(t *testing.T) {
 					split++
 				}
 				said, right := brief(&got[0].Outcome), brief(&want[0].Outcome)
-				if op.Kind == engine.OpReserve && name == "soft penalty" {
-					said, right = said[:5], right[:5] // a reserve that is a strike states the wait without the strike
-				}
 				if said != right {
 					t.Fatalf("%s, %s %d: %s, want %s", name, kind, n, said, right)
 				}

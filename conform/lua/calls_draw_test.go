@@ -75,10 +75,6 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		{name: "adaptive", costs: fewUnits, draw: func() engine.Limit {
 			return rule.AdaptiveRate(rule.PerSecond(1+r.Int64N(10)), 1, 10+r.Int64N(20), rule.Burst(1+r.Int64N(20)))
 		}},
-		{name: "guaranteed", costs: fewUnits, draw: func() engine.Limit {
-			o := []engine.Setting{rule.Burst(8), {Field: "rank", Units: 1 + r.Int64N(3)}}
-			return rule.GuaranteedRate(rule.PerSecond(10), []string{"6:2,2:2-5,0", "5,4:4-4,0-1"}[r.IntN(2)], o...)
-		}},
 		{name: "fixed", costs: fewUnits, draw: func() engine.Limit {
 			return rule.FixedWindow(rule.PerSecond(1+r.Int64N(10)), options()...)
 		}},

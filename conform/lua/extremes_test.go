@@ -2,7 +2,6 @@ package lua
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -45,9 +44,6 @@ func TestExtremes(t *testing.T) {
 		rule.FairPacer(rule.Per(most, time.Millisecond), rule.Burst(1<<35), rule.MaxQueue(1<<35), rule.Weight(100)),
 		rule.AdaptiveRate(rule.Per(100_000_000, time.Millisecond), 1, 100_000_000, rule.Burst(int64(years/time.Millisecond))),
 		rule.AdaptiveRate(rule.Per(1, time.Hour), 1, 100_000_000, rule.Burst(int64(years/time.Hour))),
-		rule.GuaranteedRate(rule.Per(most, time.Millisecond), "1,1-1", rule.Burst(int64(years/2/time.Millisecond))),
-		rule.GuaranteedRate(rule.Per(1_000, years/4-time.Microsecond), "0,1", rule.Burst(2)),
-		rule.GuaranteedRate(rule.Per(most-1, years/4), fmt.Sprintf("%d,0-%d", most-1, most-1), rule.Burst(2), engine.Setting{Field: "lend", Word: "down"}),
 		rule.FixedWindow(rule.Per(most, years)),
 		rule.FixedWindow(rule.Per(most, time.Millisecond), rule.Align("clock"), rule.CountDenied()),
 		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1000)),

@@ -83,7 +83,6 @@ func charge(items []item, allowed bool) (charged []bool) {
 			charged[i] = true
 		}
 	}
-	weaken(items)
 	return charged
 }
 

@@ -39,8 +39,6 @@ type pool struct {
 
 	of    []owned // most recently charged key first
 	total *big.Int
-	// strikes is the number of strikes of soft penalties that precede the limit in the request.
-	strikes int64
 }
 
 type owned struct {
@@ -72,9 +70,7 @@ func newPool(b *bucket, of *pool) *pool {
 }
 
 func (p *pool) at(l Limit, now int64) view {
-	at := newPool(p.bucket.at(l, now).(*bucket), p) //nolint:forcetypeassert // a bucket's view is always a bucket
-	at.strikes = p.strikes
-	return at
+	return newPool(p.bucket.at(l, now).(*bucket), p) //nolint:forcetypeassert // a bucket's view is always a bucket
 }
 
 func (p *pool) moved(l Limit, now int64) (view, bool) {
@@ -99,10 +95,10 @@ func (p *pool) passes(c int64, d *big.Int) bool {
 	}
 	key := func(o owned) bool { return o.owner == p.limit.owner() }
 	if !p.limit.Nested {
-		return p.within(c, d, key, num(1<<p.strikes))
+		return p.within(c, d, key)
 	}
 	group := func(o owned) bool { return o.group == groupOf(p.limit.Key) }
-	return p.within(c, d, group, num(1)) && p.withinGroup(c, d, p.parts(key), p.parts(group))
+	return p.within(c, d, group) && p.withinGroup(c, d, p.parts(key), p.parts(group))
 }
 
 // parts returns the sum of the selected keys' parts.
@@ -116,35 +112,33 @@ func (p *pool) parts(of func(owned) bool) *big.Int {
 	return sum
 }
 
-// within reports whether the selected keys may together owe the cost in addition. The amount that they then owe,
-// multiplied by times, must be at most w times the amount that is then left. The argument times divides their weight.
-// Their first unit is always allowed.
-func (p *pool) within(c int64, d *big.Int, of func(owned) bool, times *big.Int) bool {
+// within reports whether the selected keys may together owe the cost in addition. The amount that they then owe must be
+// at most w times the amount that is then left. Their first unit is always allowed.
+func (p *pool) within(c int64, d *big.Int, of func(owned) bool) bool {
 	missing, cost, own := p.inGrains(d), mul(num(c), grains), num(0)
 	switch parts := p.parts(of); {
 	case parts.Sign() > 0 && d.Sign() > 0:
-		own = floorDiv(mul(mul(times, parts), missing), p.total)
+		own = floorDiv(mul(parts, missing), p.total)
 	case c == 1:
 		return true
 	}
 	left := sub(sub(mul(num(p.limit.pooled()), grains), missing), cost)
-	return add(own, mul(times, cost)).Cmp(mul(num(p.limit.weight()), left)) <= 0
+	return add(own, cost).Cmp(mul(num(p.limit.weight()), left)) <= 0
 }
 
-// withinGroup reports whether a key owes at most 8 times its group's room. After 1, 2 or 3 strikes, it may owe only
-// 4, 2 or 1 times the room. The key's first unit is always within. The room is (w·(256·B − D) − owed by the
-// group)/(w + 1) − m. Both sides are multiplied by w + 1, so that only one rounding is needed.
+// withinGroup reports whether a key owes at most 8 times its group's room. The key's first unit is always
+// within. The room is (w·(256·B − D) − owed by the group)/(w + 1) − m. Both sides are multiplied by w + 1, so that only
+// one rounding is needed.
 func (p *pool) withinGroup(c int64, d, own, group *big.Int) bool {
 	if c == 1 && own.Sign() == 0 {
 		return true
 	}
-	times := int64(8) >> p.strikes
 	w, missing, cost, owed := num(p.limit.weight()), p.inGrains(d), mul(num(c), grains), num(0)
 	if group.Sign() > 0 && d.Sign() > 0 {
-		owed = floorDiv(mul(add(mul(add(w, num(1)), own), mul(num(times), group)), missing), p.total)
+		owed = floorDiv(mul(add(mul(add(w, num(1)), own), mul(num(8), group)), missing), p.total)
 	}
-	room := mul(mul(num(times), w), sub(mul(num(p.limit.pooled()), grains), missing))
-	return add(owed, mul(mul(num(times+1), add(w, num(1))), cost)).Cmp(room) <= 0
+	room := mul(mul(num(8), w), sub(mul(num(p.limit.pooled()), grains), missing))
+	return add(owed, mul(mul(num(9), add(w, num(1))), cost)).Cmp(room) <= 0
 }
 
 // groupOf returns the part of a key before the first colon that is not escaped with a backslash.

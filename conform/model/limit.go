@@ -44,14 +44,7 @@ type Limit struct {
 	Failures   int64 `json:"failures,omitempty"`
 	MaxPauseUS int64 `json:"max_pause_us,omitempty"`
 
-	// These fields are for guaranteed rates, in addition to Count, PeriodUS and Burst. Rank is the class of the
-	// requests, counted from 1.
-	Guarantees []Guarantee `json:"guarantees,omitempty"`
-	LendDown   bool        `json:"lend_down,omitempty"`
-	Rank       int64       `json:"rank,omitempty"`
-
 	// These fields are for penalties, in addition to Limit and WindowUS.
-	Soft       bool  `json:"soft,omitempty"`
 	BlockUS    int64 `json:"block_us,omitempty"`
 	MaxBlockUS int64 `json:"max_block_us,omitempty"`
 	ForgetUS   int64 `json:"forget_us,omitempty"`

@@ -91,9 +91,6 @@ func (l Limit) length(n, at int64) int64 {
 
 // mostStrikes returns the number of the first block with the maximum length.
 func (l Limit) mostStrikes() (n int64) {
-	if l.Soft {
-		return 3
-	}
 	n = 1
 	for us := l.BlockUS; us < l.MaxBlockUS; us *= 2 {
 		n++
@@ -162,31 +159,8 @@ func (o *offender) most() int64 {
 	return never
 }
 
-// Strikes returns the largest number of strikes, at most 3, that any of the limits' soft penalties has at the time
-// atUS.
-func (s *Subject) Strikes(limits []Limit, atUS int64) (strikes int64) {
-	for _, it := range s.Clone().look(limits, each(limits, 1), atUS) {
-		if o, ok := it.view.(*offender); ok {
-			strikes = max(strikes, o.lowers())
-		}
-	}
-	return strikes
-}
-
-// lowers returns the number of times that a soft penalty halves the key's part of the fair limits that follow it.
-func (o *offender) lowers() int64 {
-	if !o.limit.Soft {
-		return 0
-	}
-	return min(3, o.remembered())
-}
-
 func (l Limit) checkPenalty() error {
 	const year = 366 * 86_400_000_000
-	if l.Soft {
-		return errors.Join(within("limit", l.Limit, 1, 1_000_000), within("window_us", l.WindowUS, 1000, year),
-			within("block_us", l.BlockUS, 0, 0), within("max_block_us", l.MaxBlockUS, 0, 0), within("forget_us", l.ForgetUS, 1000, year))
-	}
 	return errors.Join(within("limit", l.Limit, 1, 1_000_000), within("window_us", l.WindowUS, 1000, year),
 		within("block_us", l.BlockUS, 1000, year), within("max_block_us", l.MaxBlockUS, l.BlockUS, year),
 		within("forget_us", l.ForgetUS, l.MaxBlockUS, year))

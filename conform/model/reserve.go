@@ -73,9 +73,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 		r.held[i] = held{id: strconv.Itoa(s.made), units: it.cost, taken: it.view.place()}
 		r.held[i].slot = r.held[i].taken + delays[i]
 	}
-	d := s.charged(items, waits, delays, allowed, func(i int) {
-		waits[i], delays[i] = items[i].reserve(delaying(limits), longestUS)
-	}).paid(made)
+	d := s.charged(items, waits, delays, allowed).paid(made)
 	if !allowed {
 		return d.Answer, nil
 	}
@@ -90,9 +88,8 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	return d.Answer, r
 }
 
-// charged charges the items or, for a denied request, only the items that count denials, and returns the decision. If a
-// denial is a strike, the parts of some items shrink. For each of them, the function again computes the wait anew.
-func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, again func(i int)) Decision {
+// charged charges the items or, for a denied request, only the items that count denials, and returns the decision.
+func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
 	for _, it := range items {
@@ -115,11 +112,7 @@ func (s *Subject) charged(items []item, waits, delays []int64, allowed bool, aga
 			s.store(it)
 		}
 	}
-	more := weaken(items)
-	for i, it := range items {
-		if _, ok := it.view.(*pool); ok && more && !allowed {
-			again(i)
-		}
+	for i := range items {
 		if !allowed && waits[i] == 0 {
 			delays[i] = 0
 		}
@@ -246,9 +239,6 @@ func (it *item) spare(atUS int64) int64 {
 	}
 	if g, ok := it.view.(*governor); ok {
 		return bounded(floorDiv(sub(add(g.full(), g.full()), g.d), g.p))
-	}
-	if o, ok := it.view.(*loan); ok {
-		return o.spare()
 	}
 	b, ok := it.view.(*bucket)
 	switch {

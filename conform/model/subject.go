@@ -120,23 +120,7 @@ func (s *Subject) look(limits []Limit, costs []int64, now int64) []item {
 		items[i] = it
 	}
 	s.Outcomes = nil
-	weaken(items)
 	return items
-}
-
-// weaken applies the strikes of soft penalties to the pools after them, and reports whether any pool has more strikes
-// than before.
-func weaken(items []item) (more bool) {
-	strikes := int64(0)
-	for _, it := range items {
-		switch v := it.view.(type) {
-		case *pool:
-			more, v.strikes = more || strikes > v.strikes, strikes
-		case *offender:
-			strikes = max(strikes, v.lowers())
-		}
-	}
-	return more
 }
 
 // keyOf returns the name of the counter for limit i of n. An unnamed limit is called "default" if it is the only limit,

@@ -157,13 +157,6 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 				engine.Setting{Field: "interval", Span: 300 * time.Millisecond})
 		})
 	},
-	// All parameters except the rank are part of the counter's name.
-	"guaranteed-rate": func(r *rand.Rand, least int64) []engine.Limit {
-		rate, burst := rule.Per(6+r.Int64N(12), time.Duration(1+r.IntN(7))*time.Second), 2*least+3+r.Int64N(9)
-		return ofOne(r, func() engine.Limit {
-			return rule.GuaranteedRate(rate, "3:1,2:1-5,0", rule.Burst(burst), engine.Setting{Field: "rank", Units: 1 + r.Int64N(3)})
-		})
-	},
 	"fixed-window": func(r *rand.Rand, least int64) []engine.Limit {
 		period, options := time.Duration(1+r.IntN(7))*time.Second, []engine.Setting(nil)
 		if r.IntN(2) == 0 {

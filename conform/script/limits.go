@@ -41,8 +41,6 @@ type drawing struct {
 	span, memory, grain func(l model.Limit) int64
 	// keys lists the keys of a case's limits, which all share one counter. It is nil if each key has its own counter.
 	keys []string
-	// ranks is true if a case contains requests of several classes, which share one counter.
-	ranks bool
 	// beside is true if limits of the algorithm occur only together with limits of other algorithms.
 	beside bool
 }
@@ -60,13 +58,13 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 	algorithms := together(r, algorithm, opts)
 	shared := slices.ContainsFunc(algorithms, func(a string) bool { return drawings[a].keys != nil })
 	n := 1
-	if d := drawings[algorithm]; opts.Changes || d.keys != nil || d.ranks {
+	if d := drawings[algorithm]; opts.Changes || d.keys != nil {
 		n = 3 + len(d.keys)
 	}
 	sets := make([][]model.Limit, n)
 	for i := range sets {
 		for j, a := range algorithms {
-			l := randomLimitAt(r, j, a, opts)
+			l := randomLimit(r, a, opts)
 			switch {
 			case i > 0 && opts.Changes:
 				l = changed(r, sets[0][j], l, opts)
@@ -85,7 +83,7 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 			if keys := drawings[a].keys; keys != nil {
 				l.Key = pick(r, keys)
 			}
-			sets[i] = append(sets[i], ranked(r, l))
+			sets[i] = append(sets[i], l)
 		}
 		if opts.First && i == 0 {
 			chooses(r, sets[0])
@@ -95,23 +93,6 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 		}
 	}
 	return sets
-}
-
-// randomLimitAt draws the limit at an index of a set. A soft penalty precedes the limits that it affects.
-func randomLimitAt(r *rand.Rand, index int, algorithm string, opts Options) model.Limit {
-	l := randomLimit(r, algorithm, opts)
-	for l.Soft && index > 0 {
-		l = randomLimit(r, algorithm, opts)
-	}
-	return l
-}
-
-// ranked returns l for a randomly drawn class. It returns a limit without guarantees unchanged.
-func ranked(r *rand.Rand, l model.Limit) model.Limit {
-	if n := len(l.Guarantees); n > 0 {
-		l.Rank = 1 + r.Int64N(int64(n))
-	}
-	return l
 }
 
 // together draws the algorithms of the limits in a set. They include the given algorithm, as the first one unless a

@@ -10,10 +10,6 @@ import (
 var _ = register(model.Penalty, drawing{
 	draw: func(r *rand.Rand, l *model.Limit, opts Options) {
 		l.Limit, l.WindowUS = pick(r, []int64{1, 2, 3, 5, 20}), drawPeriod(r, Options{})
-		if r.IntN(3) == 0 {
-			l.Soft, l.ForgetUS = true, pick(r, []int64{ms, sec, 60 * sec, day})
-			return
-		}
 		l.BlockUS = pick(r, []int64{ms, 3 * ms, sec, 60 * sec, 3_600 * sec})
 		l.MaxBlockUS = l.BlockUS * pick(r, []int64{1, 2, 3, 32})
 		l.ForgetUS = l.MaxBlockUS * pick(r, []int64{1, 1, 3})

@@ -59,8 +59,6 @@ func bounds() []bound {
 		{rule.FairShare(perSecond, rule.Burst(30), rule.Weight(9)), time.Second, 30 + 7},
 		{rule.AdaptiveRate(perSecond, 1, 7, rule.Burst(3)), time.Second, 3 + 7},
 		{rule.AdaptiveRate(perSecond, 2, 20, rule.Burst(3)), time.Second, 3 + 20},
-		{rule.GuaranteedRate(perSecond, "4:1,2:1,0", rule.Burst(3)), time.Second, 3 + 7},
-		{rule.GuaranteedRate(perSecond, "4:2,3:1-5", rule.Burst(4), engine.Setting{Field: "lend", Word: "down"}), time.Second, 4 + 7},
 		{rule.FixedWindow(perSecond), time.Second, 14},
 		{rule.FixedWindow(perSecond, rule.Align("clock")), time.Second, 14},
 		{rule.SlidingWindow(perSecond), time.Second, 13},

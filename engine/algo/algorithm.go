@@ -117,8 +117,6 @@ type properties struct {
 	punishes bool
 	// adapts: the rate follows reported outcomes, so even a denied request writes if it includes a report.
 	adapts bool
-	// guarantees: each class of requests is guaranteed a part of the rate.
-	guarantees bool
 	// countsHits: the state is a single count that can exceed the limit, as Envoy counts hits.
 	countsHits bool
 }

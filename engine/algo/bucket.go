@@ -153,9 +153,6 @@ func (l *Limit) depthUnits() int64 {
 // LongestRefill returns how long a limit with a burst takes to refill it, including its debt or queue, in µs. For a
 // limit with next_pays it includes only the burst. For an adaptive rate it assumes the smallest rate.
 func (l *Limit) LongestRefill() int64 {
-	if l.Algorithm.Guarantees() {
-		return l.Guarantees.Value().Refill
-	}
 	b := fresh(l, 0)
 	if l.Algorithm.Adapts() {
 		b.Count = l.Min

@@ -22,7 +22,6 @@
 //	warmup.go       warm-up
 //	fair.go         fair share; fair_pacer.go and fair_concurrency.go the other limits that divide their units
 //	adaptive.go     adaptive rate
-//	guaranteed.go   guaranteed rate; guarantees.go its classes
 //	penalty.go      penalty
 //	concurrency.go  units held at the same time; hold.go its verbs
 //	constant.go     deny and unlimited

@@ -17,7 +17,7 @@ func written() (limits []engine.Limit, states []algo.State) {
 		rule.SlidingWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(10)),
 		rule.WarmUp(rule.PerSecond(10), time.Minute), rule.Concurrency(5), rule.FairConcurrency(20), rule.FairShare(rule.PerSecond(10)),
 		rule.FairPacer(rule.PerSecond(10), rule.MaxQueue(20)),
-		rule.AdaptiveRate(rule.PerSecond(10), 1, 100), rule.GuaranteedRate(rule.PerSecond(10), "5,0"),
+		rule.AdaptiveRate(rule.PerSecond(10), 1, 100),
 	}
 	now := algo.Instant{Now: 1_700_000_000_000_000, Wall: 1_700_000_000_000_000}
 	for _, limit := range limits {

@@ -44,17 +44,16 @@ type parts struct {
 	total int64
 	of    []part // the most recently charged key first
 
-	// level, whose, strikes and at are used during one decision: the number of missing grains, the number of the
-	// request's key, the number of times that the key's part is halved, and the key's index in the list, or −1.
-	level   int64
-	whose   uint64
-	strikes int64
-	at      int
+	// level, whose and at are used during one decision: the number of missing grains, the number of the request's key,
+	// and the key's index in the list, or −1.
+	level int64
+	whose uint64
+	at    int
 }
 
 // ask begins the decision of a request.
-func (p *parts) ask(whose uint64, strikes int64) {
-	p.whose, p.strikes, p.at = whose, strikes, p.find(whose)
+func (p *parts) ask(whose uint64) {
+	p.whose, p.at = whose, p.find(whose)
 }
 
 // find returns a key's index in the list. It returns −1 if the key is not in it.
@@ -111,19 +110,18 @@ const innerRoom = 8
 
 // bounds returns the bounds for the request's key. For a nested limit, they are the group's bound and then the key's.
 // Both follow from the room of a group of weight w: (w·(B − D) − owed by the group)/(w + 1) − m ≥ 0. A key of the group
-// can owe innerRoom times the room of the group. Each strike halves the weight of the key, or innerRoom.
+// can owe innerRoom times the room of the group.
 func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	own := int64(0)
 	if f.parts.at >= 0 {
 		own = f.parts.of[f.parts.at].parts
 	}
 	if !l.Nested {
-		halved := int64(1) << f.parts.strikes
-		return [2]bound{{parts: halved * own, slope: l.Weight, price: l.Weight + halved, none: own == 0}}, 1
+		return [2]bound{{parts: own, slope: l.Weight, price: l.Weight + 1, none: own == 0}}, 1
 	}
-	group, room := f.ofGroup(), int64(innerRoom)>>f.parts.strikes
+	group := f.ofGroup()
 	outer := bound{parts: group, slope: l.Weight, price: l.Weight + 1, none: group == 0}
-	inner := bound{parts: (l.Weight+1)*own + room*group, slope: room * l.Weight, price: (room + 1) * (l.Weight + 1), none: own == 0}
+	inner := bound{parts: (l.Weight+1)*own + innerRoom*group, slope: innerRoom * l.Weight, price: (innerRoom + 1) * (l.Weight + 1), none: own == 0}
 	return [2]bound{outer, inner}, 2
 }
 
@@ -162,8 +160,7 @@ func (f *fair) owed(b *bound) int64 {
 }
 
 // wait admits a cost if the bucket contains enough units and the key, after the charge, owes no more than its bounds
-// allow. If there are no groups, a key may owe its weight times the remaining units. A full bucket admits the largest
-// cost even for a key with strikes, because no other key needs the units.
+// allow. If there are no groups, a key may owe its weight times the remaining units.
 func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	if cost > l.mostOfOne() {
 		return Never, 0
@@ -185,15 +182,12 @@ func (f *fair) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
 	return f.bucket.Missing.minus(depth).ceilOver(f.bucket.Count), 0
 }
 
-// depth returns the largest missing amount with which the bound still admits the cost. It is 0 if the bound admits the
-// cost only when the bucket is full.
+// depth returns the largest missing amount with which the bound still admits the cost, which is at most that of
+// mostOfOne.
 func (f *fair) depth(l *Limit, b *bound, cost int64) uint128 {
 	total, most := int64(1), b.slope*l.pool()*grains-b.price*cost*grains
 	if b.parts > 0 {
 		total = f.parts.total
-	}
-	if most < 0 {
-		return uint128{}
 	}
 	level, _ := product(total, most+1).minus(uint128{lo: 1}).over(b.parts + b.slope*total)
 	rest, _ := product(level%grains, f.bucket.Period).over(grains)
@@ -215,9 +209,6 @@ func (l *Limit) mostOfOne() int64 {
 }
 
 func (f *fair) room(l *Limit, _ Instant) int64 {
-	if f.parts.level == 0 {
-		return l.mostOfOne()
-	}
 	free := l.pool()*grains - f.parts.level
 	most := max(0, free) / grains
 	bounds, n := f.bounds(l)
@@ -313,7 +304,7 @@ func (s *State) AllowFair(l *Limit, now, cost int64, whose uint64, o *Outcome) (
 	}
 	f, t := (*fair)(s), Instant{Now: now}
 	f.settle(l, t)
-	f.parts.ask(whose, 0)
+	f.parts.ask(whose)
 	if o.Wait, o.Window = f.wait(l, t, cost); o.Wait == 0 {
 		o.After = f.charge(l, t, cost, 0)
 	}

@@ -27,19 +27,13 @@ func (a Algorithm) Divides() bool { return traits[a].divides }
 // Adapts reports whether a limit's rate adapts to reported outcomes: see [Step].Report.
 func (a Algorithm) Adapts() bool { return traits[a].adapts }
 
-// Guarantees reports whether classes of requests have guaranteed parts of the limit's rate.
-func (a Algorithm) Guarantees() bool { return traits[a].guarantees }
-
 // Capacity returns the number of units that an unused limit admits at once. It is the burst of a limit that refills,
 // the count of other limits (of the first window, if there are several), and 0 for a limit without a rate. For a limit
-// that divides its units, it is the most that one key can get, and for a guaranteed rate the most that the limit's
-// class can get.
+// that divides its units, it is the most that one key can get.
 func (l *Limit) Capacity() int64 {
 	switch {
 	case l.Algorithm.Divides():
 		return l.mostOfOne()
-	case l.Algorithm.Guarantees():
-		return l.mostOfClass()
 	case l.Algorithm.Refills():
 		return l.Burst
 	default:

@@ -52,12 +52,10 @@ type Limit struct {
 	HasWait     bool // MaxWait is set
 	NextPays    bool // the cost of a request delays the next one
 	Nested      bool // the fair share is divided among groups of keys, and each group's part among its keys
-	Soft        bool // the penalty lowers the key's weight in fair limits instead of blocking the key
 
 	// Count and Period mean L units per P µs. For a bucket, a pacer, a warm-up and a fair share they are divided by
-	// their greatest common divisor, and for a guaranteed rate by the greatest common divisor of these two and all
-	// rates of its classes. For a window and a log they describe the first window. For concurrency, Count is the limit
-	// and Period the lease time.
+	// their greatest common divisor. For a window and a log they describe the first window. For concurrency, Count is
+	// the limit and Period the lease time.
 	Count  int64
 	Period int64
 	// Burst is B: the number of units that an idle bucket, pacer or warm-up admits at once.
@@ -71,15 +69,12 @@ type Limit struct {
 	// weight 1.
 	Weight int64
 	// Block and MaxBlock are a penalty's first and longest block, and Forget is the time until it forgets a strike, in
-	// µs. Block and MaxBlock of a soft penalty are 0.
+	// µs.
 	Block, MaxBlock, Forget int64
 	// Min and Max are the slowest and the fastest rate of an adaptive rate, in units per period; StepTime is the
 	// shortest time between two steps of the rate, and MaxPause the longest pause that a report can cause, in µs.
 	// Failures is the percentage of failed requests beyond which the rate falls.
 	Min, Max, StepTime, MaxPause, Failures int64
-	// Guarantees describes the classes of a guaranteed rate, and Rank is the class of the requests: 1 is the first.
-	Guarantees unique.Handle[Guarantees]
-	Rank       int64
 	// WarmUp is the time until a cold warm-up limit is warm, in µs, if it is used at its full rate.
 	WarmUp int64
 	// Segment is the length in µs of a sliding window's segments.
@@ -98,15 +93,13 @@ type Limit struct {
 // name: another grid means another counter, which starts at zero, so counts are never converted from one grid to
 // another. The Grid is zero for algorithms without such numbers.
 type Grid struct {
-	// Count and Period are the rate of a pacer, a warm-up, a fair share, a fair pacer or a guaranteed rate, divided by
-	// a common divisor as in [Limit]. If only Period is set, it is the length in µs of a fixed window, of a sliding
+	// Count and Period are the rate of a pacer, a warm-up, a fair share or a fair pacer, divided by their greatest
+	// common divisor as in [Limit]. If only Period is set, it is the length in µs of a fixed window, of a sliding
 	// window's segments, or of an adaptive rate's period.
 	Count  int64
 	Period int64
 	// WarmUp is the warm-up time in µs.
 	WarmUp int64
-	// Guarantees describes the classes of a guaranteed rate.
-	Guarantees unique.Handle[Guarantees]
 	// Align, Unit, Zone and Anchor determine where a fixed window begins.
 	Align  Align
 	Unit   Unit

@@ -1,11 +1,10 @@
 package algo
 
 // penalty counts denials by the other limits of the same request. It admits all requests until a key has ignored too
-// many denials, and then denies the key's requests for a time that doubles with each block. A soft penalty does not
-// block. Instead, each strike halves the key's part of the request's fair shares and fair pacers.
+// many denials, and then denies the key's requests for a time that doubles with each block.
 var penalty = algorithm{
 	name:   "penalty",
-	fields: []string{"soft", "block", "max_block", "forget", "name"},
+	fields: []string{"block", "max_block", "forget", "name"},
 	properties: properties{
 		delays:   true, // a reservation may wait for another limit's units; a blocked key is still denied
 		punishes: true,
@@ -22,8 +21,7 @@ var penalty = algorithm{
 // Strikes is the state of a penalty. A caller ignores a denial if it sends another request, and is denied again,
 // before the wait stated by the denial is over.
 type Strikes struct {
-	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began. A strike
-	// of a soft penalty is a block without a length.
+	// Count is the number of blocks that are not forgotten, and Struck the instant when the last block began.
 	Count, Struck int64
 	// Ignored is the number of ignored denials since Opened.
 	Ignored, Opened int64
@@ -41,14 +39,8 @@ const maxStrikes = 63
 // jitter shortens a block by up to an eighth, so that blocked keys do not return together.
 const jitter = 8
 
-// softStrikes bounds the strikes of a soft penalty: they lower a key's part to an eighth.
-const softStrikes = 3
-
-// MostStrikes returns the smallest number of strikes that leads to the longest block. For a soft penalty it is 3.
+// MostStrikes returns the smallest number of strikes that leads to the longest block.
 func (l *Limit) MostStrikes() int64 {
-	if l.Soft {
-		return softStrikes
-	}
 	strikes, _ := l.doubled(maxStrikes)
 	return strikes
 }

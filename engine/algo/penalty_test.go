@@ -2,7 +2,6 @@ package algo_test
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/headgate/headgate/engine"
@@ -65,34 +64,6 @@ func TestObedientCallersAreNeverBlocked(t *testing.T) {
 	}
 	if denials < 500*traces {
 		t.Errorf("only %d of %d requests were denied", denials, 5000*traces)
-	}
-}
-
-// A soft penalty never denies. Each strike needs half as many ignored denials as the strike before it. Strikes are
-// forgotten one by one.
-func TestStrikesOfAFlood(t *testing.T) {
-	const ms, minute = 1000, 60_000_000
-	p := newPunished(rule.Penalty(rule.PerMinute(10), rule.Soft()), rule.TokenBucket(rule.PerMinute(1)))
-	p.take(1)
-	denied := []int(nil)
-	for n := range 25 {
-		p.now += ms
-		_, steps := p.take(1)
-		if steps[0].Outcome.Wait != 0 {
-			t.Fatalf("denial %d: %+v", n+1, steps[0].Outcome)
-		}
-		if steps[0].Outcome.Strikes > int64(len(denied)) {
-			denied = append(denied, n+1)
-		}
-	}
-	if want := []int{11, 17, 20}; !slices.Equal(denied, want) {
-		t.Errorf("strikes at the denials %v, want %v", denied, want)
-	}
-	for left := int64(2); left >= 0; left-- {
-		p.now += 32 * minute
-		if _, steps := p.take(0); steps[0].Outcome.Strikes != left {
-			t.Errorf("%d strikes, want %d", steps[0].Outcome.Strikes, left)
-		}
 	}
 }
 

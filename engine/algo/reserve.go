@@ -51,13 +51,7 @@ func Reserve(steps []Step, t Instant, longest int64) bool {
 				o.Delay = 0
 			}
 		}
-		punish(steps, t, (*Step).count, func(s *Step) {
-			s.State.parts.strikes, s.Outcome.Delay = s.Strikes, 0
-			s.wait(t)
-			if s.reserve(delays, longest); s.Outcome.Wait == 0 {
-				s.Outcome.Delay = 0
-			}
-		})
+		punish(steps, t, (*Step).count)
 	}
 	for i := range steps {
 		steps[i].finish(t)
@@ -124,7 +118,7 @@ func Settle(steps []Step, t Instant, open, report bool) (dropped int64) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
-		settleNext(steps, i, t)
+		s.settle(t)
 		s.Write = false
 		used := max(s.Cost, s.Held.Reported)
 		more := used - max(s.Held.Units, s.Held.Reported)

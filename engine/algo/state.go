@@ -28,7 +28,6 @@ type State struct {
 type extra struct {
 	parts   parts   // of a fair-share limit
 	adapted adapted // of an adaptive rate
-	lent    *lent   // of a guaranteed rate
 }
 
 // Absent reports whether there is nothing to store.

@@ -22,9 +22,6 @@ type Step struct {
 	Holder string
 	// Whose identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
 	Whose uint64
-	// Strikes is the number of times that the request's part of fair shares and fair pacers is halved: 0 to 3. Each
-	// function sets it to at least the strikes of the soft penalties that precede the step.
-	Strikes int64
 	// Report contains outcomes of earlier requests, for a limit whose rate adapts. For other limits it is nil. It
 	// counts even if the request is denied or costs nothing.
 	Report *Report
@@ -53,33 +50,10 @@ func Allow(steps []Step, t Instant) bool {
 	return allow(steps, t)
 }
 
-// settle settles all steps, in order, because the strikes of a soft penalty apply to the steps after it.
 func settle(steps []Step, t Instant) {
 	for i := range steps {
-		settleNext(steps, i, t)
+		steps[i].settle(t)
 	}
-}
-
-// settleNext settles the step at index i, after the steps before it.
-func settleNext(steps []Step, i int, t Instant) {
-	if i > 0 {
-		steps[i].weaken(&steps[i-1], t)
-	}
-	steps[i].settle(t)
-}
-
-// weaken raises the step's strikes to the preceding step's, including the strikes of a soft penalty.
-func (s *Step) weaken(before *Step, t Instant) {
-	s.Strikes = max(s.Strikes, before.Strikes)
-	if before.Limit.Soft {
-		s.Strikes = max(s.Strikes, before.softStrikes(t))
-	}
-}
-
-// softStrikes returns the number of a soft penalty's strikes that are not forgotten, at most 3.
-func (s *Step) softStrikes(t Instant) int64 {
-	v := s.State.struck.value()
-	return min(softStrikes, v.left(s.Limit, s.instant(t)))
 }
 
 // allow is like Allow, for settled steps.
@@ -92,10 +66,7 @@ func allow(steps []Step, t Instant) bool {
 		}
 	}
 	if !allowed {
-		punish(steps, t, (*Step).count, func(s *Step) {
-			s.State.parts.strikes = s.Strikes
-			s.wait(t)
-		})
+		punish(steps, t, (*Step).count)
 	}
 	for i := range steps {
 		steps[i].finish(t)
@@ -108,12 +79,7 @@ func Peek(steps []Step, t Instant) bool {
 	settle(steps, t)
 	allowed := probe(steps, t)
 	if !allowed {
-		punish(steps, t, (*Step).countCopy, func(s *Step) {
-			before := s.State.parts.strikes
-			s.State.parts.strikes = s.Strikes
-			s.wait(t)
-			s.State.parts.strikes = before
-		})
+		punish(steps, t, (*Step).countCopy)
 	}
 	for i := range steps {
 		s := &steps[i]
@@ -159,7 +125,7 @@ func Give(steps []Step, t Instant) {
 	for i := range steps {
 		s := &steps[i]
 		absent := s.State.Absent()
-		settleNext(steps, i, t)
+		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
 			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
 			s.settle(t) // the remaining units may be ahead of the clock
@@ -207,7 +173,7 @@ func (s *Step) settle(t Instant) {
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
 	if s.State.extra != nil {
-		s.State.parts.ask(s.Whose, s.Strikes)
+		s.State.parts.ask(s.Whose)
 		if s.State.adapted.stepped && s.Cost > 0 { // a denial also stores the new rate, because the answer's wait assumes it
 			s.Write, s.moved = true, nil
 		}
@@ -252,10 +218,8 @@ func (s *Step) charge(t Instant, units, ahead int64) {
 }
 
 // punish counts a denied request on the limits that count denials, and computes their waits again. It does not count
-// requests that can never pass, or that a penalty denies. If the denial is a strike of a soft penalty, it lowers the
-// parts of some limits. The argument again computes the waits of these limits, so that a retry after the wait
-// passes.
-func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64), again func(s *Step)) {
+// requests that can never pass, or that a penalty denies.
+func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64)) {
 	longest := int64(0)
 	for i := range steps {
 		o := &steps[i].Outcome
@@ -269,23 +233,11 @@ func punish(steps []Step, t Instant, count func(s *Step, t Instant, wait int64),
 			count(s, t, longest)
 		}
 	}
-	for i := range steps[1:] {
-		s := &steps[i+1]
-		if steps[i].Strikes <= s.Strikes {
-			continue
-		}
-		if s.Strikes = steps[i].Strikes; s.Limit.Algorithm.Divides() {
-			again(s)
-		}
-	}
 }
 
 func (s *Step) count(t Instant, wait int64) {
 	if penalize := s.Limit.Algorithm.entry().penalize; penalize != nil {
 		penalize(&s.State, s.Limit, s.instant(t), s.Cost, wait)
-	}
-	if s.Limit.Soft {
-		s.Strikes = max(s.Strikes, s.softStrikes(t))
 	}
 	s.Write, s.moved = true, nil
 	s.wait(t)

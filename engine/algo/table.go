@@ -21,7 +21,6 @@ const (
 	FairShare
 	Penalty
 	AdaptiveRate
-	GuaranteedRate
 	FairConcurrency
 	FairPacer
 	algorithmCount
@@ -43,7 +42,6 @@ var algorithms = [algorithmCount]algorithm{
 	FairShare:       fairShare,
 	Penalty:         penalty,
 	AdaptiveRate:    adaptiveRate,
-	GuaranteedRate:  guaranteedRate,
 	FairConcurrency: fairConcurrency,
 	FairPacer:       fairPacer,
 }
@@ -103,9 +101,6 @@ func (a Algorithm) Fields() []string { return slices.Clone(a.entry().fields) }
 
 // Has reports whether limits of the algorithm can have the field.
 func (a Algorithm) Has(field string) bool { return slices.Contains(a.entry().fields, field) }
-
-// DividesRate reports whether keys divide the rate of the limit, so that strikes of soft penalties lower their parts.
-func (a Algorithm) DividesRate() bool { return traits[a].divides && !traits[a].holds }
 
 // Constant reports whether the limit gives every request the same answer, without a rate or a state.
 func (a Algorithm) Constant() bool { return a.AllowsAll() || a.DeniesAll() }

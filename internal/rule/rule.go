@@ -35,12 +35,6 @@ func AdaptiveRate(rate engine.Rate, least, most int64, settings ...engine.Settin
 	return engine.Build(algo.AdaptiveRate, []engine.Rate{rate}, append(both, settings...)...)
 }
 
-// GuaranteedRate returns a token bucket with guarantees for classes, such as "700,200-500,0".
-func GuaranteedRate(rate engine.Rate, guarantees string, settings ...engine.Setting) engine.Limit {
-	all := append([]engine.Setting{{Field: "guarantees", Word: guarantees}}, settings...)
-	return engine.Build(algo.GuaranteedRate, []engine.Rate{rate}, all...)
-}
-
 // FixedWindow returns a fixed window.
 func FixedWindow(rate engine.Rate, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FixedWindow, []engine.Rate{rate}, settings...)

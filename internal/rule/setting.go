@@ -29,9 +29,6 @@ func MaxQueue(units int64) engine.Setting { return engine.Setting{Field: "max_qu
 // Weight sets a key's weight under a fair share.
 func Weight(times int) engine.Setting { return engine.Setting{Field: "weight", Units: int64(times)} }
 
-// Soft makes a penalty halve a key's part of fair limits instead of blocking the key.
-func Soft() engine.Setting { return engine.Setting{Field: "soft"} }
-
 // Block sets the length of the first block.
 func Block(first time.Duration) engine.Setting { return engine.Setting{Field: "block", Span: first} }
 

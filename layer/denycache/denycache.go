@@ -157,11 +157,11 @@ func (s *Store) repeats(op *engine.Op) int {
 	return 0
 }
 
-// penaltyOf returns the index of the first penalty with a cost that blocks. It returns −1 if there is no such
+// penaltyOf returns the index of the first penalty with a cost. It returns −1 if there is no such
 // penalty. It also returns −1 if another limit can never admit its cost. The answer must state this, so it must come
 // from the store.
 func penaltyOf(op *engine.Op) int {
-	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() && !c.Limit.Numbers().Soft })
+	first := slices.IndexFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > 0 && c.Limit.Punishes() })
 	if first < 0 || slices.ContainsFunc(op.Charges, func(c engine.Charge) bool { return c.Cost > c.Limit.Numbers().Largest() }) {
 		return -1
 	}

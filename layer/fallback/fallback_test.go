@@ -49,7 +49,6 @@ func TestSharesOfAnOutage(t *testing.T) {
 		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 20, 20, 16},
 		{rule.TokenBucket(rule.PerSecond(8), rule.Burst(40)), 40, 0, 16},
 		{rule.AdaptiveRate(rule.PerSecond(8), 4, 16, rule.Burst(40)), 20, 20, 16},
-		{rule.GuaranteedRate(rule.PerSecond(8), "4:1,0", rule.Burst(40)), 20, 16, 16},
 		{rule.FixedWindow(rule.PerMinute(40)), 20, 20, 0},
 		{rule.SlidingWindow(rule.PerMinute(40), rule.Strict()), 32, 8, 0},
 		{rule.SlidingLog(rule.PerMinute(40)), 36, 4, 0},

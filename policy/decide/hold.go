@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,58 +47,30 @@ func (r *Rules) WatchTerms(policies *policy.Set) {
 	}
 }
 
-// ceiling returns the ceiling of an item, or 0 if it has none.
-func (r *Request) ceiling(item int) int64 {
-	if item >= len(r.Items) {
-		return 0
-	}
-	return r.Items[item].Ceiling
-}
-
-// reserves records a reserve charge's term, estimate and ceiling.
-func (at *plan) reserves(kind engine.Kind, c *policy.Charge, ceiling int64) {
+// reserves records a reserve charge's term and estimate.
+func (at *plan) reserves(kind engine.Kind, c *policy.Charge) {
 	if kind != engine.OpReserve {
 		return
 	}
-	at.estimates, at.ceilings = append(at.estimates, max(c.Cost, c.Estimate)), append(at.ceilings, ceiling)
+	at.estimates = append(at.estimates, max(c.Cost, c.Estimate))
 	if c.Owner != nil {
 		at.term = at.term.Shorter(c.Owner.Term)
 	}
 }
 
-// checkCeilings returns an error for a ceiling without a term, or below the requested units.
-func (at *plan) checkCeilings() error {
-	for i, most := range at.ceilings {
-		if most == 0 || at.term != nil && most >= at.estimates[i] {
-			continue
-		}
-		input := &engine.InputError{Field: "ceiling", Value: strconv.FormatInt(most, 10), Accepted: "none where no policy has settle_within"}
-		if at.term != nil {
-			input.Accepted = strconv.FormatInt(at.estimates[i], 10) + " or more, the cost"
-		}
-		if at.items != nil {
-			return &engine.ItemError{Item: at.items[i][0], Err: input}
-		}
-		return input
-	}
-	return nil
-}
-
-// setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge. Any
-// error concerns a ceiling.
-func (at *plan) setTerm(op *engine.Op) error {
-	if err := at.checkCeilings(); err != nil || at.term == nil {
-		return err
+// setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge.
+func (at *plan) setTerm(op *engine.Op) {
+	if at.term == nil {
+		return
 	}
 	own := *at.term
 	if own.Then == engine.ChargeEstimate {
 		own.Estimates = at.estimates
 	}
-	op.SetTerm(own.WithCeilings(at.ceilings))
+	op.SetTerm(&own)
 	if op.ID == "" {
 		op.ID = rand.Text()
 	}
-	return nil
 }
 
 // reserveItems sets the operation fields for a reserve with several items. A permit is held under the reservation's id,
@@ -218,23 +189,10 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 			if t := operate.Term(result.Reservation); t != nil {
 				response.SettleWithin = t.Within
 			}
-			response.pending(result.Reservation.Pending())
 		}
 	case engine.OpAcquire, engine.OpRenew:
 		if response.Decision.Allowed {
 			response.ID, response.Lease = op.ID, leaseOf(op)
-		}
-	}
-}
-
-// pending sets, for each limit, the units that open reservations can still charge.
-func (r *Response) pending(of []int64) {
-	for i, n := range of {
-		if i < len(r.Limits) {
-			r.Limits[i].Pending = n
-		}
-		if i == r.Decision.Binding.Index {
-			r.Pending = n
 		}
 	}
 }

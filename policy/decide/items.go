@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -45,9 +44,7 @@ func (b *Batch) items(at *plan) {
 	}
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, but the client needs a reservation to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
-		if at.err = at.join(&op, &none); at.err != nil {
-			return
-		}
+		at.join(&op, &none)
 		at.Failure = policy.Local // no limit can deny it
 	}
 	if len(op.Charges) > 0 {
@@ -55,9 +52,7 @@ func (b *Batch) items(at *plan) {
 		op.Replicas = at.Replicas
 		if op.Kind == engine.OpReserve {
 			reserveItems(&op, len(at.request.Items))
-			if at.err = at.setTerm(&op); at.err != nil {
-				return
-			}
+			at.setTerm(&op)
 		}
 		Mark(&op, at.Failure)
 		at.request.holdWith(&op)
@@ -124,29 +119,19 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 				return &engine.ItemError{Item: c.item, Err: err}
 			}
 		}
-		if err := at.join(op, c); err != nil {
-			return err
-		}
+		at.join(op, c)
 	}
 	return nil
 }
 
 // join adds a charge to the deciding operation. If the operation already charges the counter, join adds the cost to
 // that charge, keeps the smaller of the two limits, and adds the larger one to own, so that it is peeked at separately.
-// It returns an error for two classes with guarantees, because neither of their limits is smaller.
-func (at *plan) join(op *engine.Op, c *itemCharge) error {
+func (at *plan) join(op *engine.Op, c *itemCharge) {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
-		if c.Limit.Algorithm().Guarantees() && c.Limit != have.Limit {
-			return &engine.ItemError{Item: c.item, Err: &engine.InputError{
-				Field: "limit", Value: format.Quote(c.Limit.String()) + " and " + format.Quote(have.Limit.String()),
-				Accepted: "one class of a key in a request",
-			}}
-		}
 		have.Cost += c.Cost
 		if op.Kind == engine.OpReserve {
 			at.estimates[i] += max(c.Cost, c.Estimate)
-			at.ceilings[i] = engine.JoinCeilings(at.ceilings[i], at.request.ceiling(c.item))
 		}
 		have.Items |= 1 << c.item
 		switch {
@@ -160,14 +145,13 @@ func (at *plan) join(op *engine.Op, c *itemCharge) error {
 			at.own = append(at.own, *c)
 		}
 		at.items[i] = append(at.items[i], c.item)
-		return nil
+		return
 	}
 	c.Items = 1 << c.item
-	at.reserves(op.Kind, &c.Charge, at.request.ceiling(c.item))
+	at.reserves(op.Kind, &c.Charge)
 	at.overridden(len(op.Charges), c.Override)
 	op.Charges = append(op.Charges, c.Charge.Charge)
 	at.owners, at.items = append(at.owners, c.Owner), append(at.items, []int{c.item})
-	return nil
 }
 
 // beside returns the answers of a request's shadows, and of item limits that were charged under a smaller limit.

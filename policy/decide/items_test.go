@@ -108,23 +108,6 @@ func TestItemsOfOneCounter(t *testing.T) {
 	}
 }
 
-// TestItemsOfTwoClasses checks that charges in two classes on one counter are an error, because they cannot be added
-// together.
-func TestItemsOfTwoClasses(t *testing.T) {
-	item := func(rank int64) decide.Item {
-		limit := rule.GuaranteedRate(rule.PerSecond(10), "6,2", engine.Setting{Field: "rank", Units: rank})
-		return decide.Item{Limit: limit, Own: &decide.Own{Space: "own"}, Key: "k", Cost: 1, HasCost: true}
-	}
-	const accepted = "one class of a key in a request"
-	for second, want := range map[int64]string{1: "", 2: accepted} {
-		r := ask(t, itemLimiter(t, asIs), decide.Request{Kind: engine.OpAllow, Items: []decide.Item{item(1), item(second)}})
-		input, _ := errors.AsType[*engine.InputError](r.Err)
-		if (input == nil) != (want == "") || input != nil && input.Accepted != want {
-			t.Errorf("classes 1 and %d: %v", second, r.Err)
-		}
-	}
-}
-
 // TestFailureOfItems checks that the strictest failure mode applies to all items.
 func TestFailureOfItems(t *testing.T) {
 	l := itemLimiter(t, func(s engine.Store) engine.Store { return failing{s} })

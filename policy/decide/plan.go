@@ -35,9 +35,9 @@ type plan struct {
 	// limit, and they are only peeked at. peeks is the index of the first such peek.
 	own   []itemCharge
 	peeks int
-	// term, estimates and ceilings are set for a reserve: see setTerm.
-	term                *engine.Term
-	estimates, ceilings []int64
+	// term and estimates are set for a reserve: see setTerm.
+	term      *engine.Term
+	estimates []int64
 	// reports is true if the operation before the deciding one restarts a reservation's term.
 	reports bool
 	choices choices
@@ -189,11 +189,6 @@ func (r *Request) ownCost() int64 {
 // inline appends the operation of a request with inline limits.
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
-	if r.Ceiling != 0 { // inline limits have no term
-		at.ceilings, at.estimates = []int64{r.Ceiling}, []int64{0}
-		at.err = at.checkCeilings()
-		return
-	}
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = operate.Space(b.rules.Limiter, own.Space)
@@ -274,7 +269,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 				return
 			}
 		}
-		at.reserves(r.Kind, c, r.Ceiling)
+		at.reserves(r.Kind, c)
 		at.overridden(len(op.Charges), c.Override)
 		if len(b.limits) == 1 {
 			op.Charges = b.charge(c.Charge)
@@ -288,9 +283,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 		if op.Kind == engine.OpReserve && holdsPermits(&op) {
 			op.ID = "" // only a list can reserve permits
 		}
-		if at.err = at.setTerm(&op); at.err != nil {
-			return
-		}
+		at.setTerm(&op)
 		r.holdWith(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)

@@ -57,9 +57,6 @@ type Request struct {
 	// limit.
 	Cost    int64
 	HasCost bool
-	// Ceiling is the maximum number of units that may finally be charged to each limit, for OpReserve under a policy
-	// with a term. 0 means no ceiling.
-	Ceiling int64
 	// Class is the class of the request, for policies with classes: see [policy.Classify].
 	Class string
 	// Outcomes report how earlier requests of the key ended, for limits with adaptive rates; other limits ignore them.
@@ -87,14 +84,13 @@ type Request struct {
 // Item is one of several charges of a request. Two items on one counter become one charge with the sum of their costs,
 // under the smaller of their limits.
 type Item struct {
-	// Policy, Limit, Own, Key, Counted, Cost, HasCost and Ceiling are as in [Request].
+	// Policy, Limit, Own, Key, Counted, Cost and HasCost are as in [Request].
 	Policy       string
 	Limit        engine.Limit
 	Own          *Own
 	Key, Counted string
 	Cost         int64
 	HasCost      bool
-	Ceiling      int64
 }
 
 // Own sets where and how a front end's own inline limits are charged.
@@ -145,8 +141,6 @@ type Response struct {
 	// it, or 0 if there is no term.
 	Reservation  string
 	SettleWithin time.Duration
-	// Pending is the binding limit's [LimitAnswer].Pending.
-	Pending int64
 	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
 	// shadows.
 	Charged *operate.Charged
@@ -174,9 +168,6 @@ type LimitAnswer struct {
 	// Cost is the cost on this limit. The policies of a route have their own costs.
 	Cost     int64
 	Decision engine.LimitOutcome
-	// Pending is the number of units that open reservations with ceilings can still charge, after a reserve with a
-	// ceiling. Otherwise it is 0.
-	Pending int64
 	// Items are the indexes of the items that were charged together, and Key is their key or hash, valid until
 	// [Batch.End]. Both are empty if the request has no items.
 	Items []int

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -66,34 +65,4 @@ func TestTerms(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// A ceiling requires a term, and must be at least the requested number of units, even if estimate_max lowers the
-// charge.
-func TestCeilings(t *testing.T) {
-	config, err := policy.Parse("x.yaml", []byte(termPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter := headgate.New()
-	defer limiter.Close()
-	l := decide.New(config, limiter)
-	for _, c := range []struct {
-		request decide.Request
-		want    string
-	}{
-		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 149}, "ceiling is 149; accepted: 150 or more, the cost"},
-		{decide.Request{Policy: "tokens", Key: "a", Cost: 150, HasCost: true, Ceiling: 150}, ""},
-		{decide.Request{Limit: rule.FixedWindow(rule.PerHour(9)), Key: "a", Ceiling: 5}, "ceiling is 5; accepted: none where no policy has settle_within"},
-		{decide.Request{Items: []decide.Item{{Policy: "calls", Key: "a"}, {Policy: "tokens", Key: "b", Cost: 7, HasCost: true, Ceiling: 6}}}, "charges.1: ceiling is 6; accepted: 7 or more, the cost"},
-	} {
-		c.request.Kind = engine.OpReserve
-		r := ask(t, l, c.request)
-		if (r.Err == nil) != (c.want == "") || r.Err != nil && r.Err.Error() != "headgate: "+c.want {
-			t.Errorf("%v, want %q", r.Err, c.want)
-		}
-		if r.Err == nil && r.Pending != 50 { // 100 of 150 are charged
-			t.Errorf("%d pending, want 50", r.Pending)
-		}
-	}
 }

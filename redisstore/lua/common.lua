@@ -90,9 +90,6 @@ local shifted, shifted_ttl
 -- example because it includes a report. longest_wait is the longest wait of a denied request, or NEVER if the denial
 -- does not count.
 local longest_wait
--- struck is the number of times that the key's part of fair limits is halved, because of strikes of soft penalties.
--- raised is the same after a strike by this request's denial, or 0.
-local struck, raised
 local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
 
 --- field

@@ -23,9 +23,7 @@ end
 
 --- args
 local own_rate, own_period
-local strikes -- of soft penalties on other slots
-cost, own_rate, own_period, burst, depth, weight, own_key, strikes, at = unpack('>I7I6I7I6I6Bc8B', arg, at)
-if strikes > struck then struck = strikes end
+cost, own_rate, own_period, burst, depth, weight, own_key, at = unpack('>I7I6I7I6I6Bc8', arg, at)
 depth = burst + depth
 rate, period, numbers = own_rate, own_period, nil
 if weight >= 128 then weight, numbers = weight - 128, 0 end
@@ -49,14 +47,12 @@ end
 --- bound
 -- The bound of the request's key. If there are groups, it is the bound of the key's group (i = 1) or of the key (i =
 -- 2): parts·D/S + slope·D + price·cost ≤ slope·depth. If none is set, the bound does not apply to a single unit. Each
--- part that needs these locals declares them. Each strike halves the weight of the key, or its part of the group's room.
-local halved = 2 ^ struck
-parts, slope, price, none = halved * own, weight, weight + halved, own == 0
+-- part that needs these locals declares them.
+parts, slope, price, none = own, weight, weight + 1, own == 0
 if i == 2 then
-  local room = 8 / halved
-  parts, slope, price = (weight + 1) * own + room * numbers, room * weight, (room + 1) * (weight + 1)
+  parts, slope, price = (weight + 1) * own + 8 * numbers, 8 * weight, 9 * (weight + 1)
 elseif numbers then
-  parts, price, none = numbers, weight + 1, numbers == 0
+  parts, none = numbers, numbers == 0
 end
 
 --- level
@@ -90,22 +86,18 @@ wait, delay = 0, 0
 if (numbers and 9 or 8) * cost * (weight + 1) > 8 * weight * depth then
   wait = NEVER
 elseif cost > 0 then
-  -- The largest missing amount with which the cost fits into the bucket and within the bounds. If a bound of a key with
-  -- strikes never admits the cost, the bucket must be full.
+  -- The largest missing amount with which the cost fits into the bucket and within the bounds.
   local most, most_part = depth - cost, 0
   for i = 1, numbers and 2 or 1 do
     local parts, slope, price, none
     --@bound
     if not none or cost > 1 then
-      local of, left = parts > 0 and total or 1, slope * depth - price * cost
-      local fair, fair_part, rest = 0, 0, nil
-      if left >= 0 then
-        fair, rest = muldiv(of, left * 256 + 1, parts + slope * of)
-        if rest == 0 then fair = fair - 1 end
-        rest = fair % 256
-        fair_part = muldiv(rest, period, 256)
-        fair = (fair - rest) / 256
-      end
+      local of = parts > 0 and total or 1
+      local fair, rest = muldiv(of, (slope * depth - price * cost) * 256 + 1, parts + slope * of)
+      if rest == 0 then fair = fair - 1 end
+      rest = fair % 256
+      local fair_part = muldiv(rest, period, 256)
+      fair = (fair - rest) / 256
       if fair < most or fair == most and fair_part < most_part then most, most_part = fair, fair_part end
     end
   end
@@ -121,7 +113,7 @@ end
 --- room
 local level
 --@level
-local free, struck = 256 * depth - level, level > 0 and struck or 0
+local free = 256 * depth - level
 room = free > 0 and (free - free % 256) / 256 or 0
 for i = 1, numbers and 2 or 1 do
   local parts, slope, price, none

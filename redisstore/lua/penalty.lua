@@ -1,7 +1,7 @@
 -- Penalty: engine/algo/penalty.go. used is the number of ignored denials since start, and ends is the instant when the
 -- wait of the last denial is over. own is the number of strikes that were not forgotten when the last block began, at
--- clock. over is the instant from which the state is equivalent to no state. The block of a soft penalty is 0. Other
--- fragments share these locals, because a script can have at most 200.
+-- clock. over is the instant from which the state is equivalent to no state. Other fragments share these
+-- locals, because a script can have at most 200.
 
 --- locals
 local limit, period, used, start, ends
@@ -70,12 +70,6 @@ numbers.over = math.min(numbers.over, over)
 local rest
 --@blocked
 if rest > 0 and cost > 0 then longest_wait = NEVER end -- the denial does not count
-if numbers.block == 0 then
-  local left, tries
-  --@tolerated
-  if left > numbers.most then left = numbers.most end -- the strikes of another version
-  if left > struck then struck = left end
-end
 
 --- wait
 local rest
@@ -108,7 +102,6 @@ else
     own, clock, used, start = (left < 0 and 0 or left) + 1, now, 0, 0
     if own > numbers.most then own = numbers.most end
     numbers.over = NEVER
-    if numbers.block == 0 and own > raised then raised = own end
     local rest
     --@blocked
     ends = now + rest

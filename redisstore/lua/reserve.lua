@@ -4,11 +4,9 @@
 --
 -- A reservation with a term has no such key. Instead it is kept by id in a hash of all open reservations: the end of
 -- its term, the term, its charge for each limit, and the body, which only clients read. A sorted set contains the ends
--- of the terms. A settlement reads the charge from the hash. A report (stage 2) leaves the reservation open. The hash
--- also contains, by counter, the number of units that reservations with a ceiling can still charge.
+-- of the terms. A settlement reads the charge from the hash. A report (stage 2) leaves the reservation open.
 --
--- One MGET reads the operation's leading keys that are strings. The argument's second byte is their number. If a kept
--- reservation has ceilings, 128 is added to its number of limits.
+-- One MGET reads the operation's leading keys that are strings. The argument's second byte is their number.
 local RESERVE = 10
 local out, recompute_keys = { pack('>i8', now) }, nil
 local accepts -- the longest delay that the caller accepts
@@ -22,8 +20,8 @@ local REPORT, HELD = 2, '>I7i8i8i8I7'
 for j = 1, count do
   arg = ARGV[j]
   local limits, steps, allowed, failed, mark, settles_until, choice = byte(arg, 3), {}, 1, nil, nil, nil, nil
-  local stage, opened, ceilings = 0, nil, '' -- opened is the open reservation of an operation with a term
-  kind, at, wrote, dropped, longest_wait, struck, raised = byte(arg), 4, false, 0, 0, 0, 0
+  local stage, opened = 0, nil -- opened is the open reservation of an operation with a term
+  kind, at, wrote, dropped, longest_wait = byte(arg), 4, false, 0, 0
   if limits > 128 then
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
@@ -35,8 +33,6 @@ for j = 1, count do
     if term > 0 then
       opened = { key = KEYS[k + 1], due = KEYS[k + 2], term = term, held = {} }
       opened.id, opened.body, at = unpack('>Bc0I2c0', arg, at)
-      local ends = at + 7 * byte(arg, at)
-      ceilings, at = string.sub(arg, at + 1, ends), ends + 1
       k = k + 2
       local all = call('ZCARD', opened.due)
       failed = type(all) == 'table' and all.err or all == 1000000 and 'FULL 1000000 reservations are open'
@@ -50,17 +46,12 @@ for j = 1, count do
       allowed = 0
     elseif type(state) == 'table' then
       failed = state.err
-    elseif byte(state) ~= FORMAT or byte(state, 17) % 128 ~= limits or #state < 17 + 38 * limits then
+    elseif byte(state) ~= FORMAT or byte(state, 17) ~= limits or #state < 17 + 38 * limits then
       failed = state_error(state)
     else
       settles_until, opened.term = unpack('>i8I7', state, 2)
       opened.state = state
-      local rest = 18 + 38 * limits
-      if byte(state, 17) >= 128 then
-        ceilings = string.sub(state, rest, rest + 7 * limits - 1)
-        rest = rest + 7 * limits
-      end
-      opened.body = string.sub(state, rest)
+      opened.body = string.sub(state, 18 + 38 * limits)
       if (now >= settles_until) ~= (stage == 3) then allowed = 0 end
     end
   else
@@ -102,18 +93,8 @@ for j = 1, count do
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
     local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
-    s.returns, s.accepts, s.struck = returns, accepts, struck
+    s.returns = returns
     steps[i] = s
-    local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
-    if ceiling > 0 then
-      s.ceiling, s.counter = ceiling, '\0' .. key .. (field and '\0' .. field or '')
-      local pending = call('HGET', opened.key, s.counter)
-      s.pending = tonumber(type(pending) == 'string' and pending or 0)
-      failed = failed or type(pending) == 'table' and pending.err
-      if kind == RESERVE and s.pending + s.ceiling > 9007199254740991 then
-        failed = failed or 'FULL open reservations have ceilings of 9007199254740991 units'
-      end
-    end
   end
   --@choose
   if mark and allowed == 1 and not failed then
@@ -131,7 +112,7 @@ for j = 1, count do
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
     --@resume
-    returns, struck = s.returns, s.struck
+    returns = s.returns
     if kind ~= RESERVE and allowed == 1 then
       local reserved, reported = nil, 0
       if stage == 0 then
@@ -158,10 +139,6 @@ for j = 1, count do
         --@resettle
       end
       if stage == REPORT then opened.held[i] = pack(HELD, reserved, taken, slot, held_ends, actual) end
-      if s.ceiling then
-        local could = math.max(0, s.ceiling - math.max(reserved, reported))
-        s.pending = s.pending - could + (stage == REPORT and math.max(0, s.ceiling - math.max(reserved, actual)) or 0)
-      end
       if not write then shifted = nil end
     elseif kind ~= RESERVE then
       shifted = nil
@@ -171,7 +148,6 @@ for j = 1, count do
         write = true
         --@charge
       end
-      if s.ceiling then s.pending = s.pending + s.ceiling - cost end
     else
       if wait == 0 then delay = 0 end
       if count_denied == 1 and cost > 0 and longest_wait < NEVER then
@@ -180,12 +156,6 @@ for j = 1, count do
         after = 0
         --@wait
         delay = 0
-      elseif raised > 0 then
-        if raised > struck then struck = raised end
-        accepts = s.accepts
-        --@wait
-        --@reserve
-        if wait == 0 then delay = 0 end
       end
     end
     if write then
@@ -214,29 +184,10 @@ for j = 1, count do
   end
 
   if opened and allowed == 1 and not failed then
-    local keeps, set, deleted, ends, answer = kind == RESERVE or stage == REPORT, {}, {}, nil, nil
-    if keeps then
-      ends = now + opened.term
-      set[1] = opened.id
-      set[2] = pack('>Bi8I7B', FORMAT, ends, opened.term, limits + (ceilings ~= '' and 128 or 0))
-        .. table.concat(opened.held) .. ceilings .. opened.body
-    else
-      deleted[1] = opened.id
-    end
-    for i = 1, ceilings ~= '' and limits or 0 do
-      local s = steps[i]
-      if s.ceiling and s.pending > 0 then
-        set[#set + 1], set[#set + 2] = s.counter, format('%d', s.pending)
-      elseif s.ceiling then
-        s.pending, deleted[#deleted + 1] = 0, s.counter
-      end
-    end
-    if #set > 0 then answer = call('HSET', opened.key, unpack_list(set)) end
-    if #deleted > 0 then
-      local gone = call('HDEL', opened.key, unpack_list(deleted))
-      if not keeps then answer = gone end
-    end
-    if keeps then
+    local answer
+    if kind == RESERVE or stage == REPORT then
+      local ends = now + opened.term
+      answer = call('HSET', opened.key, opened.id, pack('>Bi8I7B', FORMAT, ends, opened.term, limits) .. table.concat(opened.held) .. opened.body)
       call('ZADD', opened.due, format('%d', ends), opened.id)
       -- The keys last for a day after the last term, plus an hour, so that their expiry is seldom set again.
       local left = (opened.term - opened.term % 1000) / 1000 + 86400000 + pad
@@ -246,6 +197,7 @@ for j = 1, count do
         call('PEXPIRE', opened.due, left)
       end
     else
+      answer = call('HDEL', opened.key, opened.id)
       call('ZREM', opened.due, opened.id)
     end
     if type(answer) == 'table' then failed = answer.err else wrote = true end
@@ -264,9 +216,6 @@ for j = 1, count do
     out[answers + 1] = pack('>BI7', allowed, choice or dropped)
     for i = 1, limits do
       out[answers + 1 + i] = steps[i][11]
-      -- The answers of the limits are followed by the number of units, for each limit, that open reservations can still
-      -- charge.
-      if kind == RESERVE and allowed == 1 and ceilings ~= '' then out[answers + 1 + limits + i] = pack('>I7', steps[i].pending or 0) end
     end
   end
 end

@@ -10,7 +10,7 @@ for j = 1, count do
     limits = limits - 128
     choice, at = string.sub(arg, at, at + limits - 1), at + limits
   end
-  kind, wrote, longest_wait, struck, raised = byte(arg), false, 0, 0, 0
+  kind, wrote, longest_wait = byte(arg), false, 0
   if kind >= 128 then -- another slot has denied the request, so limits that count denials count it
     kind, allowed = kind - 128, 0
     longest_wait, at = unpack('>I7', arg, at)
@@ -31,13 +31,13 @@ for j = 1, count do
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     --@suspend
-    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field, struck }
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, suspended, struck, wait, delay, window = s[1], s[2], s[3], s[7], s[14], 0, 0, 0
+    algorithm, key, cost, suspended, wait, delay, window = s[1], s[2], s[3], s[7], 0, 0, 0
     --@resume
     if kind == AT_MOST and cost > 0 then
       cost = granted > 0 and granted or 1
@@ -56,7 +56,6 @@ for j = 1, count do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     wait, delay, window, taken, shifted_ttl, field, units, write, err, after = s[8], s[9], s[10], s[11], s[12], s[13], cost, false, nil, 0
-    struck = s[14]
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent
@@ -70,16 +69,12 @@ for j = 1, count do
         --@charge
       end
     else
-      local settled, counts = suspended, count_denied == 1 and cost > 0 and longest_wait < NEVER
-      if counts then
+      local settled = suspended
+      if count_denied == 1 and cost > 0 and longest_wait < NEVER then
         write = true
         --@penalize
         after = 0
-      end
-      if counts or raised > 0 then
-        if raised > struck then struck = raised end
         --@wait
-        if kind == PEEK then struck = s[14] end
       end
       delay = 0
       if kind == PEEK then

@@ -17,7 +17,6 @@ const groups = {
     "Organisation, team and user": "teams",
     "Included quota, then credits": "credits",
     "Important requests first": "classes",
-    "Guarantees that lend": "guarantees",
     "A server of unknown capacity": "adaptive",
     "A rate that follows an upstream": "adaptive-rates",
     "Operate it": "operating",

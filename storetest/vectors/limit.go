@@ -4,8 +4,7 @@ package vectors
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -39,7 +38,6 @@ type Limit struct {
 	WarmUp      int64 `json:"warm_up_us"`
 	Weight      int64 `json:"weight"`
 	Nested      bool  `json:"nested"`
-	Soft        bool  `json:"soft"`
 	Block       int64 `json:"block_us"`
 	MaxBlock    int64 `json:"max_block_us"`
 	Forget      int64 `json:"forget_us"`
@@ -48,33 +46,6 @@ type Limit struct {
 	Interval    int64 `json:"interval_us"`
 	Failures    int64 `json:"failures"`
 	MaxPause    int64 `json:"max_pause_us"`
-	LendDown    bool  `json:"lend_down"`
-	Rank        int64 `json:"rank"`
-	// Guarantees lists the guarantees of the classes.
-	Guarantees []Guarantee `json:"guarantees"`
-}
-
-// Guarantee is one class's guarantee.
-type Guarantee struct {
-	Rate    int64 `json:"rate"`
-	Burst   int64 `json:"burst"`
-	Ceiling int64 `json:"ceiling"`
-}
-
-// guarantees formats the classes' guarantees as in a limit's text.
-func guarantees(all []Guarantee) string {
-	var texts []string
-	for _, g := range all {
-		text := strconv.FormatInt(g.Rate, 10)
-		if g.Burst > 0 {
-			text += ":" + strconv.FormatInt(g.Burst, 10)
-		}
-		if g.Ceiling > 0 {
-			text += "-" + strconv.FormatInt(g.Ceiling, 10)
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, ",")
 }
 
 // Window is one of a limit's windows.
@@ -129,7 +100,6 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
 	set(l.Weight != 0, engine.Setting{Field: "weight", Units: l.Weight})
 	set(l.Nested, engine.Setting{Field: "nested"})
-	set(l.Soft, engine.Setting{Field: "soft"})
 	set(l.Block != 0, engine.Setting{Field: "block", Span: micros(l.Block)})
 	set(l.MaxBlock != 0, engine.Setting{Field: "max_block", Span: micros(l.MaxBlock)})
 	set(l.Forget != 0, engine.Setting{Field: "forget", Span: micros(l.Forget)})
@@ -138,9 +108,6 @@ func (l *Limit) settings() (all []engine.Setting) {
 	set(l.Interval != 0, engine.Setting{Field: "interval", Span: micros(l.Interval)})
 	set(l.Min != 0, engine.Setting{Field: "failures", Units: l.Failures})
 	set(l.Min != 0, engine.Setting{Field: "max_pause", Span: micros(l.MaxPause)})
-	set(l.Guarantees != nil, engine.Setting{Field: "guarantees", Word: guarantees(l.Guarantees)})
-	set(l.LendDown, engine.Setting{Field: "lend", Word: "down"})
-	set(l.Rank != 0, engine.Setting{Field: "rank", Units: l.Rank})
 	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
 	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
 	if l.MaxQueue != nil {

@@ -136,9 +136,6 @@ func writeOpen(w io.Writer, o *adminapi.Open) {
 		if c.Reported > 0 {
 			fmt.Fprintf(w, ", %d reported as used", c.Reported)
 		}
-		if c.Pending > 0 {
-			fmt.Fprintf(w, ", up to %d more", c.Pending)
-		}
 		fmt.Fprintln(w)
 	}
 }
@@ -198,12 +195,10 @@ func (b *by) unitsOf(policy, key string) *adminapi.Units {
 func newKeyGive(a *adminClient) *cobra.Command {
 	var operator by
 	var n int64
-	var class string
 	c := &cobra.Command{
 		Use: "give POLICY KEY", Short: "Give units back to a key", Args: exactly("POLICY", "KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			body := operator.unitsOf(args[0], args[1])
-			body.Class = class
 			if c.Flags().Changed("cost") {
 				body.Units = &n
 			}
@@ -217,7 +212,6 @@ func newKeyGive(a *adminClient) *cobra.Command {
 	}
 	operator.addTo(c)
 	addCost(c, &n)
-	c.Flags().StringVar(&class, "class", "", "the class that was charged, for a guaranteed rate; by default the last of the policy")
 	return c
 }
 

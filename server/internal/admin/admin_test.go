@@ -252,7 +252,6 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"no","author":"a"}`, 404, `no policy`},
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"api"}`, 400, `author`},
 		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","units":1}`, 400, `units`},
-		{"POST", "/admin/v1/keys/reset", "", `{"key":"k","policy":"api","author":"a","class":"x"}`, 400, `class: accepted: for give only`},
 		{"POST", "/admin/v1/keys/give", "", `{"key":"k","policy":"slots","author":"a","units":1}`, 422, `acquire and release on a concurrency limit, not give`},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?n=0", "", 400, `n: `},
 		{"GET", "/admin/v1/keys/top", "/admin/v1/keys/top?by=x", "", 400, `requests, denials, newly-denied, newly-allowed`},

@@ -160,30 +160,10 @@ func (a *api) explainKey(
 			results = results[1:]
 		}
 	}
-	strikes(&e, &answered, deciding, together)
-	return e, unread
-}
-
-// strikes adds the strikes of penalties to an explanation. The strikes of a soft penalty lower the key's part of the
-// fair limits after it, and the units that remain for the key there. All these numbers come from the answer to the
-// whole request, because the peeks at single limits do not contain them.
-func strikes(e *adminapi.Explanation, r *operate.Result, deciding []int, together []engine.Charge) {
-	soft := int64(0) // of the penalties before the limit
-	for i := range r.Decision.Limits {
-		l, of := &e.Limits[deciding[i]], &r.Decision.Limits[i]
-		l.Strikes = of.Strikes
-		n := together[i].Limit.Numbers()
-		if n.Soft {
-			soft = max(soft, min(of.Strikes, n.MostStrikes()))
-		}
-		if !n.Algorithm.Divides() {
-			continue
-		}
-		l.Set(of, r.Decision.At, r.Decision.Promise.Mode)
-		if p := l.Pool; p != nil && p.Outstanding > 0 && !p.Groups && !p.Permits { // strikes do not lower these parts
-			p.Part >>= soft
-		}
+	for i := range answered.Decision.Limits {
+		e.Limits[deciding[i]].Strikes = answered.Decision.Limits[i].Strikes
 	}
+	return e, unread
 }
 
 // rule returns a standing that describes a charge's limit and its source: the override and the change that set it. The
@@ -293,7 +273,7 @@ func openOf(r *engine.Reservation) adminapi.Open {
 		l := &r.Limits[i]
 		policy, _ := engine.PolicyOf(cmp.Or(l.Space, r.Space))
 		one.Charges = append(one.Charges, adminapi.OpenCharged{
-			KeyFields: adminapi.NewKey(cmp.Or(l.Key, r.Key)), Policy: policy, Limit: l.Limit.String(), Units: l.Units, Reported: l.Reported, Pending: r.Pending(i),
+			KeyFields: adminapi.NewKey(cmp.Or(l.Key, r.Key)), Policy: policy, Limit: l.Limit.String(), Units: l.Units, Reported: l.Reported,
 		})
 	}
 	return one

@@ -76,34 +76,3 @@ func TestExplainClasses(t *testing.T) {
 		t.Errorf("a policy without classes: %+v", l)
 	}
 }
-
-// TestExplainStrikes checks that the strikes of a soft penalty lower the key's part of the fair limit after it, and not
-// of the fair limit before it. A group's part is not lowered.
-func TestExplainStrikes(t *testing.T) {
-	w := newWorld(t, "")
-	const penalty = `{"name":"offenders","algorithm":"penalty","limit":1,"window":"1h","soft":true}`
-	fair := func(name, more string) string {
-		return `{"name":"` + name + `","algorithm":"fair-share","rate":"1/1h","burst":200` + more + `}`
-	}
-	limits := func(policy, key string) []adminapi.Standing {
-		return answer[adminapi.Explanations](t, w.call("POST", "/admin/v1/keys/explain", `{"key":"`+key+`","policy":"`+policy+`"}`)).Explanations[0].Limits
-	}
-	for policy, all := range map[string]string{"soft": fair("before", "") + "," + penalty + "," + fair("after", ""), "groups": penalty + "," + fair("after", `,"nested":true`)} {
-		answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"`+policy+`","fields":{"all":[`+all+`]},"author":"ann"}`))
-	}
-	w.take("soft", "bob", 10)
-	w.take("soft", "mallory", 95)
-	for strikes, part := range []int64{95, 47, 23, 11, 11} {
-		if strikes > 0 {
-			w.take("soft", "mallory", 2) // a denial, and an ignored one: a strike
-		}
-		l := limits("soft", "mallory")
-		if l[0].Pool.Part != 95 || l[2].Pool.Part != part || l[1].Strikes != min(3, int64(strikes)) {
-			t.Errorf("%d strikes: %d, parts %d and %d, want 95 and %d", strikes, l[1].Strikes, l[0].Pool.Part, l[2].Pool.Part, part)
-		}
-	}
-	w.take("groups", "acme:ann", 200)
-	if l := limits("groups", "acme:ann"); l[0].Strikes != 3 || l[1].Pool.Part != 200-l[1].Pool.Outstanding {
-		t.Errorf("a group: %+v %+v", l[0], l[1].Pool)
-	}
-}

@@ -110,11 +110,9 @@ func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (an
 		return answer, adminapi.BadField("reason", "accepted: up to 1024 bytes")
 	case body.Units != nil && (kind == engine.OpReset || *body.Units < 0):
 		return answer, adminapi.BadField("units", "accepted: 0 or more, for give only")
-	case body.Class != "" && kind == engine.OpReset:
-		return answer, adminapi.BadField("class", "accepted: for give only")
 	}
 	of := a.counted(key)
-	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key, Class: body.Class}}
+	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key}}
 	if name, _, one := strings.Cut(body.Policy, "/"); one && kind == engine.OpReset {
 		requests[0].Policy, requests[0].Target = name, body.Policy
 	}

@@ -86,13 +86,12 @@ func (k *KeyAndCost) Read() (string, error) {
 	return k.KeyFields.Read()
 }
 
-// Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If
-// Units is nil, the give returns the policy's cost.
+// Units is an operator's request to give units to a key or to reset the key. Units is only for a give. If it is
+// nil, the give returns the policy's cost.
 type Units struct {
 	KeyAndPolicy
 
 	Units  *int64 `json:"units,omitempty"`
-	Class  string `json:"class,omitempty"`
 	Author string `json:"author"`
 	Reason string `json:"reason,omitempty"`
 }

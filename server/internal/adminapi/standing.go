@@ -75,8 +75,6 @@ type OpenCharged struct {
 	Units  int64  `json:"units"`
 	// Reported is the number of units reported as used so far.
 	Reported int64 `json:"reported,omitempty"`
-	// Pending is the number of units that the reservation can still charge, up to its ceiling.
-	Pending int64 `json:"pending,omitempty"`
 }
 
 // ClassStanding is the state of a key's requests in one class under a limit.
@@ -98,7 +96,7 @@ type Pool struct {
 	Outstanding int64 `json:"outstanding"`
 	// Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1
 	// that request more than they get. Part is the key's fair part: the key is denied while at least this many of its
-	// units are outstanding. Strikes lower it. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is
+	// units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is
 	// the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of
 	// Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many.
 	Own       int64 `json:"own"`

@@ -41,9 +41,6 @@ func (c *classes) String() string {
 func (r *Rule) classify(entries []*yamlfile.Node, of *node) error {
 	at := of.get("classes")
 	if at == nil || at.Kind == yamlfile.Null {
-		if n := r.limit.Guaranteed(); n > 0 {
-			return located(fmt.Errorf("guarantees without classes; accepted: %d classes, one for each guarantee", n), of.At)
-		}
 		return nil
 	}
 	all := make([]policy.Class, 0, len(entries))

@@ -54,8 +54,6 @@ func TestInvalidClasses(t *testing.T) {
 		{"unit: day, requests_per_unit: 5, classes: [{nam: live}]", "3:71: config error, unknown key 'nam'; did you mean \"name\"?"},
 		{"unit: day, requests_per_unit: 0, classes: [{name: live}]", "3:26: classes of a rule that is unlimited or lets nothing through; accepted: classes with requests_per_unit of 1 or more"},
 		{"unlimited: true, classes: [{name: live}]", "3:26: classes of a rule that is unlimited"},
-		{`unlimited: true, guarantees: "3,2"`, "3:26: guarantees of a rule that is unlimited"},
-		{`unit: day, requests_per_unit: 0, algorithm: guaranteed-rate, guarantees: "3,2"`, "3:26: guarantees of a rule that is unlimited or lets nothing through; accepted: guarantees with requests_per_unit of 1 or more"},
 	} {
 		_, err := Load([]File{{Name: "f", Data: []byte("domain: d\ndescriptors:\n  - {key: a, rate_limit: {" + c.limit + "}}\n")}}, LoadOptions{})
 		if err == nil {
@@ -64,32 +62,6 @@ func TestInvalidClasses(t *testing.T) {
 		}
 		if got := err.Error(); len(got) < len(c.want)+2 || got[:len(c.want)+2] != "f:"+c.want {
 			t.Errorf("%s:\n got %s\nwant f:%s", c.limit, got, c.want)
-		}
-	}
-}
-
-// TestGuarantees checks that a request's class selects its guarantee: a flood of requests in the last class leaves
-// the other classes their guarantees.
-func TestGuarantees(t *testing.T) {
-	for _, semantics := range []Semantics{Original, Improved} {
-		for _, ruled := range []bool{true, false} {
-			f := serving(t, Options{Semantics: semantics}, `
-domain: d
-descriptors:
-  - key: a
-    rate_limit: {unit: minute, requests_per_unit: 10, algorithm: guaranteed-rate, guarantees: '6:2,2:2-5,0', lend: down, classes: [{name: live}, {name: batch}, {name: other}]}
-`)
-			if !ruled {
-				f.policies.Policies = nil
-			}
-			f.want("OK: OK 0/10 36s, OK", "a=1 x6", "class=other")
-			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s, OK", "a=1", "class=made-up")
-			f.want("OVER_LIMIT: OVER_LIMIT 0/10 6s", "a=1")
-			f.want("OK: OK 0/10 48s, OK", "a=1 x2", "class=live")
-			f.want("OK: OK 0/10 60s, OK", "a=1 x2", "class=batch")
-			f.want("OK: OK 0/10 60s, OK", "a=2 x5", "class=batch") // up to the class's ceiling
-			f.want("OK: OK 6/10 20s, OK", "a=3 x2", "class=live")
-			f.want("OK: OK 8/10 0s, OK", "a=3 -x2", "class=live") // given back to the class that spent them
 		}
 	}
 }

@@ -31,7 +31,7 @@ var extraKeys = func() map[string]bool {
 // fields do not apply to Envoy: unit sets the windows, the algorithm determines whether denied hits count, and the
 // keys of descriptors have no groups.
 var limitKeys = func() (keys []string) {
-	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "nested", "rank"}
+	omitted := []string{"burst", "name", "windows", "align", "anchor", "lease", "count_denied", "next_pays", "nested"}
 	for f := range engine.Fields() {
 		if slices.ContainsFunc(rateAlgorithms, f.On) && !slices.Contains(omitted, f.Name) {
 			keys = append(keys, f.Name)

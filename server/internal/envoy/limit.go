@@ -183,9 +183,6 @@ func (q *quota) String() string {
 		if q.limit.Algorithm().Has("burst") {
 			text += " burst " + strconv.FormatInt(q.limit.Numbers().Burst, 10)
 		}
-		if all := q.limit.Guarantees(); all != "" {
-			text += " guarantees " + all
-		}
 		text += ")"
 	}
 	return text

@@ -88,7 +88,6 @@ func TestLoadErrors(t *testing.T) {
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, weight: 5}}]", "2:36: weight is 5 with algorithm fixed-window; accepted: no such field"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 5, algorithm: concurrency}}]", "2:36: invalid algorithm 'concurrency'; accepted: " + acceptedAlgorithms()},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: adaptive-rate}}]", "2:36: invalid rate limit: window is 1d; accepted: 1ms to 1h, in whole microseconds, on adaptive-rate"},
-		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: guaranteed-rate, guarantees: '3,2'}}]", "2:36: guarantees without classes; accepted: 2 classes, one for each guarantee"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, algorithm: fair-share, weight: many}}]", "2:36: invalid rate limit: weight is \"many\"; accepted: a whole number"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 50, classes: [{name: a, weight: 3}]}}]", "2:80: invalid classes: weight is 3; accepted: none on a policy without a limit that divides its units among keys, such as fair-share"},
 		{"domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 200000, algorithm: sliding-log}}]", "2:36: invalid rate limit: limit is 200000; accepted: 1 to 100000 on a sliding-log; beyond that use sliding-window strict"},

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -14,15 +13,11 @@ import (
 
 // chargeFields holds the fields of one charge, in a request with a single charge or in an element of charges.
 type chargeFields struct {
-	Policy  *string           `json:"policy"`
-	Key     *string           `json:"key"`
-	Cost    *int64            `json:"cost"`
-	Limit   *policy.LimitSpec `json:"limit"`
-	Ceiling *int64            `json:"ceiling"`
+	Policy *string           `json:"policy"`
+	Key    *string           `json:"key"`
+	Cost   *int64            `json:"cost"`
+	Limit  *policy.LimitSpec `json:"limit"`
 }
-
-// chargeNames lists the names of chargeFields. Only reserves accept the last one.
-var chargeNames = append(slices.Clip(counted), "ceiling")
 
 const chargesAccepted = "charges: 1 to 32 in one request"
 
@@ -40,8 +35,6 @@ func (f *chargeFields) check() error {
 		return badField("policy", "policy is empty; accepted: the name of a policy")
 	case f.Cost != nil && *f.Cost < 0:
 		return badField("cost", "cost is "+strconv.FormatInt(*f.Cost, 10)+"; accepted: a whole number, 0 or more")
-	case f.Ceiling != nil && *f.Ceiling < 1:
-		return badField("ceiling", "ceiling is "+strconv.FormatInt(*f.Ceiling, 10)+"; accepted: a whole number, 1 or more")
 	default:
 		return nil
 	}
@@ -58,9 +51,6 @@ func (f *chargeFields) item() (item decide.Item, err error) {
 	item.Key = *f.Key
 	if f.Cost != nil {
 		item.Cost, item.HasCost = *f.Cost, true
-	}
-	if f.Ceiling != nil {
-		item.Ceiling = *f.Ceiling
 	}
 	if f.Policy != nil {
 		item.Policy = *f.Policy
@@ -84,7 +74,7 @@ func badLimit(err error) error {
 }
 
 // items converts the charges of a request.
-func (f *requestFields) items(v *verb) ([]decide.Item, error) {
+func (f *requestFields) items() ([]decide.Item, error) {
 	switch n := len(*f.Charges); {
 	case f.chargeFields != (chargeFields{}):
 		return nil, badField("charges", "charges with policy, limit, key or cost; accepted: these inside charges")
@@ -94,7 +84,7 @@ func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 	items := make([]decide.Item, len(*f.Charges))
 	for i, raw := range *f.Charges {
 		var err error
-		if items[i], err = v.itemOf(raw); err != nil {
+		if items[i], err = itemOf(raw); err != nil {
 			return nil, service.OfCharge(i, err)
 		}
 	}
@@ -102,7 +92,7 @@ func (f *requestFields) items(v *verb) ([]decide.Item, error) {
 }
 
 // itemOf parses one charge. The argument raw is valid JSON.
-func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
+func itemOf(raw []byte) (item decide.Item, err error) {
 	if raw[0] != '{' {
 		return item, badField("", "no JSON object; accepted: objects")
 	}
@@ -110,12 +100,8 @@ func (v *verb) itemOf(raw []byte) (item decide.Item, err error) {
 		return plain.item()
 	}
 	var fields chargeFields
-	names := counted
-	if slices.Contains(v.fields, "ceiling") {
-		names = chargeNames
-	}
-	if err := jsontext.Object(raw, &fields, names); err != nil {
-		return item, (&verb{fields: names}).refuse(jsontext.ErrorOf("charge", err), raw, names)
+	if err := jsontext.Object(raw, &fields, counted); err != nil {
+		return item, (&verb{fields: counted}).refuse(jsontext.ErrorOf("charge", err), raw, counted)
 	}
 	return fields.item()
 }

@@ -21,7 +21,7 @@ type body struct {
 }
 
 // requestNames lists the names of requestFields.
-var requestNames = append(slices.Clip(chargeNames), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual", "outcomes")
+var requestNames = append(slices.Clip(counted), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual", "outcomes")
 
 // bodyNames lists the names of the fields of body.
 var bodyNames = append(slices.Clip(requestNames), "requests")
@@ -166,7 +166,7 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 		}
 	}
 	if f.Charges != nil {
-		items, err := f.items(v)
+		items, err := f.items()
 		r.Items, r.Atomic = items, f.Atomic != nil && *f.Atomic
 		return r, err
 	}
@@ -176,9 +176,6 @@ func (f *requestFields) request(v *verb) (decide.Request, error) {
 	r.Key = *f.Key
 	if f.Cost != nil {
 		r.Cost, r.HasCost = *f.Cost, true
-	}
-	if f.Ceiling != nil {
-		r.Ceiling = *f.Ceiling
 	}
 	switch {
 	case f.Policy != nil:

@@ -45,7 +45,6 @@ type limitDecision struct {
 	Remaining  *int64 `json:"remaining,omitempty"`
 	RetryAfter any    `json:"retry_after_ms,omitempty"`
 	ResetAfter int64  `json:"reset_after_ms"`
-	Pending    int64  `json:"pending,omitempty"`
 }
 
 var null = json.RawMessage("null")
@@ -89,7 +88,6 @@ func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
 	d := &l.Decision
 	a := limitDecision{
 		Policy: l.Policy, Charges: l.Items, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
-		Pending: l.Pending,
 	}
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining

@@ -71,6 +71,7 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"key":"k","limit":{"algorithm":"concurrency","limit":5}}`, 422, noTake},
 		{`{"key":"k","limit":"concurrency 5"}`, 422, noTake},
 		{`{"key":"k","limit":{"all":["1/s",{"algorithm":"concurrency","limit":5}]}}`, 422, noTake},
+		{`{"policy":"burst","key":"k","atomic":true}`, 400, "atomic without charges; accepted: with charges"},
 		{`{"policy":"burst","key":"k","id":"a"}`, 400, `unknown field "id"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes`},
 		{`{"policy":"burst","key":"k","reservation":"a"}`, 400, `unknown field "reservation"; accepted: policy, limit, key, cost, class, charges, atomic, outcomes`},
 		{`{"requests":[]}`, 400, "requests: 1 to 1000 in one batch"},
@@ -110,7 +111,7 @@ func TestProblemsOfHolds(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
 	for _, s := range []struct{ path, body, detail string }{
 		{"reserve", `{"policy":"burst","key":"k","max_delay_ms":-1}`, "max_delay_ms is -1; accepted: 0 to 3155760000000"},
-		{"reserve", `{"policy":"burst","key":"k","actual":1}`, `unknown field "actual"; accepted: policy, limit, key, cost, class, charges, atomic, ceiling, max_delay_ms, outcomes`},
+		{"reserve", `{"policy":"burst","key":"k","actual":1}`, `unknown field "actual"; accepted: policy, limit, key, cost, class, charges, atomic, max_delay_ms, outcomes`},
 		{"commit", `{"actual":1}`, "reservation is not set; accepted: the reservation from the answer to reserve"},
 		{"commit", `{"reservation":"x"}`, "actual is not set; accepted: the units that were used, 0 or more, or a list with the units of each charge"},
 		{"commit", `{"reservation":"x","actual":-1}`, "actual is -1; accepted: a whole number, 0 or more"},

@@ -42,9 +42,9 @@ var (
 var verbs = map[string]verb{
 	"/v1/allow":   {kind: engine.OpAllow, fields: append(slices.Clip(charged), "outcomes"), answer: answerDecision, decision: true, headers: true},
 	"/v1/peek":    {kind: engine.OpPeek, fields: charged, answer: answerDecision, decision: true, headers: true},
-	"/v1/give":    {kind: engine.OpGive, fields: append(slices.Clip(counted), "class"), answer: answerDecision, decision: true, headers: true},
+	"/v1/give":    {kind: engine.OpGive, fields: counted, answer: answerDecision, decision: true, headers: true},
 	"/v1/reset":   {kind: engine.OpReset, fields: counted, answer: answerFound("reset")},
-	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "ceiling", "max_delay_ms", "outcomes"), answer: answerReserve, headers: true},
+	"/v1/reserve": {kind: engine.OpReserve, fields: append(slices.Clip(charged), "max_delay_ms", "outcomes"), answer: answerReserve, headers: true},
 	"/v1/commit":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, answer: answerSettled},
 	"/v1/report":  {kind: engine.OpSettle, fields: []string{"reservation", "actual"}, reports: true, answer: answerReported},
 	"/v1/cancel":  {kind: engine.OpSettle, fields: []string{"reservation"}, answer: answerSettled},
@@ -75,12 +75,11 @@ type reserved struct {
 
 	Reservation  string `json:"reservation,omitempty"`
 	SettleWithin int64  `json:"settle_within_ms,omitempty"`
-	Pending      int64  `json:"pending,omitempty"` // for the binding limit
 }
 
 func answerReserve(r *decide.Response) (any, int) {
 	_, status := answerDecision(r)
-	return reserved{decisionOf(r), r.Reservation, r.SettleWithin.Milliseconds(), r.Pending}, status
+	return reserved{decisionOf(r), r.Reservation, r.SettleWithin.Milliseconds()}, status
 }
 
 // reported states whether the reservation is still open, and how many used units could not be charged.
@@ -137,7 +136,6 @@ func (v *verb) check(f *requestFields) error {
 		{"limit", f.Limit != nil},
 		{"key", f.Key != nil},
 		{"cost", f.Cost != nil},
-		{"ceiling", f.Ceiling != nil},
 		{"class", f.Class != nil},
 		{"charges", f.Charges != nil},
 		{"atomic", f.Atomic != nil},

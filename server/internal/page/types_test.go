@@ -95,7 +95,6 @@ func writeAlgorithms(out *strings.Builder) {
 		{"holds", algo.Algorithm.Holds},
 		{"divides", algo.Algorithm.Divides},
 		{"adapts", algo.Algorithm.Adapts},
-		{"guarantees", func(a algo.Algorithm) bool { return a.Has("guarantees") }},
 		{"punishes", algo.Algorithm.Punishes},
 	}
 	out.WriteString("\n/** Algorithm has the other names of an algorithm, and its properties in engine/algo. */\nexport interface Algorithm {\n  aliases: string[];\n")

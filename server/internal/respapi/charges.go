@@ -24,7 +24,7 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 	return command{
 		Spec: resp.Spec{
 			Name: name, Arity: -4, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: -2, KeyStep: 3,
-			Syntax: syntaxOf(kind), Summary: summary, Group: "headgate",
+			Syntax: "policy key units [policy key units ...]" + classSyntax + " [ATOMIC]", Summary: summary, Group: "headgate",
 		},
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			words = words[1:]
@@ -44,7 +44,7 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 			}
 			items := make([]decide.Item, 0, len(words)/3)
 			for i := 0; i < len(words); i += 3 {
-				item, err := parseItem(words[i:i+3], kind)
+				item, err := parseItem(words[i : i+3])
 				if err != nil {
 					return dst, service.OfCharge(len(items), &service.Error{Err: err})
 				}
@@ -65,15 +65,7 @@ func ofCharges(name string, kind engine.Kind, summary string) command {
 	}
 }
 
-// syntaxOf returns the syntax of a command. Only a reserve has ceilings.
-func syntaxOf(kind engine.Kind) string {
-	if kind == engine.OpReserve {
-		return "policy key units[/ceiling] [policy key units[/ceiling] ...]" + classSyntax + " [ATOMIC]"
-	}
-	return "policy key units [policy key units ...]" + classSyntax + " [ATOMIC]"
-}
-
-func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
+func parseItem(words [][]byte) (item decide.Item, err error) {
 	if len(words[0]) == 0 || len(words[0]) > maxPolicyName {
 		return item, errPolicy
 	}
@@ -81,24 +73,14 @@ func parseItem(words [][]byte, kind engine.Kind) (item decide.Item, err error) {
 	if item.Key, err = parseKey(words[1]); err != nil {
 		return item, err
 	}
-	units, ceiling, capped := words[2], []byte(nil), false
-	if kind == engine.OpReserve {
-		units, ceiling, capped = bytes.Cut(units, []byte("/"))
-	}
-	if item.HasCost = string(units) != ownUnits; item.HasCost {
-		if item.Cost, err = parseInt("units", units, 0, maxQuantity); err != nil {
-			return item, err
-		}
-	}
-	if capped {
-		item.Ceiling, err = parseInt("ceiling", ceiling, 1, maxQuantity)
+	if item.HasCost = string(words[2]) != ownUnits; item.HasCost {
+		item.Cost, err = parseInt("units", words[2], 0, maxQuantity)
 	}
 	return item, err
 }
 
 // appendLimits appends an array of the limits, with the binding limit first. Each element contains the policy, the
-// index of the limit's first charge, and CL.THROTTLE's five integers. If open reservations with a ceiling can still
-// charge units, their number follows.
+// index of the limit's first charge, and CL.THROTTLE's five integers.
 func appendLimits(dst []byte, r *decide.Response) []byte {
 	dst = wire.AppendArray(dst, len(r.Limits))
 	if len(r.Limits) == 0 {
@@ -115,19 +97,11 @@ func appendLimits(dst []byte, r *decide.Response) []byte {
 }
 
 func appendLimit(dst []byte, l *decide.LimitAnswer) []byte {
-	size := 7
-	if l.Pending > 0 {
-		size++
-	}
-	dst = wire.AppendBulk(wire.AppendArray(dst, size), l.Policy)
+	dst = wire.AppendBulk(wire.AppendArray(dst, 7), l.Policy)
 	dst = wire.AppendInt(dst, int64(l.Items[0]))
 	of := &l.Decision
-	dst = appendFive(dst, &headgate.Decision{
+	return appendFive(dst, &headgate.Decision{
 		Allowed: of.RetryAfter == 0, Unlimited: of.Unlimited, Limit: of.Limit, Remaining: of.Remaining,
 		RetryAfter: of.RetryAfter, ResetAfter: of.ResetAfter,
 	})
-	if l.Pending > 0 {
-		dst = wire.AppendInt(dst, l.Pending)
-	}
-	return dst
 }

@@ -58,36 +58,6 @@ func integers(values []resptest.Value) string {
 	return strings.TrimSuffix(fmt.Sprintln(all...), "\n")
 }
 
-// TestReserveAllCeilings checks that a ceiling is accepted after the units, and that the reply states how many units
-// open reservations can still charge.
-func TestReserveAllCeilings(t *testing.T) {
-	config, err := policy.Parse("p.yaml", []byte(`
-policies:
-  tokens: {algorithm: fixed-window, limit: 100, window: 1h, cost: 5, settle_within: 1h}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := open(t, newService(t, headgatetest.NewClock(), config.Policies))
-	for _, s := range []struct{ words, want string }{
-		{"RESERVEALL tokens a 10/30", "100 90 -1 3600 20"},
-		{"RESERVEALL tokens a */15", "100 85 -1 3600 30"},
-		{"RESERVEALL tokens a 1", "100 84 -1 3600"},
-		{"RESERVEALL tokens a 10/9", "ERR charges.0: ceiling is 9; accepted: 10 or more, the cost"},
-		{"RESERVEALL tokens a 10/", "ERR charges.0: ceiling must be an integer from 1 to "},
-		{"ALLOWALL tokens a 10/30", "ERR charges.0: units must be an integer from 0 to "},
-	} {
-		v := c.call(t, strings.Fields("HEADGATE."+s.words)...)
-		got := v.Text
-		if v.Kind == resptest.Array {
-			got = integers(v.Items[6].Items[0].Items[3:])
-		}
-		if v.Kind == resptest.Array && got != s.want || !strings.HasPrefix(got, s.want) {
-			t.Errorf("%s: %s, want %s", s.words, got, s.want)
-		}
-	}
-}
-
 // TestReserveAll checks that several charges, including a permit, are reserved and renewed together, and settled with
 // the actual units of each.
 func TestReserveAll(t *testing.T) {

@@ -27,7 +27,7 @@ func byPolicy(name string, kind engine.Kind, reply func([]byte, *decide.Response
 		Name: name, Arity: -3, Flags: []string{"write", "fast"}, FirstKey: 2, LastKey: 2, KeyStep: 1,
 		Syntax: "policy key [units]", Summary: policySummaries[kind], Group: "headgate",
 	}
-	maxWords, classes := 4, kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpGive
+	maxWords, classes := 4, kind == engine.OpAllow || kind == engine.OpPeek
 	if classes {
 		spec.Syntax += classSyntax
 	}

@@ -167,15 +167,6 @@ var cases = []testCase{
 		},
 	},
 	{
-		name: "give in a class", why: "a class with a guarantee has its own units, and they come back to it",
-		steps: []step{
-			{request: in("live", take("parts", "k", 1)), want: Answer{Allowed: true, Limit: 4, Remaining: 3, ResetSeconds: 14400}},
-			{request: with(engine.OpGive, take("parts", "k", 1)), want: Answer{Remaining: 3}},
-			{request: in("live", with(engine.OpPeek, take("parts", "k", 1))), want: Answer{Allowed: true, Limit: 4, Remaining: 3, ResetSeconds: 14400}},
-			{request: in("live", with(engine.OpGive, take("parts", "k", 1))), want: Answer{Remaining: 4}},
-		},
-	},
-	{
 		name: "read only", why: "without --allow-writes a client cannot reset its own key", readOnly: true,
 		steps: []step{
 			{request: with(engine.OpGive, take("reply", "k", 1)), want: failed(service.Forbidden)},

@@ -31,7 +31,6 @@ policies:
   credit: {algorithm: fixed-window, limit: 5, window: 36525d}
   calls:  {first: [month, credit]}
   lanes:  {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 30%}, {name: idle, leaves: 5}]}
-  parts:  {algorithm: guaranteed-rate, rate: 4/4h, guarantees: "1:1,0", classes: [{name: live}, {name: batch}]}
   slots:  {algorithm: concurrency, limit: 4, lease: 30s, classes: [{name: live}, {name: batch, leaves: 2}]}
   quiet:  {algorithm: fixed-window, limit: 1, window: 1h, shadow: true}
   off:    {algorithm: fixed-window, limit: 1, window: 1h, enabled: false}

@@ -23,7 +23,7 @@ function curve(l: Limit, until = 0): Shape | null {
   if (!first) return null;
   const perSecond = first.count / first.seconds;
   const { punishes, refills, burst_is_count, paces } = of(l);
-  if (punishes) return l.fields.soft ? null : blocks(l); // a soft penalty has no blocks
+  if (punishes) return blocks(l);
   if ("warm_up" in l.fields) {
     const warm = seconds(String(l.fields.warm_up));
     const points: Point[] = Array.from({ length: 25 }, (_, i) => {

@@ -206,7 +206,6 @@ export const en = {
   show: "Show",
   openReservations: "Open reservations",
   reported: "Reported as used",
-  stillPending: "Can still charge",
   endsUnsettled: "Until",
   thenUnsettled: "{at}, then {then}",
   keep: "kept",

@@ -74,7 +74,7 @@ function OpenReservations({ open }: { open: OpenReservation[] }) {
   return (
     <section class="panel">
       <h2>{t("openReservations")}</h2>
-      <Table caption={t("openReservations")} columns={["policy", "key", "#units", "#reported", "#stillPending", "endsUnsettled"]}>
+      <Table caption={t("openReservations")} columns={["policy", "key", "#units", "#reported", "endsUnsettled"]}>
         {open.flatMap((o) =>
           o.charges.map((c, i) => (
             <tr key={o.id + i}>
@@ -84,7 +84,6 @@ function OpenReservations({ open }: { open: OpenReservation[] }) {
               </td>
               <td class="num">{whole(c.units)}</td>
               <td class="num">{whole(c.reported ?? 0)}</td>
-              <td class="num">{c.pending ? whole(c.pending) : ""}</td>
               <td>{t("thenUnsettled", { at: time(o.ends_at), then: t(o.unsettled as "keep" | "release" | "estimate") })}</td>
             </tr>
           )),

@@ -100,7 +100,7 @@ export function tighter(limit: Limit, share: number): string {
  * the shown limit, even if the policy has changed in the meantime. */
 export function set(limit: Limit, text: string): Record<string, unknown> | null {
   const { name: _, ...fields } = limit.fields; // an override cannot rename a limit
-  const { holds, divides, adapts, guarantees, burst_is_count } = of(limit);
+  const { holds, divides, adapts, burst_is_count } = of(limit);
   // A key with another number leaves the counter that all keys share.
   if (holds) {
     const lease = fields.lease ? { lease: fields.lease } : {};
@@ -108,8 +108,8 @@ export function set(limit: Limit, text: string): Record<string, unknown> | null 
   }
   const found = rate(text);
   if (!found) return null;
-  // Another rate does not adapt, and leaves the counter that keys or classes share.
-  if (divides || adapts || guarantees) return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
+  // Another rate does not adapt, and leaves the counter that keys share.
+  if (divides || adapts) return asFields({ algorithm: "token-bucket", fields: { burst: found.count }, rates: [found] });
   // The old rate's burst would last far too long at the new rate.
   if (burst_is_count) fields.burst = found.count;
   return asFields({ ...limit, fields, rates: [found] });

@@ -17,10 +17,9 @@ export interface KeyAndCost extends KeyAndPolicy {
   class?: string;
 }
 
-/** Units is an operator's request to give units to a key or to reset the key. Units and Class are only for a give. If Units is nil, the give returns the policy's cost. */
+/** Units is an operator's request to give units to a key or to reset the key. Units is only for a give. If it is nil, the give returns the policy's cost. */
 export interface Units extends KeyAndPolicy {
   units?: number;
-  class?: string;
   author: string;
   reason?: string;
 }
@@ -343,8 +342,6 @@ export interface OpenCharged extends KeyFields {
   units: number;
   /** Reported is the number of units reported as used so far. */
   reported?: number;
-  /** Pending is the number of units that the reservation can still charge, up to its ceiling. */
-  pending?: number;
 }
 
 /** ClassStanding is the state of a key's requests in one class under a limit. */
@@ -361,7 +358,7 @@ export interface Pool {
   /** Burst is the size of the bucket, and Outstanding is the number of units that have not refilled yet. For permits, Burst is the number of permits, and Outstanding is the number of held permits. */
   burst: number;
   outstanding: number;
-  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. Strikes lower it. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
+  /** Own estimates the number of outstanding units of this key. HeavyKeys estimates the number of keys of weight 1 that request more than they get. Part is the key's fair part: the key is denied while at least this many of its units are outstanding. The limit is fair among at most Burst − 1 heavy keys. For permits, Own is the number of permits that the key holds, Part is the number that it can hold now, and HeavyKeys is the square of Outstanding divided by the sum of the squares of all keys' permits: the number of keys if all hold equally many. */
   own: number;
   part: number;
   heavy_keys: number;
@@ -535,7 +532,6 @@ export interface Algorithm {
   holds?: true;
   divides?: true;
   adapts?: true;
-  guarantees?: true;
   punishes?: true;
 }
 
@@ -552,7 +548,6 @@ export const algorithms: Record<string, Algorithm> = {
   "fair-share": { aliases: [], refills: true, burst_is_count: true, divides: true },
   "penalty": { aliases: [], punishes: true },
   "adaptive-rate": { aliases: [], refills: true, burst_is_count: true, adapts: true },
-  "guaranteed-rate": { aliases: [], refills: true, burst_is_count: true, guarantees: true },
   "fair-concurrency": { aliases: [], holds: true, divides: true },
   "fair-pacer": { aliases: [], refills: true, paces: true, divides: true },
 };
@@ -566,15 +561,11 @@ export const fields: Record<string, { kind: "units" | "span" | "word" | "flag" |
   warm_up: { kind: "span", implies: "warm-up" },
   weight: { kind: "units", implies: "fair-share" },
   nested: { kind: "flag", implies: "fair-share" },
-  guarantees: { kind: "word", implies: "guaranteed-rate" },
-  lend: { kind: "word", implies: "guaranteed-rate" },
-  rank: { kind: "units", implies: "guaranteed-rate" },
   min: { kind: "units", implies: "adaptive-rate" },
   max: { kind: "units", implies: "adaptive-rate" },
   interval: { kind: "span", implies: "adaptive-rate" },
   failures: { kind: "units", implies: "adaptive-rate" },
   max_pause: { kind: "span", implies: "adaptive-rate" },
-  soft: { kind: "flag", implies: "penalty" },
   block: { kind: "span", implies: "penalty" },
   max_block: { kind: "span", implies: "penalty" },
   forget: { kind: "span", implies: "penalty" },

@@ -202,7 +202,6 @@ export const zh: Record<keyof typeof en, string> = {
   show: "查看",
   openReservations: "未结算的预留",
   reported: "已报告的用量",
-  stillPending: "还可计入",
   endsUnsettled: "截止",
   thenUnsettled: "{at}，之后{then}",
   keep: "保留",
