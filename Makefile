@@ -8,7 +8,7 @@ RATELIMIT := $(CURDIR)/bin/tools/ratelimit
 # A number of runs, not seconds: Go's fuzzer can report the end of a time limit as a failure (golang/go#75804).
 FUZZTIME ?= 5000x
 # The packages whose coverage is checked: a mistake in them would let too much through.
-COVERED := engine engine/algo memstore server/service server/resp
+COVERED := engine engine/algo memstore server/internal/service server/internal/resp
 
 .PHONY: help
 help: ## list the targets

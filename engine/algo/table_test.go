@@ -34,7 +34,7 @@ var names = map[string]string{
 	"layer/fallback/processes.go": "a limit of its own",
 	"memstore/settle.go":          "a limit of its own",
 	"memstore/returned.go":        "a limit of its own",
-	"server/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
+	"server/internal/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
 }
 
 // tests lists the directories that TestNoSwitchOverAlgorithms skips: they contain no shipped code.
