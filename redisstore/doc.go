@@ -18,7 +18,7 @@
 //	merge.go   merges the operations of one key into one read and one write
 //	send.go    sends script calls, and resends those that did not run
 //	encode.go  encodes operations as keys and arguments of a script
-//	keys.go    names the keys; hashes.go, the hashes whose fields are states
+//	keys.go    names the keys
 //	decode.go  decodes replies into results
 //
 // Other files:
@@ -30,7 +30,6 @@
 //	format.go       the format marker, which all processes must agree on;
 //	                format_watch.go reads it again while the store is in use,
 //	                format_older.go finds states of an incompatible older build
-//	relayout.go     moves states between the layouts; hash_sizes.go finds large hashes
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged

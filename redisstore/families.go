@@ -62,8 +62,7 @@ const (
 	storedHolders        // two keys: the holders of permits, and their units
 )
 
-// mergedFamily describes how merge.lua and alone.lua decide a family. With layout=hash, its states are fields of
-// hashes.
+// mergedFamily describes how merge.lua and alone.lua decide a family.
 type mergedFamily struct {
 	// decides reports whether merge.lua can decide an operation of the kind with the limit.
 	decides func(op *engine.Op, l *algo.Limit) bool

@@ -17,7 +17,7 @@ type marker struct {
 	due atomic.Int64
 	// wrong is the error from the last read. It is nil if the marker was right.
 	wrong atomic.Pointer[error]
-	// known is set once a read has found the right marker. Until then, a store with shards or hashes decides nothing,
+	// known is set once a read has found the right marker. Until then, a store with shards decides nothing,
 	// because it could count separately from other processes.
 	known atomic.Bool
 
@@ -62,7 +62,7 @@ func (s *Store) searchAgain(ctx context.Context) error {
 }
 
 // markerWait is the longest time that a decision waits for a read of the marker. A decision also waits at most a third
-// of the time to its deadline. If there are shards or hashes, the first decisions wait until the read ends.
+// of the time to its deadline. If there are shards, the first decisions wait until the read ends.
 // markerTimeout bounds a read, including the search for older states.
 const (
 	markerWait    = 100 * time.Millisecond

@@ -56,20 +56,20 @@ func (p *pipeline) exchange(ctx context.Context) {
 	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
 }
 
-// sharesKey reports whether an earlier call of this round trip writes to the same place as the command: the same key
-// or, in a hash of states, the same field. It also records the command's places for later calls.
+// sharesKey reports whether an earlier call of this round trip writes one of the command's keys. It also records the
+// command's keys for later calls.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
-		p.unacked = map[location]struct{}{}
+		p.unacked = map[string]struct{}{}
 	}
-	p.places(command)
-	for _, at := range p.touched {
-		if _, found := p.unacked[at]; found {
+	keys := command.keys()
+	for _, key := range keys {
+		if _, found := p.unacked[key]; found {
 			shared = true
 		}
 	}
-	for _, at := range p.touched {
-		p.unacked[at] = struct{}{}
+	for _, key := range keys {
+		p.unacked[key] = struct{}{}
 	}
 	return shared
 }

@@ -42,12 +42,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf returns the state of the first key's window, and its expiry. In the layout with hashes, it returns the expiry
-// of the hash that contains the state's field.
+// stateOf returns the state of the first key's window, and its expiry.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
-	ctx, key := context.Background(), w.schedule.windowKey(policy)
-	if w.schedule.Layout != "" {
-		return pipe.HGet(ctx, key, "k0"), pipe.PExpireTime(ctx, key)
-	}
+	ctx, key := context.Background(), windowKey(policy)
 	return pipe.Get(ctx, key), pipe.PExpireTime(ctx, key)
 }

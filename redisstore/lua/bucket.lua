@@ -8,7 +8,7 @@ local most -- the largest cost if next_pays is set (debt is 2)
 local rate, period, whole, part, clock, behind
 
 --- read
---@get_state
+prior = prior or call('GET', key)
 absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
@@ -208,15 +208,7 @@ else
   ttl = reset
   --@encode
 end
---@write_state
-
---- expired
--- The end is computed in floating point, and is never too early.
-local form = #value == 34 and byte(value) <= FORMAT and '>i8I7I7I4I7' or #value == 36 and byte(value) == WIDE and '>i8I7I7I6I7'
-if form then
-  local clock, whole, part, rate, period = unpack(form, value, 2)
-  gone = clock + (period * whole + part) / rate * 1.000001 < due
-end
+--@write_key
 
 --- suspend
 suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }

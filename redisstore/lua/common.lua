@@ -78,7 +78,6 @@ end
 -- The operation and the limit that are being decided. All parts share these locals of the script, because with tables
 -- and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
-local field -- the field of the hash at key, if states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote, _
 local after = 0 -- the charged units count this many µs after now
@@ -94,14 +93,6 @@ local longest_wait
 -- raised is the same after a strike by this request's denial, or 0.
 local struck, raised
 local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
-
---- field
-
---- delete_state
-for d = first, k do
-  answer = call('DEL', KEYS[d])
-  if type(answer) == 'table' then break end
-end
 
 --- holder
 
@@ -120,6 +111,21 @@ if ttl > 0 then
 else
   local answer = call('DEL', key)
   if type(answer) == 'table' then err = answer.err end
+end
+
+--- write_quick
+--@write_one
+
+--- write_one
+if prior or not values then
+  --@write_key
+else
+  -- MGET returns nothing for a key of another type. NX preserves such a key, so that it is read and reported as an
+  -- error.
+  --@ttl_text
+  local answer = call('SET', key, value, 'PX', ttl_text, 'NX')
+  decided = answer
+  err = answer and answer.err or nil
 end
 
 --- ttl_text

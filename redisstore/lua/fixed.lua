@@ -6,7 +6,7 @@ local MOST = 281474976710655 -- a window counts up to 2^48-1 units
 local limit, new_end, align, period, start, next_end, used, ends
 
 --- read
---@get_state
+prior = prior or call('GET', key)
 absent = not prior
 if not absent then
   if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
@@ -161,14 +161,7 @@ else
   ttl = reset
   --@encode
 end
---@write_state
-
---- expired
-local narrow, wide = #value == 13 and byte(value) <= FORMAT, #value == 15 and byte(value) == WIDE
-if narrow or wide then
-  local _, _, ends = unpack(narrow and '>BI4i8' or '>BI6i8', value)
-  gone = ends < due
-end
+--@write_key
 
 --- suspend
 suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }

@@ -78,9 +78,8 @@ for j = 1, count do
   end
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, field, count_denied, wait, delay, window, err, shifted, returns = KEYS[k], nil, 0, 0, 0, 0, nil, nil, nil
+    key, count_denied, wait, delay, window, err, shifted, returns = KEYS[k], 0, 0, 0, 0, nil, nil, nil
     prior = found and found[k - first] or nil
-    --@field
     --@args
     --@holder
     --@settle
@@ -101,12 +100,12 @@ for j = 1, count do
     end
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
-    local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
+    local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl }
     s.returns, s.accepts, s.struck = returns, accepts, struck
     steps[i] = s
     local ceiling = ceilings ~= '' and unpack('>I7', ceilings, 7 * i - 6) or 0
     if ceiling > 0 then
-      s.ceiling, s.counter = ceiling, '\0' .. key .. (field and '\0' .. field or '')
+      s.ceiling, s.counter = ceiling, '\0' .. key
       local pending = call('HGET', opened.key, s.counter)
       s.pending = tonumber(type(pending) == 'string' and pending or 0)
       failed = failed or type(pending) == 'table' and pending.err
@@ -129,7 +128,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
+    wait, delay, window, shifted_ttl, write, err, after = s[8], s[9], s[10], s[12], false, nil, 0
     --@resume
     returns, struck = s.returns, s.struck
     if kind ~= RESERVE and allowed == 1 then

@@ -19,7 +19,6 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
-    --@field
     --@args
     --@settle
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
@@ -31,13 +30,13 @@ for j = 1, count do
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     --@suspend
-    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field, struck }
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, struck }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
   for i = 1, failed and 0 or limits do
     local s = steps[i]
-    algorithm, key, cost, suspended, struck, wait, delay, window = s[1], s[2], s[3], s[7], s[14], 0, 0, 0
+    algorithm, key, cost, suspended, struck, wait, delay, window = s[1], s[2], s[3], s[7], s[13], 0, 0, 0
     --@resume
     if kind == AT_MOST and cost > 0 then
       cost = granted > 0 and granted or 1
@@ -55,8 +54,8 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, shifted_ttl, field, units, write, err, after = s[8], s[9], s[10], s[11], s[12], s[13], cost, false, nil, 0
-    struck = s[14]
+    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
+    struck = s[13]
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent
@@ -79,7 +78,7 @@ for j = 1, count do
       if counts or raised > 0 then
         if raised > struck then struck = raised end
         --@wait
-        if kind == PEEK then struck = s[14] end
+        if kind == PEEK then struck = s[13] end
       end
       delay = 0
       if kind == PEEK then

@@ -21,13 +21,6 @@ var conformance = map[string][]suite{
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},
-	// Decisions in Redis with states in hash fields.
-	"hashes": {
-		{"conform/lua", "TestExpiredFieldCountsAsAbsent|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
-		{"conform/servers", "TestKeyCommandsOnHashes"},
-		{"conform/lua", "TestScripts$/^hashed$"},
-		{"conform/lua", "TestStore$/^hashed$/./^storetest$"},
-	},
 	// Code in other packages that uses the table of algorithms.
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.
