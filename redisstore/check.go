@@ -73,9 +73,9 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 // clientCommands lists the other commands that a store and the clients of both adapters send. rueidis sends ROLE to the
 // server that Sentinel names. It ends a connection with subscriptions by sending DISCARD and one @pubsub command for
 // each kind of subscription; not all versions have all kinds. go-redis requests the list of commands from a Cluster
-// (COMMAND). WAIT is for operations that wait for replicas.
+// (COMMAND).
 var clientCommands = []string{
-	"eval", "evalsha", "hscan", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
+	"eval", "evalsha", "hscan", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
 }
 
 // Permissions returns the ACL rules that a store's user needs: commands, keys and channels.

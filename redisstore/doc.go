@@ -25,7 +25,6 @@
 //
 //	families.go     for each algorithm, its fragment in lua/ and the arguments that it reads
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
-//	replicas.go     waits until replicas have the charge
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
 //	                format_watch.go reads it again while the store is in use,

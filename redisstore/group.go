@@ -26,9 +26,7 @@ type pipeline struct {
 	results []engine.Result
 	calls   []scriptCall // calls to be sent
 	steps   []algo.Step  // of the operation whose answer is being decoded
-	// replicas is the strictest requirement of the operations.
-	replicas engine.Replicas
-	body     []byte // buffer for the reservation being encoded
+	body    []byte       // buffer for the reservation being encoded
 	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
 	// strikes and denied are set for one slot's part of an operation whose limits are on several slots. strikes
@@ -43,8 +41,6 @@ type pipeline struct {
 	sent     []int               // commands[i] belongs to calls[sent[i]]
 	unacked  map[string]struct{} // keys written by unanswered calls
 	args     []string            // the arguments of all commands
-	acks     []Reply             // the replies to WAIT, for each command; nil if there is no wait
-	decided  []int               // operations of the command whose reply is being decoded
 
 	// The fields for the command being encoded. All its arguments are in one text, so that they need only one
 	// allocation.
@@ -72,7 +68,6 @@ var pipelines = sync.Pool{New: func() any { return new(pipeline) }}
 
 func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
 	p.store, p.ops, p.results = s, ops, results
-	p.replicas = engine.WaitFor(ops)
 	if cap(p.steps) < engine.MaxCharges {
 		p.steps = make([]algo.Step, engine.MaxCharges)
 	}
@@ -105,7 +100,6 @@ func (p *pipeline) clearRoundTrip() {
 	clear(p.args)
 	clear(p.unacked)
 	p.commands, p.replies, p.args, p.sent = p.commands[:0], p.replies[:0], p.args[:0], p.sent[:0]
-	p.acks = nil
 }
 
 // clear removes the call's operations, but keeps their buffers.

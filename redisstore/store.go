@@ -68,9 +68,6 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	p := pipelines.Get().(*pipeline)
 	defer p.free()
 	p.start(s, ops, results)
-	if p.replicas.Count > 0 {
-		p.refuseWaits()
-	}
 	for i := range ops {
 		if results[i].Err != nil {
 			continue
