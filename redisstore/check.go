@@ -12,7 +12,7 @@ import (
 // scriptCommands lists the commands that scripts call. The user's ACL must allow them.
 var scriptCommands = []string{
 	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "pttl", "hget", "hset", "hmget", "hdel",
-	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
+	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
 }
 
 // writeMany is a command that merged scripts use if the server supports it and the user may call it. Otherwise they

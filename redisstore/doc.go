@@ -27,8 +27,7 @@
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
-//	                format_watch.go reads it again while the store is in use,
-//	                format_older.go finds states of an incompatible older build
+//	                format_watch.go reads it again while the store is in use
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged

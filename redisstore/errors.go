@@ -52,9 +52,6 @@ const (
 	// Newer: the key holds a value of a newer version of Headgate, or the data contains states of a newer version that
 	// this version cannot read.
 	Newer
-	// Older: the server holds states of an older version of Headgate that this one
-	// cannot read.
-	Older
 	// Unsent: the call was not sent, because there was no connection or the queue was full.
 	Unsent
 	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
@@ -64,7 +61,7 @@ const (
 
 var classNames = [classCount]string{
 	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
-	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "older", "unsent", "outcome_unknown",
+	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "unsent", "outcome_unknown",
 }
 
 // String returns the class's name as used in [Stats] and in error texts, such as "out_of_memory".

@@ -66,9 +66,8 @@ const (
 type mergedFamily struct {
 	// decides reports whether merge.lua can decide an operation of the kind with the limit.
 	decides func(op *engine.Op, l *algo.Limit) bool
-	// read reads a state after its format byte, which determines the number of bytes for the state's units: see
-	// docs/design/keys.md.
-	read func(r *reader, l *algo.Limit, units int) algo.State
+	// read reads a state after its format byte: see docs/design/keys.md.
+	read func(r *reader, l *algo.Limit) algo.State
 }
 
 // merges reports whether merge.lua can decide the family.

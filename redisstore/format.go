@@ -13,18 +13,14 @@ import (
 
 // The format marker is a key in the data, "headgate/shards". It holds the settings on which all processes sharing the
 // data must agree: the format of the states and the number of shards. The first store that is opened writes
-// it. The previous build stores its number of shards in the same key, and refuses to start if it finds this marker.
+// it.
 //
 // Every store in use reads the marker again at intervals of markerInterval. A store that finds a different marker
 // refuses to decide, because it would count separately from the other processes.
 
-// format is the first byte of every state; lua/common.lua defines the same number. States in the previous format are
-// readable. A state of a newer format causes an error. wide is the first byte of a state with a number above 2^32−1,
-// which takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
-const (
-	format = 2
-	wide   = 3
-)
+// format is the first byte of every state; lua/common.lua defines the same number. A state of a newer format causes an
+// error.
+const format = 1
 
 const (
 	markerInterval = time.Second
@@ -62,32 +58,18 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 			return nil
 		}
 		return err
+	case marker == "":
+		return s.writeMarker(ctx)
 	case marker == s.ownMarker():
 		return nil
+	default:
+		return s.markerError(marker)
 	}
-	if number, err := strconv.Atoi(marker); marker == "" || err == nil {
-		return s.writeMarker(ctx, marker, number)
-	}
-	return s.markerError(marker)
 }
 
-// writeMarker writes a missing marker, or replaces the previous build's marker, whose text is the number of shards.
-func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) error {
-	if old != "" && oldShards != len(s.shards) {
-		return s.shardsError(oldShards)
-	}
-	if err := s.findOlderStates(ctx); err != nil {
-		return err
-	}
-	args := []string{"SET", s.markerKey(), s.ownMarker()}
-	if old == "" {
-		args = append(args, "NX")
-	}
-	r, err := s.sendCommand(ctx, s.markerKey(), args...)
-	if r.Text == "OK" {
-		s.marker.written.Store(time.Now().UnixMicro())
-	}
-	if err != nil {
+// writeMarker writes a missing marker.
+func (s *Store) writeMarker(ctx context.Context) error {
+	if _, err := s.sendCommand(ctx, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
 		if s.plain() {
 			return nil // the server accepts no writes now, but the next read will find that the marker is missing
 		}

@@ -89,7 +89,7 @@ func (c *askedServer) Do(_ context.Context, commands []Command, replies []Reply)
 	for i := range commands {
 		switch commands[i].Args[0] {
 		case "GET":
-			replies[i].Text = "format=2 shards=0"
+			replies[i].Text = "format=1 shards=0"
 		case "EVAL":
 			c.asked++
 			replies[i].Err = c.answer

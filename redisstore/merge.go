@@ -103,16 +103,16 @@ func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
 	return op.Kind != engine.OpGive || op.Taken.IsZero()
 }
 
-func readBucket(r *reader, l *algo.Limit, units int) algo.State {
-	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(units), r.integer(7)
+func readBucket(r *reader, l *algo.Limit) algo.State {
+	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(6), r.integer(7)
 	if count == 0 || period == 0 {
 		r.bad = true
 	}
 	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
 }
 
-func readFixed(r *reader, _ *algo.Limit, units int) algo.State {
-	count, end := r.integer(units), r.integer(8)
+func readFixed(r *reader, _ *algo.Limit) algo.State {
+	count, end := r.integer(6), r.integer(8)
 	return algo.StoredFixed(count, end)
 }
 

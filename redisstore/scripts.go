@@ -48,8 +48,7 @@ type scripts struct {
 	many [familyCount]lazyScript
 	// Each of the other scripts consists of one fragment.
 	permitsGet, permitsRestore lazyScript
-	beat, compareAndSet, scan  lazyScript
-	due                        lazyScript
+	beat, compareAndSet, due   lazyScript
 }
 
 // newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
@@ -61,7 +60,7 @@ func newScripts(preludeName string) *scripts {
 	}
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
-		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"), due: one("due"),
+		beat: one("beat"), compareAndSet: one("compare_and_set"), due: one("due"),
 	}
 	script := func(t template, f family, many bool) lazyScript {
 		return newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, many)) })

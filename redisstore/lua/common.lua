@@ -10,10 +10,8 @@ local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack
 -- exceeds the capacity.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state; format.go defines the same number. States in the previous format are
--- readable. The first byte of a state with a number of NARROW or more is WIDE, and that number takes 6 bytes instead of
--- 4. Builds that do not know WIDE treat it as a newer format.
-local FORMAT, WIDE, NARROW = 2, 3, 4294967296
+-- FORMAT is the first byte of every state; format.go defines the same number.
+local FORMAT = 1
 
 --- functions
 

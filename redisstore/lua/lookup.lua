@@ -19,11 +19,7 @@ for j = 1, count do
     else
       -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
-      local answer
-      for d = first, k do
-        answer = call('DEL', KEYS[d])
-        if type(answer) == 'table' then break end
-      end
+      local answer = call('DEL', unpack_list(KEYS, first, k))
       if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
     end
   end

@@ -12,5 +12,5 @@ try('strlen', k) try('pexpire', k, '1000') try('del', k)
 try('pttl', k) try('hset', k, 'f', 'v') try('hget', k, 'f') try('hmget', k, 'f') try('hdel', k, 'f') try('del', k)
 try('zadd', k, '1', 'm') try('zscore', k, 'm') try('zrange', k, 0, 0) try('zrangebyscore', k, '-inf', '1') try('zcard', k) try('zrem', k, 'm')
 try('zremrangebyscore', k, '-inf', '1')
-try('del', k) try('scan', '0', 'match', k)
+try('del', k)
 return failed
