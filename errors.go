@@ -21,10 +21,6 @@ var (
 	// ErrOutcomeUnknown means that a request may or may not have been charged, because its answer was lost. Such an
 	// error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = engine.ErrOutcomeUnknown
-	// ErrNotReplicated means that a request was charged, but fewer replicas than [WithReplicas] requires received the
-	// charge in time. A failover can still lose it. Such an error also matches ErrOutcomeUnknown and
-	// ErrStoreUnavailable.
-	ErrNotReplicated = engine.ErrNotReplicated
 	// ErrClosed is returned after Close by every method that would call the store.
 	ErrClosed = engine.ErrClosed
 	// ErrEnded means that a permit or reservation had already ended before the call: it had expired, been released or

@@ -3,7 +3,6 @@ package headgate_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -204,30 +202,4 @@ func TestWaitingIsBounded(t *testing.T) {
 			}
 		}
 	})
-}
-
-// unconfirmed is a store whose permits are never confirmed by enough replicas.
-type unconfirmed struct{ engine.Store }
-
-func (u unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	u.Store.Do(ctx, ops, results)
-	for i := range ops {
-		if ops[i].Kind == engine.OpAcquire {
-			results[i].Err = fmt.Errorf("%w, %w", headgate.ErrNotReplicated, headgate.ErrOutcomeUnknown)
-		}
-	}
-}
-
-// A caller that gets an error instead of a permit holds no units.
-func TestPermitsThatAreNotReplicatedAreGivenUp(t *testing.T) {
-	_, store := onMemory(t)
-	p := operate.Semaphore(headgate.New(headgate.WithStore(unconfirmed{store})), "jobs", rule.Concurrency(3))
-	_, _, held := acquireHeld(t.Context(), p, "k", 1)
-	permit, _, acquired := p.TryAcquire(t.Context(), "k", 1)
-	if !errors.Is(held, headgate.ErrNotReplicated) || !errors.Is(acquired, headgate.ErrNotReplicated) || permit != nil {
-		t.Errorf("%v, %v, %v", held, acquired, permit)
-	}
-	if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 3 {
-		t.Errorf("%d of 3 units are left, %v", d.Remaining, err)
-	}
 }

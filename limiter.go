@@ -1,7 +1,6 @@
 package headgate
 
 import (
-	"cmp"
 	"context"
 	"reflect"
 	"sync"
@@ -20,8 +19,7 @@ type Limiter struct {
 	made     bool // New created the store, so Close closes it
 	space    string
 	observer func(ctx context.Context, op *engine.Op, r *result)
-	replicas engine.Replicas // for operations that set none themselves
-	invalid  error           // the error of an invalid option
+	invalid  error // the error of an invalid option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	inMemory bool          // the store is an engine.Binder: it never blocks, so no caller can leave during a decision
@@ -54,19 +52,6 @@ func WithStore(store engine.Store) Option {
 // Only limiters with the same namespace share a policy's counters. By default the counters of ad-hoc limits are in
 // "headgate" and those for the policy NAME in "policy:NAME", as in servers.
 func WithSpace(space string) Option { return func(l *Limiter) { l.space = space } }
-
-// WithReplicas makes the limiter wait until this many Redis replicas have received a charge. The number is 1 to
-// [engine.MaxReplicas], and the time limit is 1 ms to [engine.MaxReplicaWait]. If fewer have received it in time, the
-// request gets [ErrNotReplicated], and the charge stays. WithReplicas does not make a failover lossless, because a
-// replica without the charge can be promoted. An in-memory store ignores this option. If a value is out of range, every
-// method returns an error.
-func WithReplicas(replicas int, within time.Duration) Option {
-	return func(l *Limiter) {
-		var err error
-		l.replicas, err = engine.NewReplicas(replicas, within)
-		l.invalid = cmp.Or(l.invalid, err)
-	}
-}
 
 // New returns a limiter. By default it decides in the memory of this process; see [WithStore].
 func New(options ...Option) *Limiter {
@@ -174,7 +159,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 // ask runs an operation in the buffers of c. It sets only the fields that an earlier use can have changed.
 func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
 	op, r := &c.op[0], &c.results[0]
-	op.Kind, op.Space, op.Key, op.ID, op.Replicas = kind, space, key, id, l.replicas
+	op.Kind, op.Space, op.Key, op.ID = kind, space, key, id
 	if len(of.limits) == 1 {
 		c.charges[0].Limit, c.charges[0].Cost, c.charges[0].Report = of.limits[0], units, nil
 	} else {

@@ -177,7 +177,7 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 // A limiter with a nil store returns errors, even for new policies, and never decides in memory.
 func TestNilStore(t *testing.T) {
 	for _, l := range []*headgate.Limiter{
-		headgate.New(headgate.WithStore(nil)), headgate.New(headgate.WithStore(nil), headgate.WithReplicas(1, time.Second)),
+		headgate.New(headgate.WithStore(nil)),
 		headgate.New(headgate.WithStore((*memstore.Store)(nil))), // as after an ignored error of memstore.New
 	} {
 		p := operate.Policy(l, "", five)

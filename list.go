@@ -95,7 +95,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	c := calls.Get().(*opBuffers)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
-	*op, *r = engine.Op{Kind: kind, Replicas: l.replicas}, engine.Result{}
+	*op, *r = engine.Op{Kind: kind}, engine.Result{}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}

@@ -56,9 +56,6 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 			ops[i].Space = l.adHoc()
 		}
 		l.report(&ops[i])
-		if ops[i].Replicas.Count == 0 {
-			ops[i].Replicas = l.replicas
-		}
 		b.results = append(b.results, engine.Result{Err: l.check(&ops[i], len(ops))})
 	}
 	l.store.Do(ctx, ops, b.results)

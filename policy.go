@@ -15,8 +15,8 @@ import (
 // use.
 //
 // A denial is a [Decision], not an error. A method returns the context's error, or an error that matches [ErrInvalid]
-// (the key, the cost or the policy is invalid), [ErrStoreUnavailable] (the decision is not known), [ErrNotReplicated]
-// or [ErrClosed].
+// (the key, the cost or the policy is invalid), [ErrStoreUnavailable] (the decision is not known) or
+// [ErrClosed].
 type Policy struct {
 	limiter *Limiter
 	name    string

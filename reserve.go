@@ -123,7 +123,6 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a rese
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
 	for i := range ops {
-		ops[i].Replicas = l.replicas
 		l.report(&ops[i])
 		results[i].Err = l.check(&ops[i], len(ops))
 	}

@@ -3,7 +3,6 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -58,14 +57,10 @@ func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, 
 }
 
 // TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil, and
-// RetryAfter is the time until enough permits expire; a release may free units earlier. If the error is
-// [ErrNotReplicated], TryAcquire gives the units back.
+// RetryAfter is the time until enough permits expire; a release may free units earlier.
 func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
 	permit := &Permit{policy: s.policy, key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)
-	if errors.Is(err, ErrNotReplicated) {
-		permit.giveUp(ctx)
-	}
 	if err != nil || !d.Allowed {
 		return nil, d, err
 	}

@@ -37,11 +37,11 @@ var lengths = map[string]settings{
 var groups = []struct {
 	name    string
 	measure func(context.Context, settings) ([]table, error)
-}{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"layout", layouts}, {"parts", parts}, {"waiting", waiting}, {"lists", lists}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"gateway", gateways}, {"failure", failureLayer}}
+}{{"memory", memory}, {"http", middleware}, {"redis", onOneRedis}, {"parts", parts}, {"waiting", waiting}, {"lists", lists}, {"cluster", onCluster}, {"articles", articles}, {"resp", respServers}, {"grpc", grpcServers}, {"gateway", gateways}, {"failure", failureLayer}}
 
 func main() {
 	length := flag.String("length", "usual", "quick (two minutes), usual (thirty) or full")
-	only := flag.String("only", "", "measure the groups that match: memory, http, redis, layout, parts, waiting, lists, cluster, articles, resp, grpc, gateway, failure")
+	only := flag.String("only", "", "measure the groups that match: memory, http, redis, parts, waiting, lists, cluster, articles, resp, grpc, gateway, failure")
 	out := flag.String("out", "", "write the tables to this `file`")
 	profiled := flag.String("profile", "", "leave a CPU profile of each of our rows in this `directory`; the numbers are worth less then")
 	empty := flag.Bool("empty-grpc", false, "be the empty gRPC server that the group grpc starts")

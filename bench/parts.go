@@ -74,6 +74,9 @@ func rung(n int) string {
 	return strings.Join(once, "\n") + "\nfor i = 1, #KEYS do\n" + strings.Join(each, "\n") + "\n" + write + "\nend\n" + last
 }
 
+// staying is a limit that denies no requests in the benchmark. A unit takes 86 s to refill, so that states last.
+var staying = rule.TokenBucket(rule.PerDay(1000), rule.Burst(1_000_000))
+
 // parts shows how long a server works on each key of a merged call, and which part of the script takes how long.
 func parts(ctx context.Context, s settings) (tables []table, err error) {
 	for _, program := range []string{redisProgram, valkeyProgram} {

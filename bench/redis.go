@@ -56,7 +56,7 @@ func onOneRedis(ctx context.Context, s settings) (tables []table, err error) {
 // onOneServer compares exact limiters on one kind of server.
 func onOneServer(ctx context.Context, program string, s settings) ([]table, error) {
 	// Each contender gets its own server, because one contender's expiring keys would slow down the next.
-	servers, err := startPrograms(ctx, program, 9)
+	servers, err := startPrograms(ctx, program, 8)
 	if err != nil {
 		return nil, err
 	}
@@ -79,19 +79,13 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	if err != nil {
 		return nil, err
 	}
-	hashed, err := open(ctx, "redis://"+servers[8].address+"?layout=hash:4", stack.Config{})
-	if err != nil {
-		return nil, err
-	}
-	inHashes := watched(asked(context.WithoutCancel(ctx), "headgate, layout=hash:4", hashed, crowded), servers[8].address)
-	defer inHashes.done()
 	before := group.Stats()
-	crowd, err := interleave(append(slices.Clone(contenders), ceiling, inHashes), load{row: "redis many", callers: 512, keys: many}, s)
+	crowd, err := interleave(append(slices.Clone(contenders), ceiling), load{row: "redis many", callers: 512, keys: many}, s)
 	if err != nil {
 		return nil, err
 	}
 	crowdLines := compare(contenders, crowd, perSecondOf)
-	others := compare([]contender{ceiling, inHashes}, crowd[len(contenders):], perSecondOf)
+	others := compare([]contender{ceiling}, crowd[len(contenders):], perSecondOf)
 	after := group.Stats()
 	_, skewedLines, err := rates(load{row: "redis zipf", callers: 512, keys: many, zipf: true})
 	if err != nil {

@@ -20,10 +20,6 @@ var (
 	// ErrOutcomeUnknown means that an operation may or may not have been charged, because its answer was lost. Such an
 	// error also matches ErrStoreUnavailable.
 	ErrOutcomeUnknown = errors.New("headgate: outcome unknown")
-	// ErrNotReplicated means that an operation was charged, but fewer replicas than [Op].Replicas requires received the
-	// charge in time, so a failover can still lose it. Such an error also matches ErrOutcomeUnknown and
-	// ErrStoreUnavailable.
-	ErrNotReplicated = errors.New("headgate: not replicated")
 	// ErrClosed is returned by every method after Close.
 	ErrClosed = errors.New("headgate: closed")
 )
@@ -31,7 +27,7 @@ var (
 // Away reports whether err, from a store, means that the store is unavailable. An error may implement Away() bool to
 // classify itself.
 func Away(err error) bool {
-	for _, other := range []error{context.Canceled, ErrClosed, ErrInvalid, ErrNotReplicated} {
+	for _, other := range []error{context.Canceled, ErrClosed, ErrInvalid} {
 		if errors.Is(err, other) {
 			return false
 		}

@@ -20,8 +20,7 @@ func TestAway(t *testing.T) {
 		ErrStoreUnavailable:      true,
 		context.DeadlineExceeded: true,
 		fmt.Errorf("%w: %w", ErrOutcomeUnknown, ErrStoreUnavailable): true,
-		// The store has answered, the caller has left, or nothing was sent.
-		fmt.Errorf("%w: %w", ErrNotReplicated, ErrStoreUnavailable): false,
+		// The caller has left, or nothing was sent.
 		fmt.Errorf("%w: %w", ErrStoreUnavailable, context.Canceled): false,
 		ErrClosed:                 false,
 		&InputError{Field: "key"}: false,

@@ -127,9 +127,6 @@ type Op struct {
 	Atomic bool
 	// Hints are for the layers around the store.
 	Hints Hints
-	// Replicas, if set, makes a store with replicas wait until the given number of them have received the charge. An
-	// in-memory store ignores it. A layer must not decide such an operation with units of its own.
-	Replicas Replicas
 }
 
 // Hints tell the layers around a store how to treat an operation. A store does not read them: they do not affect its
@@ -213,11 +210,6 @@ func (o *Op) Check() error {
 	}
 	if o.Share < 0 || o.Share > maxShare || o.Share > 1 && (o.Kind != OpAtMost || len(o.Charges) > 1) {
 		return invalid("share", o.Share, "0 to 65535, for at most on one limit")
-	}
-	if o.Replicas.Count > 0 {
-		if err := o.Replicas.check(); err != nil {
-			return err
-		}
 	}
 	if o.Kind == OpReserve || o.Kind == OpSettle {
 		return o.checkReservation()
@@ -442,28 +434,4 @@ func (o *Op) Granted(steps []algo.Step) (units int64) {
 		}
 	}
 	return units
-}
-
-// Waits reports whether the operation waits for replicas if it is allowed, because it charges units or extends a
-// permit. A denial, a peek and operations that give units back do not wait.
-func (o *Op) Waits() bool {
-	if o.Replicas.Count == 0 || !o.Kind.Takes() && o.Kind != OpRenew {
-		return false
-	}
-	for i := range o.Charges {
-		if (o.Charges[i].Cost > 0 || o.Kind == OpRenew) && o.Charges[i].Limit.of().counts() {
-			return true
-		}
-	}
-	return false
-}
-
-// WaitFor returns the Replicas value that satisfies all operations of a call.
-func WaitFor(ops []Op) (r Replicas) {
-	for i := range ops {
-		if ops[i].Waits() {
-			r = r.Both(ops[i].Replicas)
-		}
-	}
-	return r
 }

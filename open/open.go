@@ -42,8 +42,7 @@ type Options struct {
 	Restore io.Reader
 	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
 	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms). If the URL
-	// contains no deadline, 0 means 50 ms. A negative value means no deadline. Deadline also bounds the wait for
-	// replicas.
+	// contains no deadline, 0 means 50 ms. A negative value means no deadline.
 	Deadline time.Duration
 	// MaxStale is the maximum age of a denial that is repeated without another call to Redis: 1 ms to 1 h. If it is 0,
 	// every request calls Redis. See package denycache.

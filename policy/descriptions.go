@@ -16,7 +16,6 @@ const (
 	estimateAccepted  = "capacity"
 	modeAccepted      = "exact, leased"
 	headersAccepted   = "draft, draft-03, x-ratelimit, spring, off"
-	replicaAccepted   = "1 to 16"
 	unsettledAccepted = "keep, release or estimate"
 	unitAccepted      = "1 to 32 of A-Z a-z 0-9 _ -"
 	nameAccepted      = "1 to 64 of A-Z a-z 0-9 _ . -"
@@ -55,8 +54,6 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "classes", Accepted: classesAccepted, About: "Request classes, the most important first. Each class leaves some units to the classes before it."},
 		{Name: "shadow", About: "true decides and counts, but never denies. A limit is a candidate: a second limit with a counter of its own, which never denies. It takes missing fields from the policy."},
 		{Name: "enabled", About: "false admits everything and counts nothing."},
-		{Name: "replicas", Accepted: replicaAccepted, About: "How many Redis replicas must have a charge before the request is allowed. By default requests do not wait for replicas."},
-		{Name: "replica_timeout", About: "The longest wait for the replicas, 1ms to 10s in whole milliseconds. If too few have the charge by then, the failure mode applies. By default 20ms."},
 	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class. It has the same form as the name of a policy."},

@@ -54,15 +54,6 @@ func (f Failure) String() string {
 	return failureNames[min(f, Allow)]
 }
 
-// AnyAnswers returns Answers without any requirement: failure mode allow, and no replicas. Use [Answers.And] to make
-// them stricter.
-func AnyAnswers() Answers { return Answers{Failure: Allow} }
-
-// And combines a and b, using the stricter of each setting.
-func (a Answers) And(b Answers) Answers {
-	return Answers{Failure: min(a.Failure, b.Failure), Replicas: a.Replicas.Both(b.Replicas)}
-}
-
 // Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
 // is err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {

@@ -49,9 +49,6 @@ type policyBody struct {
 	Unsettled    *string `yaml:"unsettled"`
 
 	Classes list[classFields] `yaml:"classes"`
-
-	Replicas       *int64  `yaml:"replicas"`
-	ReplicaTimeout *string `yaml:"replica_timeout"`
 }
 
 // classFields is a class of requests as written.

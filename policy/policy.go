@@ -33,8 +33,6 @@ type Policy struct {
 	Enabled bool
 	// Leased allows the server to prefetch units of hot keys from the store.
 	Leased bool
-	// Replicas is the number of replicas that a charge waits for.
-	Replicas engine.Replicas
 
 	classes  classes
 	members  []member
@@ -88,21 +86,13 @@ func (p *Policy) Index() int { return p.index }
 // hasCandidate reports whether there is a candidate for the limit.
 func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
-// Answers are a policy's rules for answering requests.
-type Answers struct {
-	// Failure determines the answer if the decision is not known.
-	Failure Failure
-	// Replicas is the number of replicas that the charge waits for.
-	Replicas engine.Replicas
-}
-
-// Answers returns the rules for answering requests that name the policy. For a shadow and a disabled policy it returns
-// the weakest rules, because these policies never affect an answer.
-func (p *Policy) Answers() Answers {
+// Answers returns the failure mode of requests that name the policy. For a shadow and a disabled policy it returns
+// [Allow], the weakest, because these policies never affect an answer.
+func (p *Policy) Answers() Failure {
 	if p.Shadow || !p.Enabled {
-		return AnyAnswers()
+		return Allow
 	}
-	return Answers{Failure: p.Failure, Replicas: p.Replicas}
+	return p.Failure
 }
 
 // Headers is a style of rate-limit headers.
@@ -278,11 +268,11 @@ func (c *Charge) sameCounter(other *Charge) bool {
 }
 
 // ForRoute appends the limits for one charge of a route, from all its policies, with overrides. It returns the
-// strictest answers of these policies. A limit in several policies is charged once. Overrides are looked up by key and
+// strictest failure mode of these policies. A limit in several policies is charged once. Overrides are looked up by key and
 // by names, the other names of the key: see [Policy.Charges]. The argument key is the item's key or, if keys are
 // hashed, its hash.
-func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Answers) {
-	answers := AnyAnswers()
+func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Failure) {
+	failure := Allow
 	for _, name := range c.Policies {
 		p, ok := s.Get(name)
 		if !ok {
@@ -293,9 +283,9 @@ func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key 
 			cost = item.Cost
 		}
 		charges = p.Charges(charges, key, cost, names...)
-		answers = answers.And(p.Answers())
+		failure = min(failure, p.Answers())
 	}
-	return distinctCharges(charges), answers
+	return distinctCharges(charges), failure
 }
 
 // Mode returns the policy's mode: exact or leased.
@@ -342,16 +332,6 @@ func (s *Set) Leased() map[string][]engine.Limit {
 		}
 	}
 	return leased
-}
-
-// Replicated returns the sorted names of the policies that wait for replicas. They need a store with replicas.
-func (s *Set) Replicated() (names []string) {
-	for _, name := range s.Names() {
-		if s.byName[name].Replicas.Count > 0 {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // Divided returns the counter keys of the limits that divide their units among keys.

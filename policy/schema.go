@@ -140,8 +140,6 @@ var patterns = map[string]string{
 	"segment":  `^` + spans + `+$`,
 	"leaves":   `^([0-9]{1,2}%|[0-9]+)$`,
 	"lease":    `^` + spans + `+$`,
-
-	"replica_timeout": `^` + spans + `+$`,
 }
 
 var (

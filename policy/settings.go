@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -46,7 +45,6 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	try(p.setUnit(fields.Unit))
 	try(p.setEstimateMax(fields.EstimateMax))
 	try(p.setTerm(fields))
-	try(p.setReplicas(fields))
 	try(p.setClasses(fields.Classes))
 	p.Shadow = fields.Shadow != nil && fields.Shadow.on
 	p.Enabled = fields.Enabled == nil || *fields.Enabled
@@ -64,9 +62,6 @@ func (p *Policy) Summary() Summary {
 	}
 	if t := p.Term; t != nil {
 		s.SettleWithin, s.Unsettled = engine.FormatSpan(t.Within), t.Then.String()
-	}
-	if p.Replicas.Count > 0 {
-		s.Replicas = p.Replicas.String()
 	}
 	return Summary{Name: p.Name, Limits: p.Limits(), Settings: s, Overrides: p.overrides()}
 }
@@ -127,39 +122,6 @@ func (p *Policy) setTerm(fields *policyFields) error {
 	}
 	p.Term = &term
 	return atOwnField(term.Check())
-}
-
-// DefaultReplicaTimeout is the replica_timeout of policies that do not set one.
-const DefaultReplicaTimeout = 20 * time.Millisecond
-
-// setReplicas reads the number of replicas that a charge waits for.
-func (p *Policy) setReplicas(fields *policyFields) error {
-	if fields.broken {
-		return nil // the error was already reported
-	}
-	if fields.Replicas == nil {
-		if fields.ReplicaTimeout != nil {
-			return invalid("replica_timeout", format.Quote(*fields.ReplicaTimeout), "none without replicas")
-		}
-		return nil
-	}
-	within := DefaultReplicaTimeout
-	if fields.ReplicaTimeout != nil {
-		var err error
-		if within, err = engine.ParseSpan(*fields.ReplicaTimeout); err != nil {
-			return atField(err, "replica_timeout")
-		}
-	}
-	count := *fields.Replicas
-	if count < 1 || count > engine.MaxReplicas {
-		return invalid("replicas", strconv.FormatInt(count, 10), replicaAccepted)
-	}
-	if p.Leased {
-		return invalid("replicas", strconv.FormatInt(count, 10)+" with mode leased", "replicas where every charge is decided by the Redis: mode exact")
-	}
-	var err error
-	p.Replicas, err = engine.NewReplicas(int(count), within)
-	return atOwnField(err)
 }
 
 func (p *Policy) setHeaders(name *string) error {

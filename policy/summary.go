@@ -38,11 +38,9 @@ type Settings struct {
 	// the charge of a reservation that was not settled in time: keep, release or estimate.
 	SettleWithin string `json:"settle_within,omitempty"`
 	Unsettled    string `json:"unsettled,omitempty"`
-	// Replicas is the number of replicas that a charge waits for, and the maximum wait, such as "1 within 20ms".
-	Replicas  string `json:"replicas,omitempty"`
-	Shadow    bool   `json:"shadow"`
-	Candidate string `json:"candidate,omitempty"`
-	Enabled   bool   `json:"enabled"`
+	Shadow       bool   `json:"shadow"`
+	Candidate    string `json:"candidate,omitempty"`
+	Enabled      bool   `json:"enabled"`
 }
 
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.

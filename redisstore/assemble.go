@@ -55,43 +55,12 @@ func familiesIn(t template, f family) (used []family) {
 	return used
 }
 
-// layout determines how a script stores the states of token buckets, pacers and fixed windows.
-type layout uint8
-
-const (
-	ownKeys  layout = iota // each state has its own key
-	manyKeys               // like ownKeys, but a merged script writes many keys with one command
-	inHashes               // states are stored as fields of hashes
-)
-
-// layoutFiles returns the names of the files with the parts that read and write states: one for all templates, and one
-// for merge.lua and alone.lua.
-func layoutFiles(t template, of layout) []string {
-	name := "keys"
-	if of == inHashes {
-		name = "hash"
-	}
-	if t != merged && t != alone {
-		return []string{name}
-	}
-	files := []string{name, name + "_merge"}
-	if of == manyKeys {
-		files = append(files, "keys_many")
-	}
-	return files
-}
-
-// assemble returns a script with comments and indentation, without its prelude.
-func assemble(files fs.FS, t template, f family, of layout) string {
+// assemble returns a script with comments and indentation, without its prelude. If many is set, a merged script writes
+// many keys with one command.
+func assemble(files fs.FS, t template, f family, many bool) string {
 	common := splitParts(fragment(files, "common"))
-	layout := map[string]string{}
-	for _, name := range layoutFiles(t, of) {
-		parts := splitParts(fragment(files, name))
-		delete(parts, "")
-		maps.Copy(layout, parts)
-	}
-	if t == merged || t == alone {
-		maps.Copy(common, layout)
+	if many {
+		maps.Copy(common, splitParts(fragment(files, "keys_many")))
 	}
 	a := assembler{common: common, parts: map[family]map[string]string{}, used: familiesIn(t, f)}
 	functions, locals := "", common["locals"]
@@ -108,9 +77,6 @@ func assemble(files fs.FS, t template, f family, of layout) string {
 			delete(common, "locals")
 			delete(common, "functions")
 			maps.Copy(parts, common)
-		}
-		if f.merges() && t != merged && t != alone {
-			maps.Copy(parts, layout)
 		}
 		a.parts[f] = parts
 		locals, functions = locals+undeclared(parts["locals"], locals), functions+parts["functions"]

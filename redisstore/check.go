@@ -11,15 +11,9 @@ import (
 
 // scriptCommands lists the commands that scripts call. The user's ACL must allow them.
 var scriptCommands = []string{
-	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "hget", "hset", "hmget", "hdel",
-	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore", "scan",
+	"time", "get", "mget", "set", "del", "getrange", "setrange", "strlen", "pexpire", "pttl", "hget", "hset", "hmget", "hdel",
+	"zadd", "zrem", "zscore", "zrange", "zrangebyscore", "zcard", "zremrangebyscore",
 }
-
-// If states are fields of hashes, scripts also call hashCommands, and the store itself also sends hashClientCommands.
-var (
-	hashCommands       = []string{"hscan", "pttl"}
-	hashClientCommands = []string{"hlen"}
-)
 
 // writeMany is a command that merged scripts use if the server supports it and the user may call it. Otherwise they
 // write key by key.
@@ -29,7 +23,7 @@ const writeMany = "msetex"
 // is in the marker's slot, so that the command needs no node other than the marker's. An error that does not come from
 // the command itself is no answer.
 func (s *Store) askWriteMany(ctx context.Context) {
-	if s.hashes > 0 || s.askedMany.Load() {
+	if s.askedMany.Load() {
 		return
 	}
 	key := s.prefix + "/probe/{" + s.markerKey() + "}"
@@ -44,10 +38,8 @@ func (s *Store) askWriteMany(ctx context.Context) {
 
 // Check returns warnings for the operator about settings that would break guarantees: a maxmemory-policy that evicts
 // states before they expire, a version that is not known to decide correctly, and missing permissions, with the ACL
-// rules that grant them. It also warns about a very large hash of states. An error means that this store cannot use the
-// server, or that the server did not answer: see [Store.EnsureFormat]. If states are fields of hashes, Check also
-// returns an error for a server that evicts keys, unless [Config.AllowEviction] is set, because such a server would
-// lose thousands of states at once. Check also asks again whether the server can write many keys with one command.
+// rules that grant them. An error means that this store cannot use the server, or that the server did not answer: see
+// [Store.EnsureFormat]. Check also asks again whether the server can write many keys with one command.
 func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -73,13 +65,6 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 		warnings = append(warnings, w)
 	}
 	if w := memoryWarning(&replies[2]); w != "" {
-		if s.hashes > 0 && !s.allowEviction && replies[2].Err == nil {
-			return nil, s.fail(Misconfigured, w+", or allow_eviction=true accepts that: with the layout "+
-				s.hashes.String()+" thousands of keys are forgotten at once", nil)
-		}
-		warnings = append(warnings, w)
-	}
-	if w := s.sizeWarning(ctx); w != "" {
 		warnings = append(warnings, w)
 	}
 	return warnings, nil
@@ -88,17 +73,14 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 // clientCommands lists the other commands that a store and the clients of both adapters send. rueidis sends ROLE to the
 // server that Sentinel names. It ends a connection with subscriptions by sending DISCARD and one @pubsub command for
 // each kind of subscription; not all versions have all kinds. go-redis requests the list of commands from a Cluster
-// (COMMAND). WAIT is for operations that wait for replicas.
+// (COMMAND).
 var clientCommands = []string{
-	"eval", "evalsha", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards", "wait",
+	"eval", "evalsha", "hscan", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
 }
 
 // Permissions returns the ACL rules that a store's user needs: commands, keys and channels.
 func (s *Store) Permissions() string {
 	commands := slices.Concat(scriptCommands, clientCommands)
-	if s.hashes > 0 {
-		commands = slices.Concat(commands, hashCommands, hashClientCommands)
-	}
 	return fmt.Sprintf("~%s/* &%s/* +%s", s.prefix, s.prefix, strings.Join(commands, " +"))
 }
 
@@ -124,9 +106,6 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 	for i := range reply.List {
 		text := reply.List[i].Text
 		name, answer, _ := strings.Cut(text, ": ")
-		if s.hashes == 0 && slices.Contains(hashCommands, name) {
-			continue
-		}
 		switch classOf(answer) {
 		case NoPermission:
 			warnings = append(warnings, "no permission for "+name+advice)

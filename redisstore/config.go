@@ -21,15 +21,6 @@ type Config struct {
 	// Use at least the number of nodes. All processes that share the data must use the same value: see
 	// [Store.EnsureFormat].
 	Shards int
-	// Hashes is the number of hashes, 1 to 1024, that hold the states of a limit (in each shard, if there are shards).
-	// If it is 0, each state has its own key. Only token buckets, pacers and fixed windows use hashes. On a Cluster,
-	// Hashes requires Shards; on other servers, it must not be used with Shards. All processes that share the data must
-	// use the same value.
-	Hashes int
-	// AllowEviction makes [Store.Check] accept a server that, when its memory is full, evicts hashes with thousands of
-	// states each. If it is not set, Check returns an error for such a server. Without Hashes it has no effect, and
-	// Check only warns.
-	AllowEviction bool
 	// Clock replaces the server's time, and keeps every key for an hour after its state has expired. It is for tests,
 	// and for replaying recorded answers. A store with a Clock uses other scripts, because the scripts for real
 	// requests do not accept a time.
@@ -53,9 +44,6 @@ func (c Config) Check() error {
 	if c.Shards < 0 || c.Shards > MaxShards {
 		return &engine.InputError{Field: "shards", Value: fmt.Sprint(c.Shards), Accepted: "0 to 1024"}
 	}
-	if c.Hashes < 0 || c.Hashes > MaxHashes {
-		return &engine.InputError{Field: "layout", Value: hashes(c.Hashes).String(), Accepted: "keys, or hash:1 to hash:1024"}
-	}
 	return nil
 }
 
@@ -64,12 +52,6 @@ func (c Config) Check() error {
 func New(conn Conn, c Config) (*Store, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
-	}
-	if c.Hashes > 0 && conn.Cluster() != (c.Shards > 0) {
-		return nil, &engine.InputError{
-			Field: "layout", Value: fmt.Sprintf("hash:%d with %d shards", c.Hashes, c.Shards),
-			Accepted: "on a Cluster with shards, because each subject has a slot of its own without; elsewhere without shards",
-		}
 	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix

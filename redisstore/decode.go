@@ -159,10 +159,8 @@ func (r *reader) found(l *algo.Limit) (f found) {
 	case markAbsent:
 	case markReadError:
 		f.readError = r.take(int(r.integer(1)))
-	case format - 1, format:
-		f.state = fragments[families[l.Algorithm]].merged.read(r, l, 4)
-	case wide:
-		f.state = fragments[families[l.Algorithm]].merged.read(r, l, 6)
+	case format:
+		f.state = fragments[families[l.Algorithm]].merged.read(r, l)
 	default:
 		r.bad = true
 	}

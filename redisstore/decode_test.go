@@ -40,10 +40,10 @@ func FuzzReply(f *testing.F) {
 // Decoding a truncated state returns an error.
 func FuzzFound(f *testing.F) {
 	f.Add("\x00", false)
-	f.Add("\x01"+strings.Repeat("\x01", 33), false)
-	f.Add("\x01"+strings.Repeat("\x01", 12), true)
-	f.Add("\x03\x03OOM\x01"+strings.Repeat("\x01", 33), false)
-	f.Add("\x02\x09RECOMPUTE", true)
+	f.Add("\x01"+strings.Repeat("\x01", 35), false)
+	f.Add("\x01"+strings.Repeat("\x01", 14), true)
+	f.Add("\xff\x03OOM\x01"+strings.Repeat("\x01", 35), false)
+	f.Add("\xfe\x09RECOMPUTE", true)
 	limits := map[bool]engine.Limit{
 		false: rule.TokenBucket(rule.PerSecond(10)), true: rule.FixedWindow(rule.PerSecond(10)),
 	}

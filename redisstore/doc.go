@@ -18,19 +18,16 @@
 //	merge.go   merges the operations of one key into one read and one write
 //	send.go    sends script calls, and resends those that did not run
 //	encode.go  encodes operations as keys and arguments of a script
-//	keys.go    names the keys; hashes.go, the hashes whose fields are states
+//	keys.go    names the keys
 //	decode.go  decodes replies into results
 //
 // Other files:
 //
 //	families.go     for each algorithm, its fragment in lua/ and the arguments that it reads
 //	scripts.go      the scripts; assemble.go builds them from the fragments in lua/
-//	replicas.go     waits until replicas have the charge
 //	slots.go        slots and hash tags of a Cluster
 //	format.go       the format marker, which all processes must agree on;
-//	                format_watch.go reads it again while the store is in use,
-//	                format_older.go finds states of an incompatible older build
-//	relayout.go     moves states between the layouts; hash_sizes.go finds large hashes
+//	                format_watch.go reads it again while the store is in use
 //	split.go        operations whose limits are on several slots;
 //	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged

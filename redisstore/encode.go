@@ -24,7 +24,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	} else {
 		p.args = append(p.args, "EVALSHA", script.sha, "")
 	}
-	p.text, p.argEnds, p.keyCount, p.fields = p.text[:0], p.argEnds[:0], 0, p.fields[:0]
+	p.text, p.argEnds, p.keyCount = p.text[:0], p.argEnds[:0], 0
 	if c.template == merged {
 		p.encodeMerged(c, now)
 	} else {
@@ -41,7 +41,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 
 // script returns the script generated from a template for a family.
 func (s *Store) script(t template, f family) *script {
-	if t == merged && s.hashes == 0 && s.writesMany.Load() {
+	if t == merged && s.writesMany.Load() {
 		return s.scripts.many[f]()
 	}
 	return s.scripts.ops[t][f]()
@@ -65,14 +65,10 @@ func (p *pipeline) appendArgs() {
 	}
 }
 
-// encodeMerged encodes a call of merge.lua: first all keys, limit by limit, and then the numbers of each limit. The
-// entries of each key follow, unless there is exactly one allow of the same cost for each key.
+// encodeMerged encodes a call of merge.lua: first all keys, limit by limit, and then for each limit its family, the
+// number of its keys, and its numbers. The entries of each key follow, unless there is exactly one allow of the same cost for each key.
 func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	m := c.merger
-	if p.store.hashes > 0 {
-		p.encodeHashed(m, now)
-		return
-	}
 	for i := range m.limits {
 		l := &m.limits[i]
 		h := &m.heads[l.head]
@@ -89,26 +85,13 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	}
 	for i := range m.limits {
 		l := &m.limits[i]
-		b := encodeMergedLimit(p.text, l, 1, now)
-		p.endArg(appendInt(b, 2, int64(l.count)), false)
-		p.appendEntries(m, l.first, none, l.cost)
-	}
-}
-
-// encodeMergedLimit appends a limit's family, the number of its groups, and its numbers.
-func encodeMergedLimit(b []byte, l *mergedLimit, groups int, now int64) []byte {
-	numbers := l.limit.Numbers()
-	b = append(b, byte(families[numbers.Algorithm]))
-	b = appendInt(b, 2, int64(groups))
-	return encodeCharge(b, numbers, l.cost, now)
-}
-
-// appendEntries appends one argument for each key, starting with the key from and ending before the key to. The
-// argument consists of the key's entries. If cost is not 0, it describes the only operation on each key, so
-// appendEntries appends nothing.
-func (p *pipeline) appendEntries(m *merger, from, to int32, cost int64) {
-	for k := from; k != to && cost == 0; k = m.keys[k].next {
-		p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
+		numbers := l.limit.Numbers()
+		b := append(p.text, byte(families[numbers.Algorithm]))
+		b = appendInt(b, 2, int64(l.count))
+		p.endArg(encodeCharge(b, numbers, l.cost, now), false)
+		for k := l.first; k != none && l.cost == 0; k = m.keys[k].next {
+			p.endArg(m.encodeEntries(p.text, p.ops, &m.keys[k]), false)
+		}
 	}
 }
 
@@ -153,7 +136,6 @@ func (p *pipeline) encodeEach(c *scriptCall, now int64) {
 	}
 	for _, i := range c.ops {
 		p.store.appendKeys(p.text, &p.ops[i], p.endArg)
-		p.noteFields(&p.ops[i])
 	}
 	for _, i := range c.ops {
 		p.endArg(p.encodeOp(p.text, &p.ops[i], now, c.template), false)
@@ -167,7 +149,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 	switch t {
 	case single:
 	case reserve:
-		b = encodeLimits(append(b, p.store.leadingStrings(op)), op)
+		b = encodeLimits(append(b, leadingStrings(op)), op)
 	case several:
 		b = encodeLimits(b, op)
 	default:
@@ -190,10 +172,6 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		c := &op.Charges[i]
 		l := c.Limit.Numbers()
 		b = append(b, byte(families[l.Algorithm]))
-		if p.store.hashed(l.Algorithm) {
-			_, subject := op.Counted(i)
-			b = append(appendInt(b, 2, int64(len(subject))), subject...)
-		}
 		if t != lookup {
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 			switch {
@@ -224,14 +202,13 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 // from the first key. The last of them is the last key that holds a string: a state, a record of returned units, or
 // the mark of a settled reservation. A history is only read in part, so the first history and all keys after it are
 // excluded. leadingStrings returns 0 if MGET would read at most one string.
-func (s *Store) leadingStrings(op *engine.Op) byte {
+func leadingStrings(op *engine.Op) byte {
 	keys, last, found := 0, 0, 0
 	if op.Kind == engine.OpSettle && op.Reservation.Term == nil {
 		keys, last, found = 1, 1, 1
 	}
 	for i := range op.Charges {
-		a := op.Charges[i].Limit.Algorithm()
-		value := fragments[families[a]].stored
+		value := fragments[families[op.Charges[i].Limit.Algorithm()]].stored
 		if value == storedHistory {
 			break
 		}
@@ -239,7 +216,7 @@ func (s *Store) leadingStrings(op *engine.Op) byte {
 		switch {
 		case value == storedHolders:
 			keys++
-		case value == storedString && !s.hashed(a):
+		case value == storedString:
 			last, found = keys, found+1
 		}
 		if keepsReturns(op, i) {

@@ -52,23 +52,16 @@ const (
 	// Newer: the key holds a value of a newer version of Headgate, or the data contains states of a newer version that
 	// this version cannot read.
 	Newer
-	// Older: the server holds states of an older version of Headgate that this one
-	// cannot read.
-	Older
 	// Unsent: the call was not sent, because there was no connection or the queue was full.
 	Unsent
 	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
 	OutcomeUnknown
-	// NotReplicated: the operation was charged, but too few replicas received the charge in time
-	// ([engine.Op].Replicas).
-	NotReplicated
 	classCount
 )
 
 var classNames = [classCount]string{
 	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
-	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "older", "unsent", "outcome_unknown",
-	"not_replicated",
+	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "unsent", "outcome_unknown",
 }
 
 // String returns the class's name as used in [Stats] and in error texts, such as "out_of_memory".
@@ -81,8 +74,7 @@ func (c Class) String() string {
 
 // Error is the reason why there is no decision. With [errors.Is], it matches [engine.ErrStoreUnavailable] and its
 // cause, such as [context.DeadlineExceeded]. If the operation may have been charged, it also matches
-// [engine.ErrOutcomeUnknown]. If the operation was charged but not replicated, it also matches
-// [engine.ErrNotReplicated].
+// [engine.ErrOutcomeUnknown].
 type Error struct {
 	Class Class
 	// Text is the message of the server or the connection.
@@ -95,9 +87,6 @@ func (e *Error) Error() string { return "redisstore: " + e.Class.String() + ": "
 
 // Public returns the class without the text, as a message for clients that must not see the server's messages.
 func (e *Error) Public() string {
-	if e.Class == NotReplicated {
-		return "the request was charged, and the store could not confirm it: " + e.Class.String()
-	}
 	return "the store could not decide: " + e.Class.String()
 }
 
@@ -118,16 +107,13 @@ func (e *Error) Away() bool {
 // Away reports whether the error is temporary: see [Error.Away].
 func (e *ServerError) Away() bool { return (&Error{Class: classOf(e.Text)}).Away() }
 
-// Is reports whether the error matches [engine.ErrStoreUnavailable],
-// [engine.ErrOutcomeUnknown] or [engine.ErrNotReplicated].
+// Is reports whether the error matches [engine.ErrStoreUnavailable] or [engine.ErrOutcomeUnknown].
 func (e *Error) Is(target error) bool {
 	switch target {
 	case engine.ErrStoreUnavailable:
 		return true
 	case engine.ErrOutcomeUnknown:
-		return e.Class == OutcomeUnknown || e.Class == NotReplicated
-	case engine.ErrNotReplicated:
-		return e.Class == NotReplicated
+		return e.Class == OutcomeUnknown
 	default:
 		return false
 	}

@@ -60,14 +60,12 @@ const (
 	storedHolders        // two keys: the holders of permits, and their units
 )
 
-// mergedFamily describes how merge.lua and alone.lua decide a family. With layout=hash, its states are fields of
-// hashes.
+// mergedFamily describes how merge.lua and alone.lua decide a family.
 type mergedFamily struct {
 	// decides reports whether merge.lua can decide an operation of the kind with the limit.
 	decides func(op *engine.Op, l *algo.Limit) bool
-	// read reads a state after its format byte, which determines the number of bytes for the state's units: see
-	// docs/design/keys.md.
-	read func(r *reader, l *algo.Limit, units int) algo.State
+	// read reads a state after its format byte: see docs/design/keys.md.
+	read func(r *reader, l *algo.Limit) algo.State
 }
 
 // merges reports whether merge.lua can decide the family.

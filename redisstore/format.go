@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,46 +12,32 @@ import (
 )
 
 // The format marker is a key in the data, "headgate/shards". It holds the settings on which all processes sharing the
-// data must agree: the format of the states, the number of shards and the layout. The first store that is opened writes
-// it. The previous build stores its number of shards in the same key, and refuses to start if it finds this marker.
+// data must agree: the format of the states and the number of shards. The first store that is opened writes
+// it.
 //
 // Every store in use reads the marker again at intervals of markerInterval. A store that finds a different marker
 // refuses to decide, because it would count separately from the other processes.
 
-// format is the first byte of every state; lua/common.lua defines the same number. States in the previous format are
-// readable. A state of a newer format causes an error. wide is the first byte of a state with a number above 2^32−1,
-// which takes 6 bytes instead of 4. Builds that do not know wide treat such a state as one of a newer format.
-const (
-	format = 2
-	wide   = 3
-)
+// format is the first byte of every state; lua/common.lua defines the same number. A state of a newer format causes an
+// error.
+const format = 1
 
 const (
 	markerInterval = time.Second
 	markerText     = "format=%d shards=%d"
-	// layoutText precedes the layout in the marker if states are fields of hashes. movingText precedes the target
-	// layout while [Store.Relayout] moves states.
-	layoutText = " layout="
-	movingText = " moving="
 )
 
 func (s *Store) markerKey() string { return s.prefix + "/shards" }
 
-func (s *Store) ownMarker() string {
-	marker := fmt.Sprintf(markerText, format, len(s.shards))
-	if s.hashes > 0 {
-		marker += layoutText + s.hashes.String()
-	}
-	return marker
-}
+func (s *Store) ownMarker() string { return fmt.Sprintf(markerText, format, len(s.shards)) }
 
 // EnsureFormat checks that this store can share the data on the server: the format marker must state this build's
-// format, and this store's shards and layout. If there is no marker, EnsureFormat writes it. [Store.Check] and stores
+// format and this store's shards. If there is no marker, EnsureFormat writes it. [Store.Check] and stores
 // opened by URL call EnsureFormat.
 //
 // An error means that this store would not find other processes' states. The error explains how to fix that. If the
-// server does not answer, EnsureFormat returns an error only if there are shards or hashes. Without them it returns
-// nil, because the store reads the marker again while it is in use.
+// server does not answer, EnsureFormat returns an error only if there are shards. Without them it returns nil, because
+// the store reads the marker again while it is in use.
 func (s *Store) EnsureFormat(ctx context.Context) error {
 	if s.clock != nil {
 		s.askWriteMany(ctx)
@@ -73,35 +58,18 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 			return nil
 		}
 		return err
+	case marker == "":
+		return s.writeMarker(ctx)
 	case marker == s.ownMarker():
 		return nil
+	default:
+		return s.markerError(marker)
 	}
-	if number, err := strconv.Atoi(marker); marker == "" || err == nil {
-		return s.writeMarker(ctx, marker, number)
-	}
-	return s.markerError(marker)
 }
 
-// writeMarker writes a missing marker, or replaces the previous build's marker, whose text is the number of shards.
-func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) error {
-	if old != "" && oldShards != len(s.shards) {
-		return s.shardsError(oldShards)
-	}
-	if old != "" && s.hashes > 0 {
-		return s.layoutError("keys")
-	}
-	if err := s.findOlderStates(ctx); err != nil {
-		return err
-	}
-	args := []string{"SET", s.markerKey(), s.ownMarker()}
-	if old == "" {
-		args = append(args, "NX")
-	}
-	r, err := s.sendCommand(ctx, s.markerKey(), args...)
-	if r.Text == "OK" {
-		s.marker.written.Store(time.Now().UnixMicro())
-	}
-	if err != nil {
+// writeMarker writes a missing marker.
+func (s *Store) writeMarker(ctx context.Context) error {
+	if _, err := s.sendCommand(ctx, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
 		if s.plain() {
 			return nil // the server accepts no writes now, but the next read will find that the marker is missing
 		}
@@ -117,46 +85,15 @@ func (s *Store) writeMarker(ctx context.Context, old string, oldShards int) erro
 // markerError returns the error for a marker that does not match this store.
 func (s *Store) markerError(marker string) error {
 	var other, shards int
-	base, moving, _ := strings.Cut(marker, movingText)
-	base, layout, _ := strings.Cut(base, layoutText)
-	n, _ := fmt.Sscanf(base, markerText, &other, &shards)
-	known := base == fmt.Sprintf(markerText, other, shards) && isLayout(layout) && isLayout(moving)
+	n, _ := fmt.Sscanf(marker, markerText, &other, &shards)
+	known := marker == fmt.Sprintf(markerText, other, shards)
 	if n < 1 || other <= format && (!known || other < format) {
 		return s.fail(Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.markerKey(), marker), nil)
 	}
 	if other > format {
 		return s.fail(Newer, fmt.Sprintf("%s says that another build writes format %d here, and this one reads up to %d", s.markerKey(), other, format), nil)
 	}
-	switch {
-	case shards != len(s.shards):
-		return s.shardsError(shards)
-	case moving != "":
-		return s.movingError(moving)
-	default:
-		return s.layoutError(cmp.Or(layout, "keys"))
-	}
-}
-
-// isLayout reports whether a marker's text is a valid layout, or missing.
-func isLayout(text string) bool {
-	_, err := ParseLayout(cmp.Or(text, "keys"))
-	return err == nil
-}
-
-func (s *Store) layoutError(layout string) error {
-	return &engine.InputError{
-		Field: "layout", Value: s.hashes.String(),
-		Accepted: fmt.Sprintf("%s, as %s says: with another layout the limits that are kept there would start again "+
-			"(headgate relayout --to %s moves them, with all servers stopped)", layout, s.markerKey(), s.hashes),
-	}
-}
-
-func (s *Store) movingError(layout string) error {
-	return &engine.InputError{
-		Field: "layout", Value: s.hashes.String(),
-		Accepted: fmt.Sprintf("none yet: %s says that states are being moved to the layout %s; headgate relayout --to %s "+
-			"ends that, also after it was interrupted", s.markerKey(), layout, layout),
-	}
+	return s.shardsError(shards)
 }
 
 func (s *Store) shardsError(shards int) error {

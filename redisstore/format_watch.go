@@ -17,7 +17,7 @@ type marker struct {
 	due atomic.Int64
 	// wrong is the error from the last read. It is nil if the marker was right.
 	wrong atomic.Pointer[error]
-	// known is set once a read has found the right marker. Until then, a store with shards or hashes decides nothing,
+	// known is set once a read has found the right marker. Until then, a store with shards decides nothing,
 	// because it could count separately from other processes.
 	known atomic.Bool
 
@@ -25,49 +25,11 @@ type marker struct {
 	answered time.Time     // start of the last read that was answered
 	failed   bool          // a later read was not answered
 	reading  chan struct{} // closed when the read in progress ends; nil if no read is in progress
-
-	// The fields below matter only in the store that wrote the marker. A process of the older build may have been
-	// running at that time without having written a state, so the store searches for older states again. Only the read
-	// in progress uses these fields.
-	written    atomic.Int64 // when this store wrote it, in µs since 1970; 0 if another store did
-	searches   int
-	lastSearch time.Time
-	older      error // the result of the last search
-}
-
-// searchTimes lists when the search for states of the older build is repeated, counted from when the marker was
-// written. While such states exist, the search is repeated every minute.
-var searchTimes = [...]time.Duration{2 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour}
-
-// searchAgain returns an error if an older build has written states since the
-// marker was written.
-func (s *Store) searchAgain(ctx context.Context) error {
-	m := &s.marker
-	written, now := m.written.Load(), time.Now()
-	switch {
-	case written == 0:
-		return nil
-	case m.older != nil && now.Sub(m.lastSearch) < time.Minute:
-		return m.older
-	case m.older == nil && (m.searches == len(searchTimes) || now.Sub(time.UnixMicro(written)) < searchTimes[m.searches]):
-		return nil
-	}
-	err := s.findOlderStates(ctx)
-	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Class != Older) {
-		return m.older // the search failed; the next read repeats it
-	}
-	m.older, m.lastSearch = err, now
-	m.searches = min(m.searches+1, len(searchTimes))
-	return err
 }
 
 // markerWait is the longest time that a decision waits for a read of the marker. A decision also waits at most a third
-// of the time to its deadline. If there are shards or hashes, the first decisions wait until the read ends.
-// markerTimeout bounds a read, including the search for older states.
-const (
-	markerWait    = 100 * time.Millisecond
-	markerTimeout = 30 * time.Second
-)
+// of the time to its deadline. If there are shards, the first decisions wait until the read ends.
+const markerWait = 100 * time.Millisecond
 
 // readMarkerAgain reads the marker again if the last read is too old. While a store is in use, the read runs in the
 // background. Before the first decision, and after two intervals without a decision, all decisions wait for the read.
@@ -91,7 +53,7 @@ func (s *Store) readMarkerAgain(ctx context.Context) {
 	}
 	most := markerWait
 	if !s.plain() && !m.known.Load() { // without the marker there is no decision
-		most = markerTimeout
+		most = markerInterval
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		most = min(most, deadline.Sub(now)/3)
@@ -111,7 +73,7 @@ func (s *Store) startReading(now time.Time) {
 	reading := make(chan struct{})
 	started := s.goBackground(func() {
 		defer close(reading)
-		ctx, cancel := context.WithTimeout(s.lifetime, markerTimeout)
+		ctx, cancel := context.WithTimeout(s.lifetime, markerInterval)
 		defer cancel()
 		answered, wrong := s.checkMarker(ctx)
 		m.mu.Lock()
@@ -136,14 +98,12 @@ func (s *Store) startReading(now time.Time) {
 // checkMarker reads the marker, and returns an error if the store cannot use it. answered is false if the server did
 // not answer. If the marker is missing, as after a loss of the server's data, checkMarker writes it again.
 func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
-	short, cancel := context.WithTimeout(ctx, markerInterval)
-	defer cancel()
-	marker, err := s.readMarker(short)
+	marker, err := s.readMarker(ctx)
 	switch {
 	case err == nil && marker == s.ownMarker():
-		return true, s.searchAgain(ctx)
+		return true, nil
 	case err == nil && marker == "":
-		err = s.writeMarker(ctx, marker, 0)
+		err = s.writeMarker(ctx)
 	case err == nil:
 		err = s.markerError(marker)
 	}
@@ -159,7 +119,7 @@ func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 // permanent reports whether the error lasts until an operator acts.
 func (e *Error) permanent() bool {
 	switch e.Class {
-	case Newer, Older, Garbage, Misconfigured, WrongType, NoPermission:
+	case Newer, Garbage, Misconfigured, WrongType, NoPermission:
 		return true
 	default:
 		return false

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,23 +40,23 @@ func (c *slowMarker) Do(ctx context.Context, commands []Command, replies []Reply
 func (*slowMarker) Cluster() bool { return false }
 func (*slowMarker) Close() error  { return nil }
 
-// If states are in hashes, the first decision waits for the marker until its deadline. If there is no marker, nothing
-// is decided, because the states may be in another layout. If states have separate keys, the decision does not need the
+// If there are shards, the first decision waits for the marker until its deadline. If there is no marker, nothing is
+// decided, because other processes may use another number of shards. Without shards, the decision does not need the
 // marker.
-func TestFirstDecisionWaitsForTheLayout(t *testing.T) {
+func TestFirstDecisionWaitsForTheMarker(t *testing.T) {
 	for _, c := range []struct {
-		hashes   int
+		shards   int
 		deadline time.Duration
 		waits    time.Duration
 		class    Class // OutcomeUnknown if a decision was sent to the server
 	}{
-		{hashes: 1, waits: 500 * time.Millisecond, class: OutcomeUnknown},
-		{hashes: 1, deadline: 300 * time.Millisecond, waits: 100 * time.Millisecond, class: Unsent},
-		{hashes: 1, deadline: 3 * time.Second, waits: 500 * time.Millisecond, class: OutcomeUnknown},
+		{shards: 1, waits: 500 * time.Millisecond, class: OutcomeUnknown},
+		{shards: 1, deadline: 300 * time.Millisecond, waits: 100 * time.Millisecond, class: Unsent},
+		{shards: 1, deadline: 3 * time.Second, waits: 500 * time.Millisecond, class: OutcomeUnknown},
 		{waits: markerWait, class: OutcomeUnknown},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := New(&slowMarker{after: 500 * time.Millisecond, marker: "format=2 shards=0" + map[int]string{1: " layout=hash:1"}[c.hashes]}, Config{Hashes: c.hashes})
+			s, err := New(&slowMarker{after: 500 * time.Millisecond, marker: fmt.Sprintf(markerText, format, c.shards)}, Config{Shards: c.shards})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +89,7 @@ func (c *askedServer) Do(_ context.Context, commands []Command, replies []Reply)
 	for i := range commands {
 		switch commands[i].Args[0] {
 		case "GET":
-			replies[i].Text = "format=2 shards=0"
+			replies[i].Text = "format=1 shards=0"
 		case "EVAL":
 			c.asked++
 			replies[i].Err = c.answer
@@ -105,7 +106,6 @@ func (*askedServer) Cluster() bool { return false }
 func TestStoreAsksWhetherManyKeysCanBeWritten(t *testing.T) {
 	unknown := &ServerError{Text: "ERR Unknown Redis command called from script"}
 	for _, c := range []struct {
-		hashes  int
 		answers []error // the last one repeats
 		asked   int
 		writes  bool
@@ -114,10 +114,9 @@ func TestStoreAsksWhetherManyKeysCanBeWritten(t *testing.T) {
 		{answers: []error{unknown}, asked: 1},
 		{answers: []error{&ServerError{Text: "NOPERM no"}}, asked: 1},
 		{answers: []error{errOther, &ServerError{Text: "LOADING data"}, nil}, asked: 3, writes: true},
-		{hashes: 1, answers: []error{nil}},
 	} {
 		conn := &askedServer{}
-		s, err := New(conn, Config{Hashes: c.hashes})
+		s, err := New(conn, Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +125,7 @@ func TestStoreAsksWhetherManyKeysCanBeWritten(t *testing.T) {
 			_, _ = s.readMarker(t.Context())
 		}
 		if conn.asked != c.asked || s.writesMany.Load() != c.writes {
-			t.Errorf("answers %v, %d hashes: asked %d times, writes many: %t", c.answers, c.hashes, conn.asked, s.writesMany.Load())
+			t.Errorf("answers %v: asked %d times, writes many: %t", c.answers, conn.asked, s.writesMany.Load())
 		}
 	}
 }

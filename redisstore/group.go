@@ -15,7 +15,6 @@ import (
 const (
 	maxCallWork  = 128 * limitWork
 	limitWork    = 4 // for a limit that the call reads and writes
-	fieldWork    = 2 // for a limit whose state is a field of a hash, because merge.lua takes half the time
 	repeatedWork = 1 // for another operation on the same limit
 	maxCallOps   = 1024
 )
@@ -27,9 +26,7 @@ type pipeline struct {
 	results []engine.Result
 	calls   []scriptCall // calls to be sent
 	steps   []algo.Step  // of the operation whose answer is being decoded
-	// replicas is the strictest requirement of the operations.
-	replicas engine.Replicas
-	body     []byte // buffer for the reservation being encoded
+	body    []byte       // buffer for the reservation being encoded
 	// undelayed is set for a part of a reserve if the limits on the other slots cannot delay their callers.
 	undelayed bool
 	// denied is set for one slot's part of an operation whose limits are on several slots, if another slot has denied
@@ -39,19 +36,15 @@ type pipeline struct {
 	// The fields for one round trip:
 	commands []Command
 	replies  []Reply
-	sent     []int                 // commands[i] belongs to calls[sent[i]]
-	unacked  map[location]struct{} // keys written by unanswered calls
-	touched  []location            // keys written by one call
-	args     []string              // the arguments of all commands
-	acks     []Reply               // the replies to WAIT, for each command; nil if there is no wait
-	decided  []int                 // operations of the command whose reply is being decoded
+	sent     []int               // commands[i] belongs to calls[sent[i]]
+	unacked  map[string]struct{} // keys written by unanswered calls
+	args     []string            // the arguments of all commands
 
 	// The fields for the command being encoded. All its arguments are in one text, so that they need only one
 	// allocation.
 	text     []byte
-	argEnds  []int     // where each argument ends in text
-	keyCount int       // number of first arguments that are keys
-	fields   []fieldAt // the command's fields, if states are fields
+	argEnds  []int // where each argument ends in text
+	keyCount int   // number of first arguments that are keys
 }
 
 // scriptCall is one call of a script.
@@ -73,7 +66,6 @@ var pipelines = sync.Pool{New: func() any { return new(pipeline) }}
 
 func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
 	p.store, p.ops, p.results = s, ops, results
-	p.replicas = engine.WaitFor(ops)
 	if cap(p.steps) < engine.MaxCharges {
 		p.steps = make([]algo.Step, engine.MaxCharges)
 	}
@@ -105,10 +97,7 @@ func (p *pipeline) clearRoundTrip() {
 	clear(p.replies)
 	clear(p.args)
 	clear(p.unacked)
-	clear(p.touched[:cap(p.touched)])
-	clear(p.fields[:cap(p.fields)])
 	p.commands, p.replies, p.args, p.sent = p.commands[:0], p.replies[:0], p.args[:0], p.sent[:0]
-	p.acks = nil
 }
 
 // clear removes the call's operations, but keeps their buffers.
@@ -133,7 +122,7 @@ func (p *pipeline) add(i int) {
 	}
 	c, work := p.callFor(op, t, slot)
 	if c == nil || len(c.ops) == maxCallOps || c.work+work > maxCallWork {
-		c, work = p.newCall(), p.workOf(op, t)
+		c, work = p.newCall(), workOf(op)
 		c.template, c.family, c.slot = t, f, slot
 		if t == merged && c.merger == nil {
 			c.merger = newMerger()
@@ -177,7 +166,7 @@ func scriptFor(op *engine.Op) (template, family) {
 // is not full. It does not look beyond a call of another template, because the operation must not overtake that call.
 // The returned call may be full. It is nil if the slot has no call yet, or if its last call has another template.
 func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *scriptCall, work int) {
-	work = p.workOf(op, t)
+	work = workOf(op)
 	for n := len(p.calls) - 1; n >= 0; n-- {
 		c := &p.calls[n]
 		if c.slot != slot {
@@ -203,12 +192,7 @@ func (p *pipeline) callFor(op *engine.Op, t template, slot uint16) (last *script
 }
 
 // workOf returns the work of an operation whose limits the call has not read yet.
-func (p *pipeline) workOf(op *engine.Op, t template) int {
-	if t == merged && p.store.hashes > 0 {
-		return fieldWork
-	}
-	return limitWork * len(op.Charges)
-}
+func workOf(op *engine.Op) int { return limitWork * len(op.Charges) }
 
 func sameKey(a, b *engine.Op) bool {
 	_, first := a.Counted(0)

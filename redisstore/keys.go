@@ -62,11 +62,7 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 		limit := &op.Charges[i].Limit
 		grid := limit.Numbers().Grid()
 		b = appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name())
-		if s.hashed(limit.Algorithm()) {
-			b = s.appendHash(b, s.hashes.of(subject), subject)
-		} else {
-			b = s.shards.appendSubject(b, subject)
-		}
+		b = s.shards.appendSubject(b, subject)
 		end(b, true)
 		if limit.Algorithm().Holds() {
 			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String()+permitUnits, &grid, limit.Name()), subject)

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -70,52 +69,6 @@ func TestGridsOfThePage(t *testing.T) {
 	for a, limit := range storetest.Examples() {
 		if limit.Numbers().Grid() != (algo.Grid{}) && !listed[a] {
 			t.Errorf("keys.md has no row for the grid of %s", a)
-		}
-	}
-}
-
-// If states are in hashes, the keys match the examples in docs/design/keys.md too. A log has a separate key.
-func TestKeysOfHashes(t *testing.T) {
-	bucket, log := rule.TokenBucket(rule.PerSecond(1)), rule.SlidingLog(rule.PerSecond(1))
-	for _, c := range []struct {
-		hashes, shards int
-		limit          engine.Limit
-		want           string
-	}{
-		{16, 0, bucket, "headgate/policy:api/token-bucket/default/#12"},
-		{8, 0, bucket, "headgate/policy:api/token-bucket/default/#6"},
-		{8, 0, log, "headgate/policy:api/sliding-log/default/{alice}"},
-		{16, 4, bucket, "headgate/policy:api/token-bucket/default/#12{" + newShards(4).tag("alice") + "}"},
-	} {
-		s := &Store{prefix: DefaultPrefix, shards: newShards(c.shards), hashes: hashes(c.hashes)}
-		op := engine.Op{Space: "policy:api", Key: "alice", Charges: []engine.Charge{{Limit: c.limit}}}
-		if got := s.Keys(&op)[0]; got != c.want {
-			t.Errorf("hash:%d, %d shards: %q, want %q", c.hashes, c.shards, got, c.want)
-		}
-	}
-}
-
-// The hashes of a limit have roughly equal numbers of keys, and a move recovers each subject from the name of its
-// key.
-func TestSubjectsSpreadOverHashes(t *testing.T) {
-	const keys, n = 10_000, 10
-	var count [n]int
-	for i := range keys {
-		count[hashes(n).of(fmt.Sprint("user:", i))]++
-	}
-	for hash, got := range count {
-		if got < keys/n*8/10 || got > keys/n*12/10 {
-			t.Errorf("hash %d has %d of %d keys", hash, got, keys)
-		}
-	}
-	for _, subject := range []string{"alice", "cart:{42}", "a}b", "{}", "%}", "/#1", "#1", "a/b/c"} {
-		for _, shards := range []int{0, 4} {
-			s := &Store{prefix: DefaultPrefix, shards: newShards(shards)}
-			op := engine.Op{Space: "a/b", Key: subject, Charges: []engine.Charge{{Limit: rule.TokenBucket(rule.PerSecond(1))}}}
-			name, ok := s.parseKey(s.Keys(&op)[0])
-			if !ok || name.hashed || name.subject != subject || s.locationOf(name, subject).key != name.key {
-				t.Errorf("%q, %d shards: %+v", subject, shards, name)
-			}
 		}
 	}
 }

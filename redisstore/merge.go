@@ -20,9 +20,7 @@ type merger struct {
 	heads    []keyHead
 	next     []int32 // the next operation on the same key, or none
 	index    map[subject]int32
-	deferred []int   // operations for the next call
-	lastOf   []int32 // for each hash, the last key added to it; none between calls
-	order    []int32 // first key of each hash
+	deferred []int // operations for the next call
 }
 
 // mergedLimit is one limit in one namespace, with its keys.
@@ -31,7 +29,6 @@ type mergedLimit struct {
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // number of its keys
-	groups      int   // number of groups of its keys, if states are fields of hashes
 	// cost is set if the only operation on each key is an allow of this cost. Otherwise it is 0, and each key has a
 	// list of entries.
 	cost int64
@@ -42,7 +39,6 @@ type mergedKey struct {
 	subject     string
 	limit       int32 // in merger.limits
 	next        int32 // the next key of the same limit, or none
-	hash        int32 // if states are fields of hashes
 	first, last int32 // its operations, linked by merger.next
 	charges     bool  // one of them may charge units
 	// closed is set once an operation on this key was deferred. All later operations on the key are deferred too.
@@ -107,16 +103,16 @@ func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
 	return op.Kind != engine.OpGive || op.Taken.IsZero()
 }
 
-func readBucket(r *reader, l *algo.Limit, units int) algo.State {
-	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(units), r.integer(7)
+func readBucket(r *reader, l *algo.Limit) algo.State {
+	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(6), r.integer(7)
 	if count == 0 || period == 0 {
 		r.bad = true
 	}
 	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
 }
 
-func readFixed(r *reader, _ *algo.Limit, units int) algo.State {
-	count, end := r.integer(units), r.integer(8)
+func readFixed(r *reader, _ *algo.Limit) algo.State {
+	count, end := r.integer(6), r.integer(8)
 	return algo.StoredFixed(count, end)
 }
 

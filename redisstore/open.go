@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -53,6 +54,9 @@ func (s *Store) openKeys(tag string) []string {
 // of them.
 const sweep = 30
 
+// scanPage is the number of fields in one step of a search, so that no call blocks the server for long.
+const scanPage = "1000"
+
 // dueAgain is the time in µs after which Due again returns a reservation that was not ended.
 const dueAgain = "10000000"
 
@@ -99,20 +103,25 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int, under ...strin
 		}
 	}
 	for _, tag := range tags {
-		open := s.openKeys(tag)[0]
-		scan := func(cursor string) (Reply, error) {
-			return s.call(ctx, open, "HSCAN", open, cursor, "COUNT", strconv.Itoa(scanPage))
-		}
-		err := s.cursor(allPages, scan, func(page []Reply) (more bool, err error) {
-			for i := 1; i < len(page) && len(of) < most; i += 2 {
+		open, cursor := s.openKeys(tag)[0], ""
+		for cursor != "0" {
+			r, err := s.call(ctx, open, "HSCAN", open, cmp.Or(cursor, "0"), "COUNT", scanPage)
+			if err != nil {
+				return of, err
+			}
+			if len(r.List) != 2 {
+				return of, s.fail(OutcomeUnknown, errReply.Error(), nil)
+			}
+			page := r.List[1].List
+			for i := 1; i < len(page); i += 2 {
+				if len(of) == most {
+					return of, nil
+				}
 				if kept := readOpen(page[i-1].Text, page[i].Text); kept != nil && kept.Charged(key) {
 					of = append(of, kept)
 				}
 			}
-			return len(of) < most, nil
-		})
-		if err != nil {
-			return of, err
+			cursor = r.List[0].Text
 		}
 	}
 	return of, nil

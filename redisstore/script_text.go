@@ -11,12 +11,15 @@ import (
 type scriptID struct {
 	template template
 	family   family
-	layout   layout
+	many     bool // see assemble
 }
 
 func (id scriptID) String() string {
 	name := templateFiles[id.template] + "_" + fragments[id.family].file
-	return name + [...]string{ownKeys: "", manyKeys: "_many", inHashes: "_hash"}[id.layout]
+	if id.many {
+		name += "_many"
+	}
+	return name
 }
 
 // Scripts yields the name and the text of each script that decides operations. The texts are for readers and
@@ -41,12 +44,9 @@ func assembled() (all []scriptID) {
 				t == merged && !f.merges() && f != familyMixed || t == alone && !f.merges() {
 				continue
 			}
-			all = append(all, scriptID{t, f, ownKeys})
+			all = append(all, scriptID{t, f, false})
 			if t == merged {
-				all = append(all, scriptID{t, f, manyKeys})
-			}
-			if f.merges() || f == familyMixed {
-				all = append(all, scriptID{t, f, inHashes})
+				all = append(all, scriptID{t, f, true})
 			}
 		}
 	}
@@ -62,11 +62,14 @@ func (id scriptID) text(files fs.FS) string {
 		}
 		names = append(names, fragments[used].file)
 	}
-	names = append(append(names, layoutFiles(id.template, id.layout)...), templateFiles[id.template])
+	if id.many {
+		names = append(names, "keys_many")
+	}
+	names = append(names, templateFiles[id.template])
 	if id.template == alone {
 		names = append(names, templateFiles[merged])
 	}
-	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.layout)
+	text := fragment(files, "prelude") + "\n" + assemble(files, id.template, id.family, id.many)
 	for strings.Contains(text, "\n\n\n") { // left by empty parts
 		text = strings.ReplaceAll(text, "\n\n\n", "\n\n")
 	}

@@ -48,35 +48,28 @@ type scripts struct {
 	many [familyCount]lazyScript
 	// Each of the other scripts consists of one fragment.
 	permitsGet, permitsRestore lazyScript
-	beat, compareAndSet, scan  lazyScript
-	due                        lazyScript
-	move, page, replace        lazyScript // for Relayout
+	beat, compareAndSet, due   lazyScript
 }
 
 // newScripts returns the scripts with one of two preludes: prelude.lua reads the server's time; prelude_replay.lua,
-// for tests, takes the time as an argument. If hashed is set, states are fields of hashes.
-func newScripts(preludeName string, hashed bool) *scripts {
+// for tests, takes the time as an argument.
+func newScripts(preludeName string) *scripts {
 	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {
 		return newLazyScript(func() string { return prelude + strip(fragment(embedded, name)) })
 	}
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
-		beat: one("beat"), compareAndSet: one("compare_and_set"), scan: one("scan"), due: one("due"),
-		move: one("move"), page: one("page"), replace: one("replace"),
+		beat: one("beat"), compareAndSet: one("compare_and_set"), due: one("due"),
 	}
-	script := func(t template, f family, of layout) lazyScript {
-		return newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, of)) })
-	}
-	states := ownKeys
-	if hashed {
-		states = inHashes
+	script := func(t template, f family, many bool) lazyScript {
+		return newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, many)) })
 	}
 	for f := familyBucket; f < familyCount; f++ {
 		for t := range templateCount {
-			s.ops[t][f] = script(t, f, states)
+			s.ops[t][f] = script(t, f, false)
 		}
-		s.many[f] = script(merged, f, manyKeys)
+		s.many[f] = script(merged, f, true)
 	}
 	return s
 }

@@ -16,13 +16,12 @@ var update = flag.Bool("update", false, "write the checksums of the scripts, and
 
 // Each script is fully assembled and contains no comments. The scripts for tests differ only in the prelude.
 func TestScripts(t *testing.T) {
-	production := map[bool]*scripts{false: newScripts("prelude", false), true: newScripts("prelude", true)}
-	tests := map[bool]*scripts{false: newScripts("prelude_replay", false), true: newScripts("prelude_replay", true)}
-	script := func(of map[bool]*scripts, id scriptID) *script {
-		if id.layout == manyKeys {
-			return of[false].many[id.family]()
+	production, tests := newScripts("prelude"), newScripts("prelude_replay")
+	script := func(of *scripts, id scriptID) *script {
+		if id.many {
+			return of.many[id.family]()
 		}
-		return of[id.layout == inHashes].ops[id.template][id.family]()
+		return of.ops[id.template][id.family]()
 	}
 	seen := map[string]bool{}
 	for _, s := range assembled() {

@@ -20,7 +20,7 @@ func (p *pipeline) send(ctx context.Context) {
 	for len(p.calls) > 0 {
 		p.encodeCommands()
 		p.store.roundTrips.Add(1)
-		p.exchange(ctx)
+		p.store.conn.Do(ctx, p.commands, p.replies)
 		if try := p.decodeReplies(ctx); try > 0 {
 			sleep(ctx, movePause<<(try-1))
 		}
@@ -43,33 +43,20 @@ func (p *pipeline) encodeCommands() {
 	}
 }
 
-// exchange sends the commands of a round trip, followed by a WAIT if an operation waits for replicas.
-func (p *pipeline) exchange(ctx context.Context) {
-	p.acks = nil
-	conn, ok := p.store.conn.(WaitConn)
-	if p.replicas.Count == 0 || !ok { // if there is no WaitConn, Do has refused the operations that wait
-		p.store.conn.Do(ctx, p.commands, p.replies)
-		return
-	}
-	// One WAIT follows the scripts of a round trip. An operation can therefore wait longer than necessary if another
-	// operation in the call needs more replicas.
-	p.acks = conn.DoAndWait(ctx, p.commands, p.replies, int(p.replicas.Count), waitTime(ctx, p.replicas.Within()))
-}
-
-// sharesKey reports whether an earlier call of this round trip writes to the same place as the command: the same key
-// or, in a hash of states, the same field. It also records the command's places for later calls.
+// sharesKey reports whether an earlier call of this round trip writes one of the command's keys. It also records the
+// command's keys for later calls.
 func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	if p.unacked == nil {
-		p.unacked = map[location]struct{}{}
+		p.unacked = map[string]struct{}{}
 	}
-	p.places(command)
-	for _, at := range p.touched {
-		if _, found := p.unacked[at]; found {
+	keys := command.keys()
+	for _, key := range keys {
+		if _, found := p.unacked[key]; found {
 			shared = true
 		}
 	}
-	for _, at := range p.touched {
-		p.unacked[at] = struct{}{}
+	for _, key := range keys {
+		p.unacked[key] = struct{}{}
 	}
 	return shared
 }
@@ -91,17 +78,7 @@ func (p *pipeline) decodeReplies(ctx context.Context) (moving int) {
 		c := &p.calls[i]
 		if reply < len(p.sent) && p.sent[reply] == i {
 			c.tries++
-			if p.acks != nil {
-				p.decided = append(p.decided[:0], c.ops...)
-			}
 			again := p.decodeReply(ctx, c, &p.replies[reply], c.tries >= maxTries)
-			if p.acks != nil {
-				var left []int
-				if again {
-					left = c.ops
-				}
-				p.confirm(p.decided, left, &p.acks[reply])
-			}
 			reply++
 			if !again {
 				c.clear()

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -26,9 +25,6 @@ type splitOp struct {
 	atMicros int64       // the time of the latest slot's decision
 	allowed  bool
 	atMost   int64 // units that OpAtMost took from each limit
-	// unconfirmed is set if too few replicas have acknowledged a charge. The remaining slots are still charged, so that
-	// the request as a whole is charged.
-	unconfirmed error
 	// denied is the wait in µs of a request that another slot has denied, or 0.
 	denied int64
 }
@@ -76,9 +72,6 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 		}
 	}
 	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
-	if x.allowed {
-		result.Err = x.unconfirmed
-	}
 }
 
 // splitBySlot makes one operation per slot.
@@ -114,7 +107,7 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 // own settlement, so that a settlement that reached only some of the slots can be retried. An open reservation that
 // charged several slots is recorded on each of them too.
 func newSlotOp(op *engine.Op, i int) slotOp {
-	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage, Replicas: op.Replicas}}
+	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage}}
 	part.op.Space, part.op.Key = op.Counted(i)
 	if op.Term != nil {
 		part.op.Term = &engine.Term{Within: op.Term.Within, Then: op.Term.Then}
@@ -137,9 +130,6 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 	p.add(0)
 	p.send(ctx)
 	part.result = results[0]
-	if errors.Is(part.result.Err, engine.ErrNotReplicated) {
-		x.unconfirmed, part.result.Err = part.result.Err, nil
-	}
 	if part.result.Err != nil {
 		return part.result.Err
 	}

@@ -16,9 +16,6 @@ type Store struct {
 	clock   func() time.Time // nil means the server's time
 	scripts *scripts
 	shards  shards
-	hashes  hashes
-	// allowEviction is Config.AllowEviction.
-	allowEviction bool
 	// writesMany is set if merged scripts can write with MSETEX. askedMany is set once a reply has shown whether they
 	// can.
 	writesMany, askedMany atomic.Bool
@@ -50,8 +47,8 @@ func newStore(conn Conn, c Config) *Store {
 		prelude = "prelude_replay"
 	}
 	s := &Store{
-		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newScripts(prelude, c.Hashes > 0),
-		shards: newShards(c.Shards), hashes: hashes(c.Hashes), allowEviction: c.AllowEviction, inFlight: make(chan struct{}, c.MaxInFlight),
+		conn: conn, prefix: c.Prefix, clock: c.Clock, scripts: newScripts(prelude),
+		shards: newShards(c.Shards), inFlight: make(chan struct{}, c.MaxInFlight),
 	}
 	s.lifetime, s.endLifetime = context.WithCancel(context.Background())
 	return s
@@ -71,9 +68,6 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 	p := pipelines.Get().(*pipeline)
 	defer p.free()
 	p.start(s, ops, results)
-	if p.replicas.Count > 0 {
-		p.refuseWaits()
-	}
 	for i := range ops {
 		if results[i].Err != nil {
 			continue
@@ -135,7 +129,7 @@ func (s *Store) formatError(ctx context.Context) error {
 		return *wrong
 	}
 	if s.clock == nil && !s.plain() && !s.marker.known.Load() {
-		return s.fail(Unsent, "the layout of the states on the server is not known yet", nil)
+		return s.fail(Unsent, "the number of shards on the server is not known yet", nil)
 	}
 	return nil
 }
@@ -179,4 +173,4 @@ func (s *Store) goBackground(run func()) bool {
 
 // plain reports whether a store with the defaults would find the same states. Only such a store may start before it has
 // read the marker.
-func (s *Store) plain() bool { return len(s.shards) == 0 && s.hashes == 0 }
+func (s *Store) plain() bool { return len(s.shards) == 0 }

@@ -109,15 +109,6 @@ func (l *lateConn) failAll(replies []redisstore.Reply) {
 	}
 }
 
-// DoAndWait sends the commands, followed by a WAIT. See [redisstore.WaitConn].
-func (l *lateConn) DoAndWait(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, replicas int, within time.Duration) []redisstore.Reply {
-	if c := l.conn.Load(); c != nil {
-		return c.DoAndWait(ctx, commands, replies, replicas, within)
-	}
-	l.failAll(replies)
-	return make([]redisstore.Reply, len(commands))
-}
-
 // Subscribe receives the messages on a channel. See [redisstore.Conn].
 func (l *lateConn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
 	if c := l.conn.Load(); c != nil {

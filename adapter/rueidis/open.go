@@ -7,15 +7,13 @@
 //	unix:///run/redis.sock?db=1              a socket
 //
 // A URL can contain parameters after "?". prefix is the prefix of the keys (by default headgate). max_in_flight bounds
-// the calls in flight. shards is the number of hash tags shared by the keys on a Cluster. layout is keys or hash:N, and
-// allow_eviction accepts a server that evicts hashes (see [redisstore.Config]). password_file and
+// the calls in flight. shards is the number of hash tags shared by the keys on a Cluster. password_file and
 // sentinel_password_file are the names of files that contain a password. sentinel_username is the user name for the
 // Sentinels. ca_file, cert_file, key_file and server_name configure TLS. Connections to Sentinels use TLS if
 // connections to servers do. deadline is for package open and the server. This package leaves deadlines to its callers.
 package rueidisadapter
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,7 +47,7 @@ const (
 // the URL, such as a clock, come from c. If the URL is invalid, the error is an [*engine.InputError]. Any other error
 // means that the server cannot be reached, or that this store cannot use it.
 func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
-	store, err := open(ctx, url, c, connectOptions{})
+	store, err := open(ctx, url, c, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,31 +63,11 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 // loading, the store is returned without a connection and reconnects in the background. Until it has a connection,
 // calls fail as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
-	return open(ctx, url, c, connectOptions{late: true})
+	return open(ctx, url, c, true)
 }
 
-// Relayout moves the states of the store at a URL to the given layout, keys or hash:N. The layout in the URL has no
-// effect. See [redisstore.Store.Relayout].
-func Relayout(ctx context.Context, url, layout string, progress func(redisstore.MovedStates)) (redisstore.MovedStates, error) {
-	if _, err := redisstore.ParseLayout(layout); err != nil {
-		return redisstore.MovedStates{}, err
-	}
-	store, err := open(ctx, url, redisstore.Config{}, connectOptions{layout: layout})
-	if err != nil {
-		return redisstore.MovedStates{}, err
-	}
-	moved, err := store.Relayout(ctx, progress)
-	return moved, errors.Join(err, store.Close())
-}
-
-// connectOptions configures how a store is opened. If layout is not empty, it replaces the layout in the URL. If late
-// is set, the server may be unavailable.
-type connectOptions struct {
-	layout string
-	late   bool
-}
-
-func open(ctx context.Context, url string, c redisstore.Config, o connectOptions) (*redisstore.Store, error) {
+// open opens a store. If late is set, the server may be unavailable.
+func open(ctx context.Context, url string, c redisstore.Config, late bool) (*redisstore.Store, error) {
 	a, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, err
@@ -110,16 +88,6 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 			return nil, &engine.InputError{Field: "shards", Value: strconv.Quote(shards), Accepted: "1 to 1024"}
 		}
 	}
-	if layout := cmp.Or(o.layout, a.Options.Get("layout")); layout != "" {
-		if c.Hashes, err = redisstore.ParseLayout(layout); err != nil {
-			return nil, err
-		}
-	}
-	if allow := a.Options.Get("allow_eviction"); allow != "" {
-		if c.AllowEviction, err = strconv.ParseBool(allow); err != nil {
-			return nil, &engine.InputError{Field: "allow_eviction", Value: strconv.Quote(allow), Accepted: "true or false"}
-		}
-	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -127,7 +95,7 @@ func open(ctx context.Context, url string, c redisstore.Config, o connectOptions
 	if err != nil {
 		return nil, err
 	}
-	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, o.late)
+	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, late)
 	if _, away := errors.AsType[*net.OpError](err); away {
 		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
 	}

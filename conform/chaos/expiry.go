@@ -29,10 +29,10 @@ func (w *world) watchExpiry() {
 				continue // there is no such state, or no server at the moment
 			}
 			text, _ := state.Bytes()
-			if len(text) != 13 {
+			if len(text) != 15 {
 				continue
 			}
-			ends := time.UnixMicro(int64(binary.BigEndian.Uint64(text[5:]))) //nolint:gosec // a time of this century
+			ends := time.UnixMicro(int64(binary.BigEndian.Uint64(text[7:]))) //nolint:gosec // a time of this century
 			// PExpireTime returns a Unix time as a duration.
 			if at := time.UnixMilli(expires.Val().Milliseconds()); at.Before(ends) {
 				w.early = append(w.early, violation{"expired", fmt.Sprintf("%s: the state expires %s before its window ends", policy, ends.Sub(at))})
@@ -42,12 +42,8 @@ func (w *world) watchExpiry() {
 	}
 }
 
-// stateOf returns the state of the first key's window, and its expiry. In the layout with hashes, it returns the expiry
-// of the hash that contains the state's field.
+// stateOf returns the state of the first key's window, and its expiry.
 func (w *world) stateOf(pipe redis.Pipeliner, policy string) (*redis.StringCmd, *redis.DurationCmd) {
-	ctx, key := context.Background(), w.schedule.windowKey(policy)
-	if w.schedule.Layout != "" {
-		return pipe.HGet(ctx, key, "k0"), pipe.PExpireTime(ctx, key)
-	}
+	ctx, key := context.Background(), windowKey(policy)
 	return pipe.Get(ctx, key), pipe.PExpireTime(ctx, key)
 }

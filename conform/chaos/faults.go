@@ -31,7 +31,7 @@ func (w *world) actions() (all []action) {
 			action{e.At, func() {
 				s.from = w.callers.now()
 				if e.Fault == masterAway {
-					s.keys = w.keysOf(w.hot())
+					s.keys = w.keysOf(hot())
 				}
 				f.begin()
 				if e.Fault == failover { // the begin function of a failover returns only after another primary exists
@@ -208,13 +208,10 @@ func (w *world) sentinelFault(e event) failing {
 }
 
 // hot returns the Redis key of a counter that callers use all the time.
-func (w *world) hot() string { return w.schedule.windowKey("fixed-local") }
+func hot() string { return windowKey("fixed-local") }
 
 // keysOf returns the keys of callers whose slots are on the same primary as the given key. It returns nil if all are.
 func (w *world) keysOf(key string) (keys []string) {
-	if w.schedule.Layout != "" {
-		return nil
-	}
 	_, primary := w.nodes.Of(key)
 	all := append([]string{"k0", leftKey, tardyKey}, listKeys...)
 	for i := range processCount {
@@ -230,16 +227,16 @@ func (w *world) clusterFault(e event) failing {
 	c := w.nodes
 	switch e.Fault {
 	case failover:
-		return failing{func() { w.down = c.KillPrimaryOf(w.hot()) }, func() { w.down.Start() }}
+		return failing{func() { w.down = c.KillPrimaryOf(hot()) }, func() { w.down.Start() }}
 	case hungPrimary:
-		return failing{func() { _, w.down = c.Of(w.hot()); w.down.Pause() }, func() { w.down.Resume() }}
+		return failing{func() { _, w.down = c.Of(hot()); w.down.Pause() }, func() { w.down.Resume() }}
 	case parted:
 		return w.partition()
 	case masterAway:
-		return failing{func() { w.down = c.Hang(w.hot()) }, func() { c.Recover(w.down) }}
+		return failing{func() { w.down = c.Hang(hot()) }, func() { c.Recover(w.down) }}
 	case resharded:
 		var move *redistest.Move
-		return failing{func() { move = c.Migrate(w.hot()); move.MoveKeys(3) }, func() { move.Settle() }}
+		return failing{func() { move = c.Migrate(hot()); move.MoveKeys(3) }, func() { move.Settle() }}
 	default:
 		return failing{func() {
 			for _, s := range c.Primaries() {

@@ -18,7 +18,7 @@ func (w *world) partition() failing {
 	var healed, watched chan struct{}
 	return failing{
 		func() {
-			_, primary = w.nodes.Of(w.hot())
+			_, primary = w.nodes.Of(hot())
 			healed, watched = make(chan struct{}), make(chan struct{})
 			w.nodes.Part(primary)
 			go func() {
@@ -49,7 +49,7 @@ func (w *world) watchMinority(primary *redistest.Server, healed <-chan struct{})
 		if w.elected == 0 && len(w.nodes.Primaries()) > before {
 			w.elected = w.callers.now()
 		}
-		if _, err := primary.Do("set", w.hot()+"/written", "v", "px", 1000); err != nil {
+		if _, err := primary.Do("set", hot()+"/written", "v", "px", 1000); err != nil {
 			continue
 		}
 		if after := w.callers.now() - began; after > stops {

@@ -21,7 +21,6 @@ import (
 type result struct {
 	Seed       uint64
 	Deployment string
-	Layout     string `json:",omitzero"`
 	Span       time.Duration
 	Requests   int
 	Permits    int
@@ -57,7 +56,7 @@ type facts struct {
 // report summarizes a seed.
 func report(s schedule, h *happened, answers []answer, holds []hold, f *found) *result {
 	r := &result{
-		Seed: s.Seed, Deployment: s.Deployment, Layout: s.Layout, Span: s.Span, Requests: len(answers),
+		Seed: s.Seed, Deployment: s.Deployment, Span: s.Span, Requests: len(answers),
 		Violations: f.violations, Faults: map[string]*facts{}, Algorithms: map[string]int{}, Waits: waitsOf(h, answers),
 	}
 	for c, e := range f.excess {
@@ -206,7 +205,7 @@ func tables(w io.Writer, all []*result) {
 	cells, faults, algorithms := map[cell]excess{}, map[string]*facts{}, map[string]int{}
 	for _, r := range all {
 		requests, violations = requests+r.Requests, violations+len(r.Violations)
-		on[strings.TrimSpace(r.Deployment+" "+r.Layout)]++
+		on[r.Deployment]++
 		histories += r.Histories
 		permits, lists, beyond = permits+r.Permits, lists+r.Lists, beyond+r.Beyond
 		waited.merge(r.Waits)

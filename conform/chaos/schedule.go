@@ -89,15 +89,13 @@ type schedule struct {
 	Deployment string
 	// Flavor is the kind of the store's servers.
 	Flavor redistest.Flavor
-	// Layout is the layout of the store's keys, as in its URL. Empty means the default.
-	Layout string `json:",omitzero"`
 	Span   time.Duration
 	Events []event
 }
 
 func (s schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s%s for %s\n", s.Seed, s.Deployment, s.options(), s.Span)
+	fmt.Fprintf(&b, "seed %d: %s for %s\n", s.Seed, s.Deployment, s.Span)
 	for _, e := range s.Events {
 		fmt.Fprintln(&b, e)
 	}
@@ -112,35 +110,13 @@ const (
 	believes = 12 * time.Second
 )
 
-// options returns the layout options for the store's URL. On a Cluster, the layout with hashes needs shards. A single
-// shard is used, so that a fault of its primary affects all hashes.
-func (s schedule) options() string {
-	switch {
-	case s.Layout == "":
-		return ""
-	case s.Deployment == cluster:
-		return "?shards=1&layout=" + s.Layout
-	default:
-		return "?layout=" + s.Layout
-	}
+// windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key.
+func windowKey(policy string) string {
+	return "headgate/policy:" + policy + "/fixed-window:1s:clock/default/{k0}"
 }
 
-// windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key. In the layout with
-// hashes, it is the key of the Redis hash that contains the window as a field.
-func (s schedule) windowKey(policy string) string {
-	limit := "headgate/policy:" + policy + "/fixed-window:1s:clock/default/"
-	switch {
-	case s.Layout == "":
-		return limit + "{k0}"
-	case s.Deployment == cluster:
-		return limit + "#0{0}"
-	default:
-		return limit + "#0"
-	}
-}
-
-// plan returns the schedule for a seed. Seeds cycle through the deployments, the layouts and the order of faults, so
-// that a few consecutive seeds cover them all.
+// plan returns the schedule for a seed. Seeds cycle through the deployments and the order of faults, so that a few
+// consecutive seeds cover them all.
 func plan(seed uint64, deployment string, span time.Duration) schedule {
 	if deployment == "" {
 		deployment = deployments[seed%uint64(len(deployments))]
@@ -148,9 +124,6 @@ func plan(seed uint64, deployment string, span time.Duration) schedule {
 	s := schedule{Seed: seed, Deployment: deployment, Span: span}
 	random := rand.New(rand.NewPCG(seed, 15))
 	turn := int(seed / uint64(len(deployments)))
-	if turn%2 == 1 {
-		s.Layout = "hash:1"
-	}
 	free := settling
 	for n := 0; ; n++ {
 		faults := storeFaults[deployment]

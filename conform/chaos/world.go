@@ -44,10 +44,10 @@ func newWorld(t testing.TB, s schedule) *world {
 	switch s.Deployment {
 	case sentinel:
 		w.sentinels = redistest.Sentinel(t, s.Flavor)
-		store = "redis+sentinel://" + strings.Join(w.sentinels.Addrs(), ",") + "/" + w.sentinels.MasterName + s.options()
+		store = "redis+sentinel://" + strings.Join(w.sentinels.Addrs(), ",") + "/" + w.sentinels.MasterName
 	case cluster:
 		w.nodes = newNodes(t, s)
-		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",") + s.options()
+		store = "redis+cluster://" + strings.Join(w.nodes.Addrs(), ",")
 	default:
 		// After the server is killed, it must come back with all writes that it acknowledged.
 		start := redistest.Standalone
@@ -58,13 +58,13 @@ func newWorld(t testing.TB, s schedule) *world {
 	}
 	w.url = store
 	if w.server != nil {
-		w.url = "redis://" + w.server.Addr() + s.options()
+		w.url = "redis://" + w.server.Addr()
 	}
 	for i := range processCount {
 		own := store
 		if w.server != nil {
 			w.proxies = append(w.proxies, newProxy(t, fmt.Sprint(i), w.server.Addr()))
-			own = "redis://" + w.proxies[i].addr() + s.options()
+			own = "redis://" + w.proxies[i].addr()
 		}
 		var more []string
 		if i > 0 {

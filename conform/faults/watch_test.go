@@ -16,11 +16,11 @@ import (
 
 // Concurrent decisions made before the note is read wait for a single read. If the note is another build's, nothing is
 // decided. If reading takes longer than 100 ms, for example on a busy machine, the decisions stop waiting, and a store
-// with one key per state decides.
+// without shards decides.
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	s.MustDo("set", "headgate/shards", "format=3 shards=0")
+	s.MustDo("set", "headgate/shards", "format=2 shards=0")
 	var decided atomic.Int64
 	for range 10 {
 		store := testbed.OpenGoredis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -36,13 +36,13 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 		wg.Wait()
 	}
 	if n := decided.Load(); n > 0 {
-		t.Errorf("%d decisions beside a note of format 3", n)
+		t.Errorf("%d decisions beside a note of format 2", n)
 	}
 	// A value of the wrong type at the note's key is reported.
 	s.MustDo("del", "headgate/shards")
 	s.MustDo("lpush", "headgate/shards", "x")
 	wantRefusal(t, "redis://"+s.Addr(), redisstore.WrongType, "")
-	for _, note := range []string{"format=2 shards=0 more", "format=1 shards=0", "format=x", "shards"} {
+	for _, note := range []string{"format=1 shards=0 more", "format=0 shards=0", "format=x", "shards"} {
 		s.MustDo("set", "headgate/shards", note)
 		wantRefusal(t, "redis://"+s.Addr(), redisstore.Garbage, note)
 	}

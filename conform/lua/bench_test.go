@@ -65,34 +65,14 @@ func BenchmarkRedis(b *testing.B) {
 			})
 		})
 	}
-	for _, hashes := range benchLayouts {
-		store, in := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: hashes, Prefix: fmt.Sprint("hash", hashes)}), ""
-		if hashes > 0 {
-			in = fmt.Sprintf(", in %d hashes", hashes)
-		}
-		for name, limit := range benchLimits() {
-			if hashes > 0 && !inHashes(limit) {
-				continue
-			}
-			for _, batch := range []int{1, 100} {
-				b.Run(fmt.Sprintf("%s, %d a call%s", name, batch, in), func(b *testing.B) {
-					perCore(b, s, func(n int) { ask64(b, store, limit, keys, n, batch) })
-				})
-			}
+	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
+	for name, limit := range benchLimits() {
+		for _, batch := range []int{1, 100} {
+			b.Run(fmt.Sprintf("%s, %d a call", name, batch), func(b *testing.B) {
+				perCore(b, s, func(n int) { ask64(b, store, limit, keys, n, batch) })
+			})
 		}
 	}
-}
-
-// benchLayouts lists the layouts: single keys (0), and states in the given number of hashes.
-var benchLayouts = []int{0, 4}
-
-// inHashes reports whether a limit's states can be fields of hashes.
-func inHashes(limit engine.Limit) bool {
-	switch limit.Algorithm().String() {
-	case "token-bucket", "pacer", "fixed-window":
-		return true
-	}
-	return false
 }
 
 // ask64 requests n decisions from 64 goroutines, with a fixed number of operations per call.
@@ -153,7 +133,6 @@ func cpuSeconds(b *testing.B, s *redistest.Server) (sum float64) {
 func BenchmarkRedisBytes(b *testing.B) {
 	s := redistest.Standalone(b, redistest.Redis)
 	store := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{})
-	hashed := testbed.OpenRueidis(b, testbed.At(s.Addr(), ""), redisstore.Config{Hashes: 4, Prefix: "hash4"})
 	for name, limit := range map[string]engine.Limit{
 		"token bucket":             rule.TokenBucket(rule.PerHour(100)),
 		"fixed window":             rule.FixedWindow(rule.PerHour(100)),
@@ -169,18 +148,6 @@ func BenchmarkRedisBytes(b *testing.B) {
 				s.MustDo("flushall")
 				before := memory(b, s)
 				fill(store, limit, keys, units)
-				b.ReportMetric(float64(memory(b, s)-before)/keys, "B/key")
-				b.ReportMetric(0, "ns/op")
-			})
-			if !inHashes(limit) {
-				continue
-			}
-			b.Run(fmt.Sprintf("%s, %d units, in 4 hashes", name, units), func(b *testing.B) {
-				const keys = 20_000
-				fill(hashed, limit, keys, units)
-				s.MustDo("flushall")
-				before := memory(b, s)
-				fill(hashed, limit, keys, units)
 				b.ReportMetric(float64(memory(b, s)-before)/keys, "B/key")
 				b.ReportMetric(0, "ns/op")
 			})

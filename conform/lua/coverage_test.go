@@ -18,6 +18,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )
@@ -142,6 +143,13 @@ func TestLuaCoverage(t *testing.T) {
 		differential.RunLeases(t, store, clock, *differential.Seed+i)
 	}
 	long(t, store, clock)
+	for range 2 { // two keys in one call, with and without a state
+		ops := []engine.Op{{Key: "a"}, {Key: "b"}}
+		for i := range ops {
+			ops[i].Space, ops[i].Charges = "several", []engine.Charge{{Limit: rule.FixedWindow(rule.PerHour(10)), Cost: 1}}
+		}
+		store.Do(t.Context(), ops, make([]engine.Result, len(ops)))
+	}
 	testbed.Strange(t, s, open(nil))
 	gone, missed := 0, []string{}
 	for _, id := range slices.Sorted(maps.Keys(counted.ways)) {

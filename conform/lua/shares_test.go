@@ -41,7 +41,7 @@ func TestShareInItsPlace(t *testing.T) {
 	own := sha256.Sum256([]byte("ann"))
 	var state bytes.Buffer
 	write := func(v any) { _ = binary.Write(&state, binary.BigEndian, v) }
-	state.WriteByte(2)
+	state.WriteByte(1)
 	write(clock.Now().UnixMicro())
 	state.Write([]byte{0, 0, 0, 0, 0, 0, 10}) // 10 tokens are missing
 	state.Write(make([]byte, 7))

@@ -24,18 +24,17 @@ import (
 func TestServerStartsWithoutStore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, options string
-		begin, end    func(*redistest.Server)
+		name       string
+		begin, end func(*redistest.Server)
 	}{
-		{"dead", "", (*redistest.Server).Kill, (*redistest.Server).Start},
-		{"hangs", "", (*redistest.Server).Pause, (*redistest.Server).Resume},
-		{"hashes", "?layout=hash:2", (*redistest.Server).Kill, (*redistest.Server).Start},
+		{"dead", (*redistest.Server).Kill, (*redistest.Server).Start},
+		{"hangs", (*redistest.Server).Pause, (*redistest.Server).Resume},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.Standalone(t, redistest.Redis)
 			c.begin(s)
-			client := serve(t, "redis://"+s.Addr()+c.options, "--expect-processes", "2")
+			client := serve(t, "redis://"+s.Addr(), "--expect-processes", "2")
 			comesTo(t, client, "[0 5 4]") // half of 10, once the share has refilled
 			c.end(s)
 			comesTo(t, client, "[0 10 9]")
@@ -99,16 +98,16 @@ func TestServerRefusesStoreThatAnswers(t *testing.T) {
 	}
 }
 
-// A store that was opened while its server was down first checks that the data is in the store's layout. If it is not,
-// the store fails. It decides nothing before the check.
-func TestLateStoreOfAnotherLayout(t *testing.T) {
+// A store with shards that was opened while its server was down first checks that the data has as many shards. If it
+// does not, the store fails. It decides nothing before the check.
+func TestLateStoreOfOtherShards(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis, "appendonly yes", "appendfsync always")
 	if r := testbed.Take(testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{}), "k", testbed.Hourly); r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	s.Kill()
-	store, err := rueidisadapter.OpenLate(t.Context(), "redis://"+s.Addr()+"?layout=hash:2", redisstore.Config{})
+	store, err := rueidisadapter.OpenLate(t.Context(), "redis://"+s.Addr()+"?shards=2", redisstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +126,13 @@ func TestLateStoreOfAnotherLayout(t *testing.T) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		r := ask()
 		if r.Err == nil {
-			t.Fatalf("the layout on the server is keys: %+v", r)
+			t.Fatalf("the data has no shards: %+v", r)
 		}
-		if strings.Contains(r.Err.Error(), "relayout") {
+		if strings.Contains(r.Err.Error(), "accepted: 0, as headgate/shards says") {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("want an error that names the command: %v", r.Err)
+			t.Fatalf("want an error that names the marker: %v", r.Err)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func Strange(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	WantClass(t, doOne(store, "k", leases), redisstore.Garbage)
 	s.MustDo("del", keys[1])
 	s.MustDo("lpush", keys[0], "x")
-	s.MustDo("hset", keys[1], "", "\x01\x00\x00\x00\x00\x00\x00\x00\x01")
+	s.MustDo("hset", keys[1], "", "\x01"+strings.Repeat("\x00\x00\x00\x00\x00\x00\x00\x01", 2))
 	WantClass(t, doOne(store, "k", leases), redisstore.WrongType)
 	s.MustDo("del", keys[0], keys[1])
 	s.MustDo("hset", keys[1], "", "\x03anything")
@@ -89,7 +89,7 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 		op := engine.Op{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}
 		key := store.Keys(&op)[0]
 		for value, class := range map[string]redisstore.Class{
-			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 23): redisstore.Garbage,
+			"garbage": redisstore.Garbage, "\x01": redisstore.Garbage, "\x01" + strings.Repeat("\xff", 30): redisstore.Garbage,
 			"1": redisstore.Garbage, "\x03anything": redisstore.Newer,
 		} {
 			s.MustDo("set", key, value)

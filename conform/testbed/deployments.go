@@ -24,7 +24,6 @@ type Deployment struct {
 	URL     string
 	Goredis func() redis.UniversalClient
 	shards  int
-	hashes  int
 	Holders func() []*redistest.Server
 	all     []*redistest.Server
 	User    *User // the user that stores connect as; nil means the default user
@@ -43,22 +42,12 @@ var deployments = []struct {
 		return d
 	}},
 	{"sentinel", sentinel},
-	{"hashed", func(t *testing.T) Deployment {
-		d := Standalone(t, Flavor(redistest.Valkey)) // the next deployment's Cluster runs Redis
-		d.hashes = 3
-		return d
-	}},
-	{"hashed cluster", func(t *testing.T) Deployment {
-		d := Cluster(t)
-		d.shards, d.hashes = 8, 2
-		return d
-	}},
 	{"valkey", func(t *testing.T) Deployment { return Standalone(t, Flavor(redistest.Valkey)) }},
 }
 
 // chosen names the deployments that [Everywhere] uses. By default, these are the deployments of `make test`: a single
-// server, a Cluster with shards, and Valkey with states in hashes.
-var chosen = flag.String("deployments", "redis,sharded,hashed", "the deployments of Redis to try, between commas; all tries every one")
+// server, a Cluster with shards, and Valkey.
+var chosen = flag.String("deployments", "redis,sharded,valkey", "the deployments of Redis to try, between commas; all tries every one")
 
 // flavor makes all deployments run the same kind of server.
 var flavor = flag.String("flavor", "", "redis or valkey: all deployments run this server")
@@ -169,7 +158,6 @@ var Adapters = []struct {
 func OpenRueidis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
-	c.Hashes = cmp.Or(c.Hashes, d.hashes)
 	d.User.Permit(t, c.Prefix)
 	store, err := rueidisadapter.Open(context.Background(), d.User.In(d.URL), c)
 	if err != nil {
@@ -204,7 +192,6 @@ func ConnOf(t testing.TB, client redis.UniversalClient) redisstore.Conn {
 func OpenGoredis(t testing.TB, d Deployment, c redisstore.Config) *redisstore.Store {
 	t.Helper()
 	c.Shards = d.shards
-	c.Hashes = cmp.Or(c.Hashes, d.hashes)
 	d.User.Permit(t, c.Prefix)
 	client := d.Goredis()
 	d.User.Of(client)

@@ -65,9 +65,6 @@ func refusals(t *testing.T, s *redistest.Server) (all []string) {
 	return all
 }
 
-// hashRights contains the ACL rules that the layout with hashes needs in addition.
-const hashRights = " +hscan +pttl +hlen"
-
 // Permit grants the rights for a prefix until the test ends.
 func (u *User) Permit(t testing.TB, prefix string) {
 	t.Helper()
@@ -85,7 +82,7 @@ func (u *User) Permit(t testing.TB, prefix string) {
 		t.Fatal(err)
 	}
 	for _, s := range u.servers {
-		s.MustDo(append([]any{"acl", "setuser", UserName}, Words(store.Permissions()+hashRights)...)...)
+		s.MustDo(append([]any{"acl", "setuser", UserName}, Words(store.Permissions())...)...)
 	}
 }
 

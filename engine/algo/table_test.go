@@ -23,18 +23,18 @@ var compares = map[string]string{
 
 // names lists the other files that may name an algorithm.
 var names = map[string]string{
-	"bucket.go":                   "a limit of each bucket",
-	"window.go":                   "a limit of each window",
-	"penalty.go":                  "a limit for those that ignore denials",
-	"limit.go":                    "the limits without fields, and concurrency",
-	"internal/rule/rule.go":       "a function for each",
-	"engine/build.go":             "a builder for each",
-	"engine/text.go":              "the algorithm of a text without one",
-	"redisstore/families.go":      "a fragment for each",
-	"layer/fallback/processes.go": "a limit of its own",
-	"memstore/settle.go":          "a limit of its own",
-	"memstore/returned.go":        "a limit of its own",
-	"server/internal/envoy/limit.go":       "the algorithms that a rule of Envoy's files can name",
+	"bucket.go":                      "a limit of each bucket",
+	"window.go":                      "a limit of each window",
+	"penalty.go":                     "a limit for those that ignore denials",
+	"limit.go":                       "the limits without fields, and concurrency",
+	"internal/rule/rule.go":          "a function for each",
+	"engine/build.go":                "a builder for each",
+	"engine/text.go":                 "the algorithm of a text without one",
+	"redisstore/families.go":         "a fragment for each",
+	"layer/fallback/processes.go":    "a limit of its own",
+	"memstore/settle.go":             "a limit of its own",
+	"memstore/returned.go":           "a limit of its own",
+	"server/internal/envoy/limit.go": "the algorithms that a rule of Envoy's files can name",
 }
 
 // tests lists the directories that TestNoSwitchOverAlgorithms skips: they contain no shipped code.

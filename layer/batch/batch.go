@@ -14,9 +14,8 @@
 // goroutine per take would add 4 µs and 8 allocations to a round trip of 40 µs. Operations that the caller may settle
 // (a reserve, a wait) do run in a goroutine of their own.
 //
-// Operations that wait for replicas ([engine.Op].Replicas) use their own lanes, each with its own queue and calls, so
-// that other operations never wait for them. A part of the store that does not answer, such as a master of a Cluster,
-// also gets lanes of its own until it answers.
+// A part of the store that does not answer, such as a master of a Cluster, gets a lane of its own, with its own queue and
+// calls, until it answers.
 //
 //	batch.go   the caller's side
 //	lane.go    the operations that share calls
@@ -77,10 +76,9 @@ type Store struct {
 
 	mu     sync.Mutex
 	plain  lane
-	lanes  map[engine.Replicas]*lane // for operations that wait for replicas
-	apart  map[int]*lane             // for parts of the store that do not answer
-	waits  int                       // number of operations queued, or in flight in shared calls
-	late   int                       // number of calls whose callers have all left
+	apart  map[int]*lane // for parts of the store that do not answer
+	waits  int           // number of operations queued, or in flight in shared calls
+	late   int           // number of calls whose callers have all left
 	closed bool
 	stats  Stats
 
@@ -293,9 +291,6 @@ func (s *Store) Close() error {
 	first := !s.closed
 	s.closed = true
 	left := s.plain.queue.take(nil, math.MaxInt, math.MaxInt)
-	for _, l := range s.lanes {
-		left = l.queue.take(left, math.MaxInt, math.MaxInt)
-	}
 	for _, l := range s.apart {
 		left = l.queue.take(left, math.MaxInt, math.MaxInt)
 	}

@@ -127,7 +127,7 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	promise := share.Outcome.Promise
 	passed := d.Err == nil && d.Outcome.Allowed
-	stands := d.Err != nil && s.decides(op) && !op.Hints.Lenient && (engine.Away(d.Err) || unconfirmed(d.Err))
+	stands := d.Err != nil && s.decides(op) && !op.Hints.Lenient && engine.Away(d.Err)
 	permits, holds := op.Permits()
 	asked := &permits
 	if op.Kind == engine.OpAcquire {

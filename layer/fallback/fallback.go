@@ -19,9 +19,6 @@
 // If calls have failed for a while without an answer between them, calls stop waiting for the store. Meanwhile the
 // store is tested in the background. It is used again once it has answered several times.
 //
-// A charge that has reached too few replicas ([engine.ErrNotReplicated]) passes only if the share allows it too. This
-// keeps the number of units lost in a failover within the bound. The store does not count as unavailable.
-//
 // A store is in doubt if it has lost all of its data or the newest part of it. After a loss, a limit's shares
 // continue to decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in
 // every failure mode. The store alone decides operations with [engine.Hints].Lenient. It also decides alone on those
@@ -247,11 +244,11 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 	}
 }
 
-// fallBack uses shares to answer the operations that failed because the store is unavailable, and the charges that too
-// few replicas have received. Operations that shares do not answer keep their errors.
+// fallBack uses shares to answer the operations that failed because the store is unavailable. Operations that shares
+// do not answer keep their errors.
 func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
 	for i := range ops {
-		if r := &results[i]; r.Err != nil && (s.answers(&ops[i]) && engine.Away(r.Err) || s.decides(&ops[i]) && unconfirmed(r.Err)) {
+		if r := &results[i]; r.Err != nil && s.answers(&ops[i]) && engine.Away(r.Err) {
 			s.share(&ops[i], r, nil)
 		}
 	}
@@ -271,10 +268,6 @@ func (s *Store) decides(op *engine.Op) bool {
 func shows(k engine.Kind) bool {
 	return k == engine.OpPeek || k.Takes() && k != engine.OpAcquire
 }
-
-// unconfirmed reports whether the store charged the operation, but too few replicas have received the charge. Shares do
-// not grant such an acquire, because its holder gives the permit up.
-func unconfirmed(err error) bool { return errors.Is(err, engine.ErrNotReplicated) }
 
 // Close closes the wrapped store and stops the layer's goroutines.
 func (s *Store) Close() error {

@@ -3,7 +3,6 @@ package fallback_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,51 +81,6 @@ func TestSharesOfAnOutage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// unconfirmed is a store that charges, but whose replicas do not answer.
-type unconfirmed struct{ *server }
-
-func (s unconfirmed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
-	s.server.Do(ctx, ops, results)
-	for i := range results {
-		if results[i].Err == nil && results[i].Outcome.Allowed && ops[i].Waits() {
-			results[i].Err = fmt.Errorf("%w: %w", engine.ErrNotReplicated, engine.ErrStoreUnavailable)
-		}
-	}
-}
-
-// A charge that too few replicas have acknowledged passes if the share also allows it. The store does not count as
-// unavailable: other requests and the store's denials are exact. An acquire that too few replicas have acknowledged
-// returns an error.
-func TestNotReplicated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		next := unconfirmed{newServer(t)}
-		store, err := fallback.New(next, join(t, next, nil), fallback.Config{All: true, Expect: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
-		time.Sleep(filled)
-		waiting, limit := headgate.New(headgate.WithStore(store), headgate.WithReplicas(1, time.Second)), rule.FixedWindow(rule.PerMinute(40))
-		for i := range 12 {
-			d, err := operate.Policy(waiting, "", limit).Allow(t.Context(), "k")
-			if err != nil || d.Allowed != (i < 10) || d.Promise.Mode != engine.Fallback || d.Promise.OvershootMax != 80 {
-				t.Errorf("request %d of a share of 10: %+v, %v", i, d, err)
-			}
-		}
-		plain := operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
-		if d, err := plain.AllowN(t.Context(), "k", 29); err != nil || d.Allowed || d.Remaining != 28 || d.Promise.Mode != engine.Exact {
-			t.Errorf("all 12 are charged in the store: %+v, %v", d, err)
-		}
-		if stats := store.Stats(); stats.Away || stats.Outages != 0 {
-			t.Errorf("the store is there: %+v", stats)
-		}
-		semaphore := operate.Semaphore(waiting, "seats", rule.Concurrency(8))
-		if _, _, err := semaphore.TryAcquire(t.Context(), "k", 1); !errors.Is(err, headgate.ErrNotReplicated) {
-			t.Errorf("a permit: %v", err)
-		}
-	})
 }
 
 // Each share of a pacer includes a queue and a burst of 1, which the stated bound takes into account. The bound also

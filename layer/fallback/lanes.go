@@ -157,9 +157,6 @@ func (n *callResult) add(r *engine.Result) (failed bool) {
 	case r.Err == nil:
 		n.answered = n.answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
 		return false
-	case unconfirmed(r.Err):
-		n.answered = true
-		return true
 	case engine.Away(r.Err):
 		n.cause = r.Err
 		return true

@@ -272,7 +272,7 @@ func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxO
 
 // answered removes the operations that the store has decided, except for permits, which it marks as delivered. A
 // release that found no permit is repeated, because the acquire may arrive after it. An acquire that was denied is
-// repeated too. away is set if an operation got another error than [engine.ErrInvalid] and [engine.ErrNotReplicated].
+// repeated too. away is set if an operation got another error than [engine.ErrInvalid].
 func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64) (away bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -280,7 +280,7 @@ func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64)
 		close(d.flying)
 		d.flying = nil
 		r := &results[i]
-		taken := r.Err == nil || unconfirmed(r.Err)
+		taken := r.Err == nil
 		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Outcome.Allowed
 		switch {
 		case taken && !missed && d.op.Kind == engine.OpAcquire && o.ops[nameOf(&d.op)] == d:

@@ -125,7 +125,7 @@ func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 // acquired handles the answer to an acquire.
 func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
 	switch {
-	case unknown(r.Err) && !unconfirmed(r.Err):
+	case unknown(r.Err):
 		s.queueRelease(op)
 	case r.Err == nil && r.Outcome.Allowed && r.Outcome.Promise.Mode != engine.Fallback:
 		s.outbox.held(op)

@@ -10,22 +10,23 @@
 //
 //  1. The number that a beat returns includes every process that joined before the beat and has sent a beat in the
 //     last [Life], unless the store has lost the group since.
+//
 //  2. A process that uses a number until two intervals after [Count.Sent], with effects that last at most 10 s
 //     longer, is counted until these effects end: a Life is two intervals and 10 s.
+//
 //  3. Two intervals after [Count.Since], no process that follows rule 2 still uses a number that omits this process.
 //     Since is set to now when the membership may have expired, and after a loss: the others may have counted without
 //     this process in the meantime.
+//
 //  4. A number that was received after a loss of the group never comes with a Since from before the loss, because the
 //     marker is read after the beat. All members read it, so all of them get a new Since.
+//
 //  5. The group also includes processes that do not use the same layers. A number that is too large makes shares
 //     smaller, which is safe.
 //
-// Rules 3 and 4 also hold while earlier builds, which used two groups, are running (former.go).
-//
-//	membership.go  the member, its users, and its beats
-//	config.go      the settings
-//	loss.go        detects that the store has lost data
-//	former.go      earlier builds on the same store
+//     membership.go  the member, its users, and its beats
+//     config.go      the settings
+//     loss.go        detects that the store has lost data
 package membership
 
 import (
@@ -70,7 +71,6 @@ type Member struct {
 	names    []string // of these processes
 	count    Count
 	markers  []marker // as last seen
-	former   int64    // version of the earlier builds' value
 
 	lost, losses, noted atomic.Int64
 	looked              atomic.Int64 // when the note about a loss was last read, in µs since 1970
@@ -171,7 +171,7 @@ func (m *Member) Beat(ctx context.Context) error {
 	}
 	m.observe(names, full)
 	return m.look(ctx, func() {
-		if !full && m.outdate(ctx) == nil {
+		if !full {
 			m.counted(sent, len(names))
 		}
 	})

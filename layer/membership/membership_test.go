@@ -141,22 +141,6 @@ func TestFullGroup(t *testing.T) {
 	})
 }
 
-// Processes of earlier builds treat the value's version as their group's epoch, and prefetch nothing for a while
-// after a change. Each beat of any member changes the version.
-func TestEarlierBuildsDoNotPrefetch(t *testing.T) {
-	s := store(t)
-	all := []*membership.Member{member(t, s, membership.Config{}), member(t, s, membership.Config{})}
-	last := int64(0)
-	for i := range 10 {
-		beat(t, all[i%2])
-		if _, epoch, err := s.Get(t.Context(), "leases"); err != nil || epoch <= last {
-			t.Errorf("beat %d: epoch %d after %d, %v", i, epoch, last, err)
-		} else {
-			last = epoch
-		}
-	}
-}
-
 // Each process lists all processes by name. Processes with the same configured name get unique names.
 func TestMembersAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,10 +13,10 @@ const Accepted = "token buckets without debt, windows and logs that do not count
 func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
 
 // Prefetches reports whether the store may spend held units on an operation: an allow of at least one unit on one limit
-// named in [Config] or [Store.SetSpaces]. Operations that can be settled or that wait for replicas are excluded,
-// because prefetched units were charged earlier.
+// named in [Config] or [Store.SetSpaces]. Operations that can be settled are excluded, because prefetched units were
+// charged earlier.
 func (s *Store) Prefetches(op *engine.Op) bool {
-	if op.Kind != engine.OpAllow || op.Hints.Settled || op.Replicas.Count > 0 || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
+	if op.Kind != engine.OpAllow || op.Hints.Settled || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
 		return false
 	}
 	limits := *s.leased.Load()

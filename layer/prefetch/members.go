@@ -13,11 +13,9 @@ import (
 // is counted until its units are dead. A process that joins waits for two beats and a life. After that time, every
 // other process counts it, and units prefetched under older numbers are dead. A process whose membership may have
 // expired joins again, and after a loss of the group all processes join again: see package membership.
-//
-// If a life is longer than an interval, processes of earlier builds beat once per life.
 func (s *Store) members(now time.Time) (n int, known bool) {
 	c, life := s.member.Count(), s.config.Life
-	ready, old := c.Since.Add(2*max(membership.Interval, life)+life), c.Sent.Add(2*membership.Interval)
+	ready, old := c.Since.Add(2*membership.Interval+life), c.Sent.Add(2*membership.Interval)
 	if now.Before(ready) || !now.Before(old) {
 		return 0, false
 	}

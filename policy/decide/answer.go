@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
@@ -82,8 +81,7 @@ func (b *Batch) Answer(i int) Response {
 // unknown sets the response to a request whose decision is not known: the error, or the failure mode's answer. Answers
 // from the fallback layer count as known, so unknown is not called for them.
 func (b *Batch) unknown(at *plan, response *Response, err error) {
-	b.lacking = b.lacking || errors.Is(err, headgate.ErrNotReplicated)
-	if d, ok := at.Failure.Answer(at.request.Kind, at.cost, err); ok {
+	if d, ok := at.failure.Answer(at.request.Kind, at.cost, err); ok {
 		response.Decision = d
 		return
 	}

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/headgate/headgate"
@@ -50,7 +49,6 @@ type Batch struct {
 	plans       []plan
 	shadows     []Shadow // in the order of their operations
 	keys        hashKeys
-	lacking     bool // whether a charge reached the store but too few of its replicas
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -121,41 +119,4 @@ func (b *Batch) End() {
 		plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
 	}
 	batches.Put(b)
-}
-
-// Lacking reports whether a charge reached the store but too few of its replicas.
-func (b *Batch) Lacking() bool { return b.lacking }
-
-// GiveUp releases the permits that the store granted but did not replicate to enough replicas. The response to such an
-// acquire is an error, so the client never receives the holder id generated for it. Permits with a client's own holder
-// id stay, because the client may have held them before, and can retry or release them. Permits of a request with Holds
-// are released too, because its response has none.
-func (b *Batch) GiveUp(ctx context.Context) {
-	var ops []engine.Op
-	for i := range b.plans {
-		p := &b.plans[i]
-		if p.op < 0 || !errors.Is(b.Results[p.op].Err, headgate.ErrNotReplicated) {
-			continue
-		}
-		switch r := p.request; {
-		case r.Holds:
-			ops = append(ops, releases(b.Ops[p.op])...) // the response contains the shadows' permits
-		case r.Kind == engine.OpAcquire && r.ID == "":
-			ops = append(ops, releases(append(b.Ops[p.shadows:p.shadows+p.shadowCount:p.shadows+p.shadowCount], b.Ops[p.op])...)...)
-		}
-	}
-	Do(ctx, b.rules.Limiter, ops, make([]operate.Result, len(ops))) // if this fails, the permits expire after the lease time
-}
-
-// releases returns the releases of the permits of reserves and acquires.
-func releases(of ...engine.Op) (ops []engine.Op) {
-	for i := range of {
-		if of[i].Kind == engine.OpReserve || of[i].Kind == engine.OpAcquire {
-			ops = append(ops, acquireOf(&of[i])...)
-		}
-	}
-	for i := range ops {
-		ops[i].Kind = engine.OpRelease
-	}
-	return ops
 }

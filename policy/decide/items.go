@@ -18,7 +18,7 @@ type itemCharge struct {
 
 // items appends the operations of a request with several items: one for all deciding limits, and one per shadow.
 func (b *Batch) items(at *plan) {
-	at.Answers, b.itemCharges = policy.AnyAnswers(), b.itemCharges[:0]
+	at.failure, b.itemCharges = policy.Allow, b.itemCharges[:0]
 	settled := at.request.Settled || at.request.Undoable && at.request.Route != nil && at.request.Route.Route.RefundOnError
 	for i := range at.request.Items {
 		item := &at.request.Items[i]
@@ -45,16 +45,15 @@ func (b *Batch) items(at *plan) {
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, but the client needs a reservation to settle
 		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
 		at.join(&op, &none)
-		at.Failure = policy.Local // no limit can deny it
+		at.failure = policy.Local // no limit can deny it
 	}
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
-		op.Replicas = at.Replicas
 		if op.Kind == engine.OpReserve {
 			reserveItems(&op, len(at.request.Items))
 			at.setTerm(&op)
 		}
-		Mark(&op, at.Failure)
+		Mark(&op, at.failure)
 		at.request.holdWith(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
@@ -89,7 +88,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
 		policy.Classify(b.limits, at.request.Class, named, b.keys.names...)
 		at.request.estimate(p, b.limits)
-		at.Answers = at.And(p.Answers())
+		at.failure = min(at.failure, p.Answers())
 	case at.request.Route != nil:
 		b.limits = b.limits[:0]
 		return nil
@@ -101,7 +100,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = append(b.limits[:0], policy.Charge{Charge: engine.Charge{Space: own.Space, Limit: item.Limit, Cost: cost}})
-		at.Answers = at.And(policy.Answers{Failure: own.Failure})
+		at.failure = min(at.failure, own.Failure)
 	}
 	at.cost = max(at.cost, b.limits[0].Cost)
 	return nil

@@ -3,7 +3,6 @@ package decide
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -87,9 +86,6 @@ func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error
 	return response.Decision, response.Err
 }
 
-// giveUpWithin bounds how long a hanging store can delay the response to an acquire.
-const giveUpWithin = time.Second
-
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
 // responses. The lengths of responses and requests must be equal.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
@@ -101,11 +97,6 @@ func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Respon
 	b.Do(ctx)
 	for i := range requests {
 		responses[i] = b.Answer(i)
-	}
-	if b.Lacking() {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpWithin)
-		b.GiveUp(own)
-		cancel()
 	}
 }
 

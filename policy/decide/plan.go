@@ -25,9 +25,9 @@ type plan struct {
 	// shadows is the index of the first shadow operation. There is one operation per shadow.
 	shadows, shadowCount int
 	// owners are the policies of the deciding operation's limits, or nil if all limits belong to the requested policy.
-	owners []*policy.Policy
-	policy.Answers
-	cost int64
+	owners  []*policy.Policy
+	failure policy.Failure
+	cost    int64
 	// items lists, for each limit of the deciding operation, the indexes of its items. It is nil if the request has no
 	// items.
 	items [][]int
@@ -102,7 +102,7 @@ func (b *Batch) named(at *plan, key, named string) {
 		at.err = &NoPolicyError{Name: r.Policy, policies: b.policies}
 		return
 	}
-	at.policy, at.cost, at.Answers = p, p.Cost, p.Answers()
+	at.policy, at.cost, at.failure = p, p.Cost, p.Answers()
 	if r.HasCost {
 		at.cost = r.Cost
 	}
@@ -156,7 +156,7 @@ func (b *Batch) routed(at *plan, key, named string) {
 	if at.denied || at.policy == nil {
 		return
 	}
-	b.limits, at.Answers = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
+	b.limits, at.failure = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
 	policy.Classify(b.limits, r.Class, named, b.keys.names...)
 	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
 	if at.op >= 0 && at.owners == nil {
@@ -190,7 +190,7 @@ func (r *Request) ownCost() int64 {
 func (b *Batch) inline(at *plan, key string) {
 	r := at.request
 	op, own := r.op(key), b.own(r.Own)
-	at.op, at.cost, at.Failure = len(b.Ops), r.ownCost(), own.Failure
+	at.op, at.cost, at.failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = operate.Space(b.rules.Limiter, own.Space)
 	Mark(&op, own.Failure)
 	if r.Limits == nil {
@@ -246,8 +246,8 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
 	space := operate.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
-	op.Replicas, op.Hints.Settled = at.Replicas, settled && r.Kind == engine.OpAllow
-	Mark(&op, at.Failure)
+	op.Hints.Settled = settled && r.Kind == engine.OpAllow
+	Mark(&op, at.failure)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a disabled policy does not count

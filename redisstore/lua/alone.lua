@@ -4,12 +4,13 @@
 -- another rate or format, a clock that was set back, products beyond a word, and errors.
 do
   local key, arg, decided, prior, value, ttl = KEYS[1], ARGV[1], false, nil, nil, nil
-  --@alone_get
+  prior = call('GET', key)
   --@alone
   if decided and value then
     local rest = ttl % 1000
     if rest > 0 then ttl = ttl + 1000 - rest end
-    --@alone_put
+    local answer = call('SET', key, value, 'PX', format('%d', ttl / 1000 + pad))
+    if answer.err then decided = false end
   end
   if decided then
     return pack('>i8', now) .. (prior or '\0')

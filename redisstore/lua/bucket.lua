@@ -8,12 +8,10 @@ local most -- the largest cost if next_pays is set (debt is 2)
 local rate, period, whole, part, clock, behind
 
 --- read
---@get_state
+prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior == 34 and byte(prior) <= FORMAT then
-    _, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
-  elseif type(prior) == 'string' and #prior == 36 and byte(prior) == WIDE then
+  if type(prior) == 'string' and #prior == 36 and byte(prior) == FORMAT then
     _, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
   else
     absent, err = true, state_error(prior)
@@ -28,12 +26,12 @@ if debt == 2 then most, at = unpack('>I7', arg, at) end
 -- For a bucket without debt, or a pacer, if the state was written with the limit's rate.
 local units, own_rate, own_period, most, most_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
 local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
-local known = type(prior) == 'string' and #prior == 34
+local known = type(prior) == 'string' and #prior == 36
 if known then
-  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
 end
 local gained = (now - clock) * rate
-if (known or not prior and rate < NARROW) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
+if (known or not prior) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
   local rest = gained % period
   whole, part = whole - (gained - rest) / period, part - rest
   if part < 0 then whole, part = whole - 1, part + period end
@@ -45,16 +43,16 @@ if (known or not prior and rate < NARROW) and version == FORMAT and rate == own_
     rest = missing % rate
     ttl = (missing - rest) / rate
     if rest > 0 then ttl = ttl + 1 end
-    value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+    value = pack('>Bi8I7I7I6I7', FORMAT, now, after, part, rate, period)
   end
 end
 
 --- quick
 -- Like alone, but the locals contain the limit's parameters.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
-local known = not prior and own_rate < NARROW
-if prior and debt == 0 and #prior == 34 then -- an error is a table, whose length is 0
-  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I4I7', prior)
+local known = not prior
+if prior and debt == 0 and #prior == 36 then -- an error is a table, whose length is 0
+  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
 local gained = (now - clock) * rate
@@ -70,7 +68,7 @@ if known and debt == 0 and gained >= 0 and gained < WORD then
     rest = missing % rate
     ttl = (missing - rest) / rate
     if rest > 0 then ttl = ttl + 1 end
-    value = pack('>Bi8I7I7I4I7', FORMAT, now, after, part, rate, period)
+    value = pack('>Bi8I7I7I6I7', FORMAT, now, after, part, rate, period)
     --@write_quick
   elseif not prior then
     decided = false
@@ -195,11 +193,7 @@ if whole > 0 or part > 0 then
 end
 
 --- encode
-if rate < NARROW then
-  value = pack('>Bi8I7I7I4I7', FORMAT, clock, whole, part, rate, period)
-else
-  value = pack('>Bi8I7I7I6I7', WIDE, clock, whole, part, rate, period)
-end
+value = pack('>Bi8I7I7I6I7', FORMAT, clock, whole, part, rate, period)
 
 --- store
 if shifted then
@@ -208,15 +202,7 @@ else
   ttl = reset
   --@encode
 end
---@write_state
-
---- expired
--- The end is computed in floating point, and is never too early.
-local form = #value == 34 and byte(value) <= FORMAT and '>i8I7I7I4I7' or #value == 36 and byte(value) == WIDE and '>i8I7I7I6I7'
-if form then
-  local clock, whole, part, rate, period = unpack(form, value, 2)
-  gone = clock + (period * whole + part) / rate * 1.000001 < due
-end
+--@write_key
 
 --- suspend
 suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }

@@ -10,10 +10,8 @@ local call, pack, unpack, byte, format = redis.pcall, struct.pack, struct.unpack
 -- exceeds the capacity.
 local WORD, NEVER = 9007199254740992, 9007199254740992
 
--- FORMAT is the first byte of every state; format.go defines the same number. States in the previous format are
--- readable. The first byte of a state with a number of NARROW or more is WIDE, and that number takes 6 bytes instead of
--- 4. Builds that do not know WIDE treat it as a newer format.
-local FORMAT, WIDE, NARROW = 2, 3, 4294967296
+-- FORMAT is the first byte of every state; format.go defines the same number.
+local FORMAT = 1
 
 --- functions
 
@@ -78,7 +76,6 @@ end
 -- The operation and the limit that are being decided. All parts share these locals of the script, because with tables
 -- and functions a decision took twice the time.
 local key, k, arg, at, kind, algorithm = nil, 0
-local field -- the field of the hash at key, if states are fields
 local cost, units, taken, count_denied, absent, wait, delay, window, room, remaining, reset
 local write, err, prior, value, ttl, suspended, wrote, _
 local after = 0 -- the charged units count this many µs after now
@@ -91,14 +88,6 @@ local shifted, shifted_ttl
 -- does not count.
 local longest_wait
 local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
-
---- field
-
---- delete_state
-for d = first, k do
-  answer = call('DEL', KEYS[d])
-  if type(answer) == 'table' then break end
-end
 
 --- holder
 
@@ -117,6 +106,21 @@ if ttl > 0 then
 else
   local answer = call('DEL', key)
   if type(answer) == 'table' then err = answer.err end
+end
+
+--- write_quick
+--@write_one
+
+--- write_one
+if prior or not values then
+  --@write_key
+else
+  -- MGET returns nothing for a key of another type. NX preserves such a key, so that it is read and reported as an
+  -- error.
+  --@ttl_text
+  local answer = call('SET', key, value, 'PX', ttl_text, 'NX')
+  decided = answer
+  err = answer and answer.err or nil
 end
 
 --- ttl_text

@@ -17,22 +17,21 @@ local others_end -- the expiry of the last permit of other holders, or 0 if none
 
 --- functions
 
--- permit_of returns a holder's units and its lease time. Format 1 did not store the lease time; for such a permit,
--- permit_of returns length instead.
-local function permit_of(value, length)
-  local units, stored_time = string.match(value or '', '^(%d+) ?(%d*)$')
-  return tonumber(units) or 0, tonumber(stored_time) or length
+-- permit_of returns a holder's units and its lease time.
+local function permit_of(value)
+  local units, length = string.match(value or '', '^(%d+) (%d+)$')
+  return tonumber(units) or 0, tonumber(length) or 0
 end
 
 -- permits_of returns the sum of the holders' units, and the units and the lease time of each holder.
-local function permits_of(holders, ids, length)
+local function permits_of(holders, ids)
   local sum, units, lengths = 0, {}, {}
   for from = 1, #ids, 1000 do
     local to = math.min(from + 999, #ids)
     local some = call('HMGET', holders, unpack_list(ids, from, to))
     for i = 1, #some do
       local at = from + i - 1
-      units[at], lengths[at] = permit_of(some[i], length)
+      units[at], lengths[at] = permit_of(some[i])
       sum = sum + units[at]
     end
   end
@@ -41,10 +40,10 @@ end
 
 -- shorten returns all permits by expiry after the clock was set back: no permit lasts longer than its lease time from
 -- now.
-local function shorten(key, holders, length)
+local function shorten(key, holders)
   local all, ids, list = call('ZRANGE', key, 0, -1, 'WITHSCORES'), {}, {}
   for i = 1, #all, 2 do ids[#ids + 1] = all[i] end
-  local _, units, lengths = permits_of(holders, ids, length)
+  local _, units, lengths = permits_of(holders, ids)
   for i = 1, #ids do
     list[i] = { id = ids[i], units = units[i], expires = math.min(tonumber(all[2 * i]), now + lengths[i]) }
   end
@@ -70,7 +69,7 @@ end
 
 -- wait_for returns the time until the cost fits in addition to held units, without those of the holder `but`. The key
 -- holds own of these units. If the clock was set back, shortened contains the permits.
-local function wait_for(key, holders, held, own, squares, length, shortened, but)
+local function wait_for(key, holders, held, own, squares, shortened, but)
   if cost <= room_for(held, own, squares) then return 0 end
   local from, most, left, ends = 0, 4, { [own_key] = own }, now -- most waits need only a few permits
   while true do
@@ -78,7 +77,7 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
     if not shortened then
       local some, ids = call('ZRANGEBYSCORE', key, '(' .. format('%d', now), '+inf', 'WITHSCORES', 'LIMIT', from, most), {}
       for i = 1, #some, 2 do ids[#ids + 1] = some[i] end
-      local _, units = permits_of(holders, ids, length)
+      local _, units = permits_of(holders, ids)
       for i = 1, #ids do page[i] = { id = ids[i], units = units[i], expires = tonumber(some[2 * i]) } end
     end
     for i = 1, #page do
@@ -100,7 +99,7 @@ local function wait_for(key, holders, held, own, squares, length, shortened, but
     from, most = from + most, 100
   end
   -- The sum of the units exceeds the units of the permits: one of the two keys was evicted.
-  return cost <= room_for(held, own, squares) and ends - now or length
+  return cost <= room_for(held, own, squares) and ends - now or lease_time
 end
 
 --- read
@@ -115,8 +114,6 @@ in_use, grant, had, last, last_ends = stored.err and stored or stored[1], nil, 0
 absent, clock = not in_use, 0
 if absent then
   in_use = 0
-elseif type(in_use) == 'string' and #in_use == 9 and byte(in_use) == 1 then
-  _, in_use = unpack('>BI8', in_use)
 elseif type(in_use) == 'string' and #in_use == (weight > 0 and 25 or 17) and byte(in_use) == FORMAT then
   if weight > 0 then total = unpack('>I8', in_use, 18) end
   _, in_use, clock = unpack('>BI8i8', in_use)
@@ -134,7 +131,7 @@ end
 if last_ends <= now then
   in_use, own, total, clock = 0, 0, 0, 0
 elseif #ended > 0 and not absent then
-  local sum, units = permits_of(holders, ended, 0)
+  local sum, units = permits_of(holders, ended)
   in_use = in_use - sum
   if weight > 0 then
     local left = { [own_key] = own }
@@ -162,7 +159,7 @@ end
 --- settle
 --@read
 shortened = false
-if clock > now then shortened = shorten(key, holders, lease_time) end
+if clock > now then shortened = shorten(key, holders) end
 if shortened then shifted = true end
 
 --- wait
@@ -172,7 +169,7 @@ if cost > room_for(0, 0, 0) then
 elseif cost > 0 then
   local before = had
   had = 0 -- a reserve adds to the holder's units
-  wait = wait_for(key, holders, in_use, own, total, lease_time, shortened)
+  wait = wait_for(key, holders, in_use, own, total, shortened)
   had = before
 end
 
@@ -186,7 +183,7 @@ holder, at = own_key .. string.sub(arg, at + 1, at + length), at + 1 + length
 
 --- held
 local expires = holder == last and last_ends or call('ZSCORE', key, holder)
-if expires and tonumber(expires) > now then had = permit_of(stored[2], lease_time) end
+if expires and tonumber(expires) > now then had = permit_of(stored[2]) end
 
 --- charge
 grant, in_use, total, own, clock = units, in_use - had + units, total + (units - had) * (2 * own + units - had), own + units - had, now

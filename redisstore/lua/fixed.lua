@@ -6,12 +6,10 @@ local MOST = 281474976710655 -- a window counts up to 2^48-1 units
 local limit, new_end, align, period, start, next_end, used, ends
 
 --- read
---@get_state
+prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior == 13 and byte(prior) <= FORMAT then
-    _, used, ends = unpack('>BI4i8', prior)
-  elseif type(prior) == 'string' and #prior == 15 and byte(prior) == WIDE then
+  if type(prior) == 'string' and #prior == 15 and byte(prior) == FORMAT then
     _, used, ends = unpack('>BI6i8', prior)
   else
     absent, err = true, state_error(prior)
@@ -29,16 +27,15 @@ if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 local align, units, limit, period = unpack('>BI7I6I7', arg, 5)
 local new_end, version, used, ends = now + period, FORMAT, 0, 0
 if align == 1 then new_end = now - now % period + period end
-local known = type(prior) == 'string' and #prior == 13
+local known = type(prior) == 'string' and #prior == 15
 if known then
-  version, used, ends = unpack('>BI4i8', prior)
+  version, used, ends = unpack('>BI6i8', prior)
 end
 if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
   if used == 0 or ends <= now then used, ends = 0, new_end end
-  used = used + units
-  decided = used < NARROW or used > limit
-  if decided and used <= limit then
-    value, ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
+  used, decided = used + units, true
+  if used <= limit then
+    value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now
   end
 end
 
@@ -46,18 +43,17 @@ end
 -- Like alone, but the locals contain the limit's parameters.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
-if not known and #prior == 13 then -- an error is a table, whose length is 0
-  version, used, ends = unpack('>BI4i8', prior)
+if not known and #prior == 15 then -- an error is a table, whose length is 0
+  version, used, ends = unpack('>BI6i8', prior)
   known = version == FORMAT and ends <= now + 2 * period
 end
 if known and align < 2 then
   if used == 0 or ends <= now then
     used, ends = 0, now + (align == 1 and period - now % period or period)
   end
-  used = used + cost
-  decided = used < NARROW or used > limit
-  if decided and used <= limit then
-    value, ttl = pack('>BI4i8', FORMAT, used, ends), ends - now
+  used, decided = used + cost, true
+  if used <= limit then
+    value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now
     --@write_quick
   elseif not prior then
     decided = false
@@ -148,11 +144,7 @@ if remaining < 0 then remaining = 0 end
 if used > 0 then reset = ends - now end
 
 --- encode
-if used < NARROW then
-  value = pack('>BI4i8', FORMAT, used, ends)
-else
-  value = pack('>BI6i8', WIDE, used, ends)
-end
+value = pack('>BI6i8', FORMAT, used, ends)
 
 --- store
 if shifted then
@@ -161,14 +153,7 @@ else
   ttl = reset
   --@encode
 end
---@write_state
-
---- expired
-local narrow, wide = #value == 13 and byte(value) <= FORMAT, #value == 15 and byte(value) == WIDE
-if narrow or wide then
-  local _, _, ends = unpack(narrow and '>BI4i8' or '>BI6i8', value)
-  gone = ends < due
-end
+--@write_key
 
 --- suspend
 suspended = { limit, new_end, align, period, start or 0, next_end or 0, used, ends }

@@ -150,7 +150,7 @@ base, have, skip, shifted, find_cache, kept, grain = 0, 0, 25, nil, false, 0, 0
 chunk = call('GETRANGE', key, 0, 1013)
 absent = chunk == ''
 if not absent then
-  local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) <= FORMAT
+  local whole = type(chunk) == 'string' and #chunk >= 24 and byte(chunk) == FORMAT
   if whole then
     local length, _ = #chunk, nil
     if length == 1014 then length = call('STRLEN', key) end

@@ -1,10 +1,10 @@
--- keys_many.lua replaces parts of keys_merge.lua for servers with MSETEX (Redis 8.4, Valkey 9.1), which writes many keys
+-- keys_many.lua replaces parts of merge.lua for servers with MSETEX (Redis 8.4, Valkey 9.1), which writes many keys
 -- with the same expiry. After all keys of a limit, the states are written together, in lists by their TTL. The states of
 -- a list last from a quarter of longest to longest, in µs, and all its keys expire after longest, which is a power of
 -- four. A key therefore lives up to 4 times as long as its state, which contains its end. New keys have lists of their
 -- own, under the negative of longest: they are written with NX, because MGET returns nothing for a key of another type.
 
---- open_group
+--- open_limit
 list, some, longest = {}, nil, 0
 
 --- write_quick
@@ -29,7 +29,7 @@ else
   --@write_one
 end
 
---- close_group
+--- close_limit
 for class, some in pairs(list) do
   local n, fresh = #some, class < 0 and 'NX' or nil
   local life = format('%d', math.abs(class) / 1000 + 1 + pad) -- not in ttl_text, which later writes may reuse

@@ -11,7 +11,6 @@ for j = 1, count do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, err, prior, ttl = KEYS[k], nil, nil, 0
     local first = k
-    --@field
     --@ttl
     if kind == EXPIRY then
       failed = failed or err
@@ -20,8 +19,7 @@ for j = 1, count do
     else
       -- A reset deletes any value at the key, even one that is not a state.
       if ttl > 0 or err then found = 1 end
-      local answer
-      --@delete_state
+      local answer = call('DEL', unpack_list(KEYS, first, k))
       if type(answer) == 'table' then failed = failed or answer.err else wrote = true end
     end
   end

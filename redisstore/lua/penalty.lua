@@ -132,9 +132,6 @@ else
 end
 --@write_key
 
---- expired
-if #value == 38 and byte(value) == FORMAT then gone = unpack('>i8', value, 31) < due end
-
 --- suspend
 suspended = { limit, period, used, start, ends, numbers, own, clock, numbers.over }
 

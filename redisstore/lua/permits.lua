@@ -20,7 +20,7 @@ for j = 1, count do
     if not failed then
       wait = NEVER
       if cost <= room_for(0, 0, 0) then
-        wait = wait_for(key, holders, in_use - had, own - had, total - had * (2 * own - had), lease_time, shortened, holder)
+        wait = wait_for(key, holders, in_use - had, own - had, total - had * (2 * own - had), shortened, holder)
       end
       fits, same, live = fits and wait == 0, same and had == cost, live and had > 0
       any = any or had > 0

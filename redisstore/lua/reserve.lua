@@ -69,9 +69,8 @@ for j = 1, count do
   end
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
-    key, field, count_denied, wait, delay, window, err, shifted, returns = KEYS[k], nil, 0, 0, 0, 0, nil, nil, nil
+    key, count_denied, wait, delay, window, err, shifted, returns = KEYS[k], 0, 0, 0, 0, nil, nil, nil
     prior = found and found[k - first] or nil
-    --@field
     --@args
     --@holder
     --@settle
@@ -92,7 +91,7 @@ for j = 1, count do
     end
     --@suspend
     -- s[11] is the position of the reservation's charge in the argument, and later the answer.
-    local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl, field }
+    local s = { algorithm, key, cost, count_denied, absent, shifted, suspended, wait, delay, window, held_at, shifted_ttl }
     s.returns = returns
     steps[i] = s
   end
@@ -110,7 +109,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, shifted_ttl, field, write, err, after = s[8], s[9], s[10], s[12], s[13], false, nil, 0
+    wait, delay, window, shifted_ttl, write, err, after = s[8], s[9], s[10], s[12], false, nil, 0
     --@resume
     returns = s.returns
     if kind ~= RESERVE and allowed == 1 then

@@ -19,7 +19,6 @@ for j = 1, count do
   for i = 1, limits do
     k, algorithm, at = k + 1, byte(arg, at), at + 1
     key, count_denied, delay, write, err, prior, shifted = KEYS[k], 0, 0, false, nil, nil, nil
-    --@field
     --@args
     --@settle
     if recompute_keys and recompute_keys[key] then err = 'RECOMPUTE' end
@@ -31,7 +30,7 @@ for j = 1, count do
     end
     if kind == GIVE then taken, at = unpack('>i8', arg, at) end
     --@suspend
-    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl, field }
+    steps[i] = { algorithm, key, cost, count_denied, absent, shifted or false, suspended, 0, 0, 0, taken, shifted_ttl }
   end
   if kind == AT_MOST and least < NEVER then granted = least end
 
@@ -55,7 +54,7 @@ for j = 1, count do
   for i = 1, failed and 0 or limits do
     local s = steps[i]
     algorithm, key, cost, count_denied, absent, shifted, suspended = s[1], s[2], s[3], s[4], s[5], s[6], s[7]
-    wait, delay, window, taken, shifted_ttl, field, units, write, err, after = s[8], s[9], s[10], s[11], s[12], s[13], cost, false, nil, 0
+    wait, delay, window, taken, shifted_ttl, units, write, err, after = s[8], s[9], s[10], s[11], s[12], cost, false, nil, 0
     --@resume
     if kind == GIVE then
       write = cost > 0 and not absent

@@ -12,7 +12,6 @@ for j = 1, count do
   key, kind, algorithm = KEYS[k], byte(arg, 1, 2)
   local allowed, granted = 1, 0
   count_denied, wait, delay, window, write, err, prior, ahead, after, longest_wait = 0, 0, 0, 0, false, nil, nil, 0, 0, 0
-  --@field
   --@args
   if not continued then
     shifted = nil

@@ -44,9 +44,7 @@ local whole, part, passed, warm, clock, behind, tail
 prior = prior or call('GET', key)
 absent = not prior
 if not absent then
-  if type(prior) == 'string' and #prior == 48 and byte(prior) <= FORMAT then
-    _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I4I7I7I7', prior)
-  elseif type(prior) == 'string' and #prior == 50 and byte(prior) == WIDE then
+  if type(prior) == 'string' and #prior == 50 and byte(prior) == FORMAT then
     _, clock, whole, part, rate, period, passed, tail = unpack('>Bi8I7I7I6I7I7I7', prior)
   else
     absent, err = true, state_error(prior)
@@ -193,11 +191,7 @@ reset = 0
 if whole > 0 or part > 0 then reset = span(rate, period, whole, part) + behind end
 
 --- encode
-if rate < NARROW then
-  value = pack('>Bi8I7I7I4I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
-else
-  value = pack('>Bi8I7I7I6I7I7I7', WIDE, clock, whole, part, rate, period, passed, tail)
-end
+value = pack('>Bi8I7I7I6I7I7I7', FORMAT, clock, whole, part, rate, period, passed, tail)
 
 --- store
 if shifted then

@@ -43,7 +43,7 @@ const (
 
 // options lists the accepted parameters after "?".
 var options = []string{
-	"prefix", "max_in_flight", "shards", "layout", "allow_eviction", "deadline", "db", "password_file", "sentinel_username", "sentinel_password_file",
+	"prefix", "max_in_flight", "shards", "deadline", "db", "password_file", "sentinel_username", "sentinel_password_file",
 	"ca_file", "cert_file", "key_file", "server_name",
 }
 

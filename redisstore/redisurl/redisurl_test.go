@@ -74,7 +74,7 @@ func TestContradictoryOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://h/2?db=1":                          `store is database "2" and ?db=1; accepted: one of them, or both the same`,
 		"redis://h?prefix=":                         "store is ?prefix= without a value; accepted: a value, or no prefix",
-		"redis://h?layout":                          "store is ?layout= without a value; accepted: a value, or no layout",
+		"redis://h?deadline":                        "store is ?deadline= without a value; accepted: a value, or no deadline",
 		"redis://h/0?shards=":                       "store is ?shards= without a value",
 		"redis+cluster://h?max_in_flight=&shards=6": "store is ?max_in_flight= without a value",
 		"unix:///run/s.sock?db=":                    "store is ?db= without a value",

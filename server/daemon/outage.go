@@ -36,12 +36,11 @@ type outage struct {
 	flapping bool // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
-	slow         lograte.Limit // limits log lines about late answers
-	unreplicated lograte.Limit // limits log lines about charges on too few replicas
+	slow lograte.Limit // limits log lines about late answers
 }
 
 func newOutage(logger *slog.Logger) *outage {
-	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}, unreplicated: lograte.Limit{Lines: 1, Per: time.Minute}}
+	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}}
 }
 
 // Away reports whether there is an outage.
@@ -76,18 +75,6 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	o.told = true
 	o.sums.Outages++
 	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", attributes...)
-}
-
-// NotReplicated counts a charge that too few replicas have confirmed in time. This is not an outage: the store has
-// decided, and continues to decide.
-func (o *outage) NotReplicated(ctx context.Context, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.sums.Unknown++
-	if before, ok := o.unreplicated.Allow(time.Now()); ok {
-		o.logger.LogAttrs(ctx, slog.LevelError, "charges have reached too few replicas",
-			slog.Any("error", err), slog.Int64("charges", before+1))
-	}
 }
 
 // Replied counts the answers to clients during the outage.

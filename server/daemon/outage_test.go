@@ -90,26 +90,6 @@ func TestSlowAnswerIsNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestChargesWithoutReplicas checks that the store counts as up while replicas lag, and that only one line per minute
-// is logged, however many charges are not replicated.
-func TestChargesWithoutReplicas(t *testing.T) {
-	var state metrics.Outage
-	lines := logOf(t, func(o *outage) {
-		for range 1000 {
-			o.NotReplicated(t.Context(), errAway)
-			time.Sleep(100 * time.Millisecond)
-		}
-		state = o.state()
-	})
-	const line = `ERROR msg="charges have reached too few replicas" error="no connection" charges=`
-	if got, want := strings.Join(lines, "\n"), line+"1\n"+line+"600"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if want := (metrics.Outage{Unknown: 1000}); state != want {
-		t.Errorf("the state is %+v, want %+v", state, want)
-	}
-}
-
 // TestFlappingStoreIsOneOutage checks that after the first outage, further failures of a store that alternately fails
 // and answers count as a single outage, until it answers without failures.
 func TestFlappingStoreIsOneOutage(t *testing.T) {

@@ -40,22 +40,14 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 	}
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Gateway: d.config.Gateway != nil, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
-		Away:  engine.Away,
-		Check: d.checkReplicas, Now: now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
+		Away: engine.Away,
+		Now:  now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
 		Made: d.config.GRPC.EnvoyConfig != "",
 	})
 	if err == nil && d.config.ConfigFile != "" {
 		d.follow(d.policies.Reload, d.config.ConfigFile)
 	}
 	return err
-}
-
-// checkReplicas returns an error if a policy waits for replicas and the store is not Redis.
-func (d *Daemon) checkReplicas(c *policy.Config) error {
-	if names := c.Policies.Replicated(); d.store.Redis == nil && len(names) > 0 {
-		return &engine.InputError{Field: "policies." + names[0] + ".replicas", Value: "set where the store is memory", Accepted: "replicas with --store and the URL of a Redis"}
-	}
-	return nil
 }
 
 // applyPolicies activates policies. Before that, it returns the prefetched units of changing limits to the store.

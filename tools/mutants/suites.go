@@ -17,17 +17,10 @@ var conformance = map[string][]suite{
 		{"conform/lua", "TestStore$/^redis$/./^storetest$"},
 		{"conform/redis", "TestDueBehindUnreadable"},
 		{"conform/faults", "TestErrors$/^out_of_memory$|TestShardsAgree"},
-		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestWideStates|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough"},
+		{"conform/lua", "TestShare|TestKeysLiveLongEnough|TestStateBytes|TestSettlementFindsKeyOfOtherType|TestEvictedUnitsExpire|TestMergedAllowFindsKeyOfOtherType|TestKeysOfACallHaveTheirOwnTTL|TestReturnsLiveLongEnough"},
 	},
 	// Requests on several slots of a Cluster.
 	"split": {{"conform/faults", "TestSplit"}},
-	// Decisions in Redis with states in hash fields.
-	"hashes": {
-		{"conform/lua", "TestExpiredFieldCountsAsAbsent|TestExpiredFieldsAreSwept|TestHashLives|TestFullMemoryFailsAllFields|TestLayoutsAgree|TestRelayout"},
-		{"conform/servers", "TestKeyCommandsOnHashes"},
-		{"conform/lua", "TestScripts$/^hashed$"},
-		{"conform/lua", "TestStore$/^hashed$/./^storetest$"},
-	},
 	// Code in other packages that uses the table of algorithms.
 	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
 	// Packages whose own tests are enough.

@@ -75,7 +75,7 @@ func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string
 	for _, name := range config.Policies.Names() {
-		if p, ok := config.Policies.Get(name); ok && p.Answers().Failure == policy.Deny {
+		if p, ok := config.Policies.Get(name); ok && p.Answers() == policy.Deny {
 			names = append(names, name)
 		}
 	}

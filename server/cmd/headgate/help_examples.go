@@ -43,7 +43,6 @@ var helpExamples = map[string]string{
   headgate health --ready --http 10.0.0.5:8080`,
 	"store":             `  headgate store accept-loss --store redis://10.0.0.5:6379`,
 	"store accept-loss": `  headgate store accept-loss --store redis://10.0.0.5:6379`,
-	"relayout":          `  headgate relayout --store redis://10.0.0.5:6379 --to hash:64`,
 	"check": `  headgate check policies.yaml
   headgate check --output json policies.yaml`,
 	"test": `  headgate test policies_test.yaml

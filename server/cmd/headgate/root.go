@@ -21,7 +21,7 @@ var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
 	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset, newRun}},
 	{"operate", "Operate:", []func() *cobra.Command{
-		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore, newRelayout,
+		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
 	}},
 	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify, newSchema}},
 	{"other", "Other:", []func() *cobra.Command{newExamples, newVersion}},

@@ -27,7 +27,7 @@ func TestRunGivesUp(t *testing.T) {
 			_, _ = conn.Write([]byte("+OK\r\n"))
 			n, _ := conn.Read(buffer)
 			asked <- string(buffer[:n])
-			_, _ = conn.Write([]byte("-ERR charged, and the store could not confirm it: not_replicated\r\n"))
+			_, _ = conn.Write([]byte("-UNAVAILABLE the store could not decide: outcome_unknown\r\n"))
 			_ = conn.Close()
 		}
 	}()

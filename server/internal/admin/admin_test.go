@@ -43,7 +43,7 @@ policies:
   api: {algorithm: token-bucket, rate: 1/1h, burst: 3}
   trial: {algorithm: token-bucket, rate: 1/1h, burst: 1, shadow: true}
   both: {all: [api, trial]}
-  safe: {algorithm: fixed-window, limit: 3, window: 1d, replicas: 1}
+  safe: {algorithm: fixed-window, limit: 3, window: 1d}
   slots: {algorithm: concurrency, limit: 2, lease: 1m}
   day: {algorithm: fixed-window, limit: 3, window: 1d, align: clock}
   lanes: {algorithm: fixed-window, limit: 10, window: 1h, classes: [{name: live}, {name: batch, leaves: 40%}]}

@@ -155,15 +155,14 @@ func writeBatch(w http.ResponseWriter, v *verb, c decodedBody, responses []decid
 
 // policyInfo is one entry of /v1/policies.
 type policyInfo struct {
-	Name     string         `json:"name"`
-	Limits   []string       `json:"limits"`
-	Cost     int64          `json:"cost"`
-	Failure  string         `json:"failure"`
-	Replicas string         `json:"replicas,omitempty"`
-	Mode     string         `json:"mode"`
-	Headers  policy.Headers `json:"headers"`
-	Shadow   bool           `json:"shadow"`
-	Enabled  bool           `json:"enabled"`
+	Name    string         `json:"name"`
+	Limits  []string       `json:"limits"`
+	Cost    int64          `json:"cost"`
+	Failure string         `json:"failure"`
+	Mode    string         `json:"mode"`
+	Headers policy.Headers `json:"headers"`
+	Shadow  bool           `json:"shadow"`
+	Enabled bool           `json:"enabled"`
 }
 
 // policies lists the policies that the user may use. If there are no users, it lists all policies.
@@ -179,9 +178,6 @@ func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 		info := policyInfo{
 			Name: name, Limits: p.Limits(), Cost: p.Cost, Failure: p.Failure.String(), Mode: p.Mode(),
 			Headers: p.Headers, Shadow: p.Shadow, Enabled: p.Enabled,
-		}
-		if p.Replicas.Count > 0 {
-			info.Replicas = p.Replicas.String()
 		}
 		infos = append(infos, info)
 	}

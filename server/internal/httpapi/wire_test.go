@@ -32,7 +32,6 @@ policies:
   log:    {algorithm: sliding-log, windows: [{limit: 2, window: 1s}, {limit: 5, window: 1m}]}
   mixed:  {all: [{name: hour, algorithm: fixed-window, limit: 5, window: 1h}, {name: log, algorithm: sliding-log, windows: [{limit: 2, window: 1s}, {limit: 5, window: 1m}]}]}
   hot:    {algorithm: token-bucket, rate: 10/s, mode: leased}
-  kept:   {algorithm: token-bucket, rate: 10/s, replicas: 2}
   allow:  {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
 `
 
@@ -115,7 +114,6 @@ func TestPathsAndMethods(t *testing.T) {
 	for _, want := range []string{
 		`{"name":"two","limits":["100/1m burst 50","fixed-window 1000/1d align UTC"],"cost":1,"failure":"local","mode":"exact","headers":"draft","shadow":false,"enabled":true}`,
 		`{"name":"hot","limits":["10/s"],"cost":1,"failure":"local","mode":"leased","headers":"draft","shadow":false,"enabled":true}`,
-		`{"name":"kept","limits":["10/s"],"cost":1,"failure":"local","replicas":"2 within 20ms","mode":"exact","headers":"draft","shadow":false,"enabled":true}`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("policies: %s, want %s", body, want)

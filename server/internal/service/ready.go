@@ -51,7 +51,7 @@ func (c *Config) needsStore(policies *policy.Set) bool {
 	needs := c.Failure == policy.Deny
 	for _, name := range policies.Names() {
 		p, _ := policies.Get(name)
-		needs = needs || p.Answers().Failure == policy.Deny
+		needs = needs || p.Answers() == policy.Deny
 	}
 	return c.CheckStore && needs
 }

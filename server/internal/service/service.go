@@ -75,9 +75,6 @@ type Watcher interface {
 	Failed(ctx context.Context, err error)
 	// Away reports whether the store has failed and has not answered since.
 	Away() bool
-	// NotReplicated is called for each operation that the store has charged, but that too few of its replicas have
-	// confirmed. The store itself is up.
-	NotReplicated(ctx context.Context, err error)
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
 	// Replied is called for each call during which the store failed, and for each call that began while Away was
@@ -152,11 +149,6 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 		if responses[i].Err != nil {
 			responses[i].Err = classify(responses[i].Err)
 		}
-	}
-	if b.Lacking() {
-		ctx, cancel := s.undoing(caller)
-		b.GiveUp(ctx)
-		cancel()
 	}
 	if outage {
 		s.config.Watcher.Replied(repliesOf(responses))
@@ -242,8 +234,6 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 			}
 		case err == nil:
 			answered = answered || away && fromStore(&ops[i], &results[i])
-		case errors.Is(err, headgate.ErrNotReplicated):
-			watcher.NotReplicated(ctx, err)
 		case !ended && storeFailed(err):
 			failed = true
 			watcher.Failed(ctx, err)

@@ -50,13 +50,13 @@ policies:
 	}
 }
 
-// TestShadowOfAnotherFailureMode checks that while the store is unavailable, the failure mode and the replicas of a
-// shadow do not affect the answers to requests.
+// TestShadowOfAnotherFailureMode checks that while the store is unavailable, the failure mode of a shadow does not
+// affect the answers to requests.
 func TestShadowOfAnotherFailureMode(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:
   live:  {algorithm: token-bucket, rate: 1000000/s, burst: 100}
-  ghost: {algorithm: fixed-window, limit: 1, window: 1h, shadow: true, failure: deny, replicas: 1}
+  ghost: {algorithm: fixed-window, limit: 1, window: 1h, shadow: true, failure: deny}
 routes:
   - {match: {path: /one}, key: [{const: k}], policies: [live, ghost]}
   - {match: {path: /two}, charge: [{policy: live, key: [{const: k}]}, {policy: ghost, key: [{const: g}]}]}

@@ -2,8 +2,6 @@ package service_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -32,11 +30,8 @@ func (s *fixedStore) Close() error { return nil }
 type counter struct {
 	away             bool
 	failed, answered int
-	unreplicated     int
 	replies          service.Replies
 }
-
-func (c *counter) NotReplicated(context.Context, error) { c.unreplicated++ }
 
 func (c *counter) Failed(context.Context, error) { c.failed++ }
 func (c *counter) Away() bool                    { return c.away }
@@ -94,23 +89,6 @@ func TestEndedContextIsNotAnOutage(t *testing.T) {
 		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
 		if w.failed != 0 || w.replies != (service.Replies{}) {
 			t.Errorf("%v: failed %d times, replies %+v; want none", mode, w.failed, w.replies)
-		}
-	}
-}
-
-// TestNotReplicatedIsNotAnOutage checks that a store does not count as failed if it has charged, but too few replicas
-// have confirmed. The failure mode makes no difference.
-func TestNotReplicatedIsNotAnOutage(t *testing.T) {
-	late := &fixedStore{engine.Result{Err: fmt.Errorf("0 of 1: %w", headgate.ErrNotReplicated)}}
-	for _, mode := range []policy.Failure{policy.Deny, policy.Allow} {
-		w := new(counter)
-		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(late)), Watcher: w, Failure: mode})
-		r := do(s, take("k", one))[0]
-		if w.failed != 0 || w.answered != 0 || w.unreplicated != 1 {
-			t.Errorf("%v: failed %d times, answered %d, not replicated %d; want 0, 0 and 1", mode, w.failed, w.answered, w.unreplicated)
-		}
-		if (r.Err == nil) != (mode == policy.Allow) || r.Err != nil && !errors.Is(r.Err, headgate.ErrNotReplicated) {
-			t.Errorf("%v: answered %v", mode, r.Err)
 		}
 	}
 }

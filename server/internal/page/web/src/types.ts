@@ -508,8 +508,6 @@ export interface Settings {
   /** SettleWithin is the term of a reservation, such as 10m: the time until it must be settled. Unsettled determines the charge of a reservation that was not settled in time: keep, release or estimate. */
   settle_within?: string;
   unsettled?: string;
-  /** Replicas is the number of replicas that a charge waits for, and the maximum wait, such as "1 within 20ms". */
-  replicas?: string;
   shadow: boolean;
   candidate?: string;
   enabled: boolean;
