@@ -40,9 +40,9 @@ test-full: setup $(LINT) ## the tests that make test omits, in 35 CPU minutes on
 
 .PHONY: test-long
 test-long: ## the longest tests: 10^6 differential steps per algorithm (and on Redis), 10^5 interleavings, 5 minutes per fuzz target, an hour of chaos
-	@cd conform && go test -timeout 1h -run TestDifferential ./steps -steps=1000000
-	@cd conform && go test -timeout 1h -run TestVersions ./steps ./lua -interleavings=100000
-	@cd conform && go test -timeout 3h -parallel 2 -every-client -deployments all -run TestScripts ./lua -redis-steps=1000000
+	@cd lab && go test -timeout 1h -run TestDifferential ./steps -steps=1000000
+	@cd lab && go test -timeout 1h -run TestVersions ./steps ./lua -interleavings=100000
+	@cd lab && go test -timeout 3h -parallel 2 -every-client -deployments all -run TestScripts ./lua -redis-steps=1000000
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=5m
 	@$(MAKE) --no-print-directory soak
 
@@ -52,16 +52,16 @@ test-servers: ## the stores' cases on the servers in the folders named by HEADGA
 
 .PHONY: chaos
 chaos: ## ten seeds of faults on real servers, with an audit of every answer (eleven minutes)
-	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 30m -seeds 10 -for 55s
+	@cd lab && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 30m -seeds 10 -for 55s
 
 .PHONY: chaos-full
 chaos-full: ## 100 seeds; seeds with a result in bin/chaos.jsonl do not run again
 	@mkdir -p bin
-	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 5h -seeds 100 -for 60s -results $(CURDIR)/bin/chaos.jsonl
+	@cd lab && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 5h -seeds 100 -for 60s -results $(CURDIR)/bin/chaos.jsonl
 
 .PHONY: soak
 soak: ## one seed of faults for an hour: the processes' memory, goroutines and files stay bounded, and every answer is audited
-	@cd conform && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 2h -seeds 1 -deployment standalone -for 1h
+	@cd lab && go test ./chaos -run 'TestChaos$$' -v -count=1 -timeout 2h -seeds 1 -deployment standalone -for 1h
 
 .PHONY: upgrade
 upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
@@ -99,7 +99,7 @@ page-check: ## check that the committed page matches the build of its sources
 .PHONY: page-pictures
 page-pictures: ## make the pictures in docs/images with the page's test (two minutes)
 	@fc-list :lang=zh | grep -q . || { echo "please install a Chinese font, such as fonts-wqy-microhei" >&2; exit 1; }
-	@mkdir -p docs/images && cd conform && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
+	@mkdir -p docs/images && cd lab && go test ./browser -count=1 -args -screenshots $(CURDIR)/docs/images
 
 .PHONY: site
 site: ## build the documentation site from docs/ into bin/site/main; with VERSION=v0.9.0 into a folder of that name
@@ -116,15 +116,16 @@ fuzz: ## each fuzz target for FUZZTIME (5000 runs)
 
 .PHONY: mutants-check
 mutants-check: ## check that each planted mistake still has its place in the code; a second or two, without running a suite
-	@cd tools && GOWORK=off go test -count=1 ./mutants ./house
+	@cd lab && go test -count=1 ./mutants
+	@cd tools && GOWORK=off go test -count=1 ./house
 
 .PHONY: mutants
 mutants: mutants-check ## plant all mistakes, one at a time; a test must catch each
-	@cd tools && GOWORK=off go run ./mutants -record
+	@cd lab && go run ./mutants -record
 
 .PHONY: bench
 bench: build $(RATELIMIT) ## compare Headgate with other limiters, in turns, into docs/benchmarks.md (half an hour)
-	cd bench && go run . -out ../docs/benchmarks.md
+	cd lab/bench && go run . -out ../../docs/benchmarks.md
 
 .PHONY: bench-pairs
 bench-pairs: ## compare the CPU time of each kind of decision with an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)
@@ -132,23 +133,23 @@ bench-pairs: ## compare the CPU time of each kind of decision with an earlier co
 
 .PHONY: bench-quick
 bench-quick: build $(RATELIMIT) ## the same comparison in two minutes, printed
-	cd bench && go run . -length quick
+	cd lab/bench && go run . -length quick
 
 .PHONY: bench-full
 bench-full: build $(RATELIMIT) ## the same comparison, longer and with ten million keys, printed
-	cd bench && go run . -length full
+	cd lab/bench && go run . -length full
 
 .PHONY: profile
 profile: ## a CPU profile of each of our rows, in bin/profile
-	cd bench && go run . -length quick -profile ../bin/profile
+	cd lab/bench && go run . -length quick -profile ../../bin/profile
 
 .PHONY: bench-redis
 bench-redis: ## operations per second on one Redis core, and bytes per key, by algorithm
-	cd conform && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
+	cd lab && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
 
 .PHONY: simulate
 simulate: ## compare limits with other limiters under load in virtual time, and print the tables of docs/design/simulator.md (a minute)
-	@cd conform && go run ./simulator
+	@cd lab && go run ./simulator
 
 .PHONY: cover
 cover: ## coverage of the packages that decide, by the tests nearest to them

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/headgate/headgate v0.0.0
-	github.com/headgate/headgate/conform v0.0.0
+	github.com/headgate/headgate/lab v0.0.0
 	github.com/headgate/headgate/open v0.0.0
 	github.com/headgate/headgate/policy v0.0.0
 	github.com/headgate/headgate/server v0.0.0
@@ -66,7 +66,7 @@ replace (
 	github.com/headgate/headgate => ../
 	github.com/headgate/headgate/adapter/goredis => ../adapter/goredis
 	github.com/headgate/headgate/adapter/rueidis => ../adapter/rueidis
-	github.com/headgate/headgate/conform => ../conform
+	github.com/headgate/headgate/lab => ../lab
 	github.com/headgate/headgate/open => ../open
 	github.com/headgate/headgate/server => ../server
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/httplimit"
 )
 

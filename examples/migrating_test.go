@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/daemon"
 )
 
 // TestMigrationsPrintTheSame runs the programs in docs/migrating-from-other-limiters.md, before and after the
-// migration. The module bench requires the other limiters.
+// migration. The module lab requires the other limiters.
 func TestMigrationsPrintTheSame(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/migrating-from-other-limiters.md")
@@ -59,7 +59,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 	}
 }
 
-// runProgram runs a program with the dependencies of the module bench.
+// runProgram runs a program with the dependencies of the module lab.
 func runProgram(t *testing.T, program string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "main.go")
@@ -67,7 +67,7 @@ func runProgram(t *testing.T, program string) string {
 		t.Fatal(err)
 	}
 	run := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-s -w", name) // this halves the time for linking
-	run.Dir = "../bench"
+	run.Dir = "../lab"
 	var printed, problems strings.Builder
 	run.Stdout, run.Stderr = &printed, &problems
 	if err := run.Run(); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/examples/internal/exampletest"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/examples/internal/exampletest"
 	"github.com/headgate/headgate/open"
 )

@@ -1,4 +1,4 @@
-// The site in a real browser: run by the Go test conform/site, which builds and serves it. Environment: CHROMIUM,
+// The site in a real browser: run by the Go test lab/site, which builds and serves it. Environment: CHROMIUM,
 // PROFILE, and SITE, the address of the folder of all versions.
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";

@@ -119,7 +119,7 @@ func inspect(root string) (*house, error) {
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
 		from := folderOf(words[0])
-		if strings.HasPrefix(from, "conform") || strings.HasPrefix(from, "bench") || strings.HasPrefix(from, "examples") || strings.HasPrefix(from, "tools") {
+		if strings.HasPrefix(from, "lab") || strings.HasPrefix(from, "examples") || strings.HasPrefix(from, "tools") {
 			continue
 		}
 		h.look(from, words[1:])

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/conform/redistest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/open"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestChart checks that the chart has the release's version, and all files of deploy/chart. conform/deploy tests their
+// TestChart checks that the chart has the release's version, and all files of deploy/chart. lab/deploy tests their
 // contents. Helm, if it is installed, reads the archive.
 func TestChart(t *testing.T) {
 	archive := filepath.Join(*folder, "headgate-"+*version+".tgz")

@@ -1,4 +1,4 @@
-// The browser, and the words of the test: steps, tabs, rows, and requests to the Go test conform/browser, which
+// The browser, and the words of the test: steps, tabs, rows, and requests to the Go test lab/browser, which
 // starts the servers and answers the lines that begin with ">".
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";

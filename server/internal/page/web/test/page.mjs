@@ -1,4 +1,4 @@
-// The page in a real browser: run by the Go test conform/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
+// The page in a real browser: run by the Go test lab/browser. Environment: CHROMIUM, PROFILE, GUARDED, ELSEWHERE,
 // BELOW, MANY, ENVOY, ENVOY_JSON, ADMIN, READ, SECONDS, and SCREENSHOTS if pictures are wanted.
 import assert from "node:assert/strict";
 import { descriptorFloods } from "./envoy.mjs";

@@ -1,9 +1,0 @@
-package lua
-
-import (
-	"testing"
-
-	"github.com/headgate/headgate/conform/testbed"
-)
-
-func TestMain(m *testing.M) { testbed.Main(m) }

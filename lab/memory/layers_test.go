@@ -1,0 +1,70 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/lab/linearize"
+	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/membership"
+	"github.com/headgate/headgate/layer/prefetch"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/storetest"
+)
+
+// A store wrapped in group commit passes all cases in package storetest.
+func TestBatch(t *testing.T) {
+	memory := func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testbed.Together(t, store)
+	}
+	storetest.Run(t, storetest.Options{New: memory})
+	for _, limit := range linearize.Limits() {
+		t.Run(limit.String(), func(t *testing.T) { linearize.Check(t, limit, linearize.Record(memory(t, nil), limit, 64)) })
+	}
+}
+
+// A store wrapped in a deny cache also passes all cases, if all operations go through one process.
+func TestNear(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := denycache.New(testbed.Together(t, store), denycache.Config{MaxStale: time.Hour, Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return layer
+	}})
+}
+
+// A store wrapped in prefetch also passes all cases, for limits that are not prefetched.
+func TestLease(t *testing.T) {
+	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := rule.TokenBucket(rule.PerSecond(123_457))
+		member, err := membership.New(store, membership.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer, err := prefetch.New(testbed.Together(t, store), member, prefetch.Config{Limits: []engine.Limit{other}, Life: time.Second, MaxUnits: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = layer.Close() })
+		return layer
+	}})
+}

@@ -1,0 +1,9 @@
+package memory
+
+import (
+	"testing"
+
+	"github.com/headgate/headgate/lab/testbed"
+)
+
+func TestMain(m *testing.M) { testbed.Main(m) }

@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"context"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/internal/rule"
+)
+
+// TestSettledAllowOnRedis checks that the reservation of an allow with Settled gives its charge back on each limit
+// exactly once.
+func TestSettledAllowOnRedis(t *testing.T) {
+	limiters, _ := twoProcesses(t, redistest.Redis)
+	ctx := context.Background()
+	limits := []engine.Limit{
+		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)),
+		rule.SlidingLog(rule.PerHour(3)), rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
+	}
+	op := engine.Op{Kind: engine.OpAllow, Space: "settled", Key: "k", Hints: engine.Hints{Settled: true}}
+	for i, limit := range limits {
+		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
+	}
+	for i, l := range limiters {
+		if r := operate.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
+			t.Fatalf("request %d: %+v", i, r)
+		}
+	}
+	peek := op
+	peek.Kind, peek.Hints.Settled = engine.OpPeek, false
+	for round := range 3 {
+		last := operate.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
+		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {
+			t.Fatalf("round %d: %+v", round, last)
+		}
+		if over := operate.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
+			t.Errorf("round %d, beyond the limits: %+v", round, over)
+		}
+		other, err := limiters[1].Reservation(last.Reservation.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, held := range []*headgate.Reservation{last.Reservation, other} { // the second must not change anything
+			if err := held.Cancel(ctx); err != nil {
+				t.Fatal(err)
+			}
+			d := operate.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Decision
+			for i := range 3 {
+				if d.Limits[i].Remaining != 1 {
+					t.Errorf("round %d: %s has %d left, want 1", round, d.Limits[i].Name, d.Limits[i].Remaining)
+				}
+			}
+			if d.Delay == 0 || d.Delay > last.Decision.Delay {
+				t.Errorf("round %d: the next one waits %v, the cancelled one %v", round, d.Delay, last.Decision.Delay)
+			}
+		}
+	}
+}
