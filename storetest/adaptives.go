@@ -126,6 +126,13 @@ var _ = register([]scenario{
 		},
 	},
 	{
+		name: "a settlement beyond an adaptive rate", why: "by one burst; what is missing of a unit counts as a unit",
+		steps: []step{
+			take(adapting, 4, yes(4, 500*ms)).reserve(0),
+			settle(1, 40, yes(0, 1900*ms)).drops(24).in(100 * ms),
+		},
+	},
+	{
 		name: "the state of an adaptive rate ends", why: "after 600 intervals without a request the rate begins anew",
 		steps: []step{
 			take(hurried, 8, yes(0, second)).reporting(0, 10, 0),

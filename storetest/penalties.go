@@ -21,6 +21,10 @@ var (
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
+	steady = []engine.Limit{
+		bucket(rule.PerSecond(1)),
+		rule.Penalty(rule.PerMinute(1), rule.Block(ms), rule.MaxBlock(ms), rule.Forget(time.Hour), rule.Named("steady")),
+	}
 	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
@@ -140,6 +144,28 @@ var _ = register([]scenario{
 			offend(patient, 1, no(0, second, second)),
 			offend(patient, 1, no(0, block(16*second, 11*second), 48*second)),
 		),
+	},
+	{
+		name: "a second block of the greatest length", why: "blocks that cannot become longer are forgotten as one",
+		steps: []step{
+			offend(steady, 1, yes(0, second)),
+			offend(steady, 1, no(0, second, second)),
+			offend(steady, 1, no(0, second, second)), // the first block
+			offend(steady, 1, no(0, 999*ms, 999*ms)).in(ms),
+			offend(steady, 1, no(0, 999*ms, 999*ms)), // the second
+			offend(steady[1:], 1, yes(1, time.Hour-999*ms)).in(999 * ms),
+		},
+	},
+	{
+		name: "ignored denials before the clock was set back", why: "far back, they count from now",
+		steps: []step{
+			offend(punished, 1, yes(0, second)).in(time.Hour),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, second, second)).in(-10 * time.Minute), // it was told nothing at this time
+			offend(punished, 1, no(0, second, second)),
+			offend(punished, 1, no(0, block(8*second, 50*time.Minute), 24*second)),
+		},
 	},
 	{
 		name: "a block after the clock was set back", why: "far back, the block begins now",

@@ -24,7 +24,7 @@ const (
 var (
 	verdicts = []string{"allowed", "denied", "error"}
 	// classless lists the verbs that ignore classes.
-	classless = []string{"reset", "release"}
+	classless = []string{"give", "reset", "release"}
 )
 
 // begin is the start time of tests that do not set one.
