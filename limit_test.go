@@ -95,7 +95,7 @@ func TestLargestNumbersAreAccepted(t *testing.T) {
 		rule.SlidingWindow(rule.Per(most, years100), rule.Segments(1000)),
 		rule.SlidingLog(rule.Per(100_000, years100)),
 		rule.Concurrency(100_000),
-		rule.DenyAll(), rule.NoLimit(),
+		engine.DenyAll(), engine.NoLimit(),
 	} {
 		back, err := engine.ParseLimit(l.String())
 		if err != nil || back != l {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -28,13 +28,13 @@ func open(t *testing.T, c memstore.Config) (*memstore.Store, *headgate.Limiter) 
 
 func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) error {
 	t.Helper()
-	_, err := operate.Policy(l, "", limit).Allow(context.Background(), key)
+	_, err := core.Policy(l, "", limit).Allow(context.Background(), key)
 	return err
 }
 
 func stored(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) bool {
 	t.Helper()
-	r := operate.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
+	r := core.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
 	return r[0].Found
 }
 
@@ -59,7 +59,7 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 	if err := take(t, l, "0", seconds(10)); err != nil {
 		t.Errorf("a known key on a full store: %v", err)
 	}
-	if _, err := operate.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
+	if _, err := core.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
 		t.Errorf("a peek needs no room: %v", err)
 	}
 	clock.Advance(10 * time.Second)
@@ -84,7 +84,7 @@ func TestEvictDropsTheLeastUsedKey(t *testing.T) {
 	// This key would have been evicted first, but its expiry moves far away.
 	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100_000))
 	for _, n := range []int64{1, 90_000} {
-		if _, err := operate.Policy(l, "", bucket).AllowN(context.Background(), "moved", n); err != nil {
+		if _, err := core.Policy(l, "", bucket).AllowN(context.Background(), "moved", n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestKeyInUseDoesNotExpire(t *testing.T) {
 	if err := take(t, l, "new", bucket); err != nil {
 		t.Fatalf("idle has expired: %v", err)
 	}
-	if d, err := operate.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
+	if d, err := core.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
 		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
 	}
 	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
@@ -187,7 +187,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
-		if _, err := operate.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
+		if _, err := core.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
-	d, err := operate.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
+	d, err := core.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestNoAllocation(t *testing.T) {
 		if err := take(t, l, "k", limit); err != nil {
 			t.Fatal(err)
 		}
-		p := operate.Policy(l, "", limit)
+		p := core.Policy(l, "", limit)
 		allocs := testing.AllocsPerRun(200, func() {
 			if _, err := p.Allow(ctx, "k"); err != nil {
 				t.Error(err)

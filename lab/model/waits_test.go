@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/lab/script"
-	"github.com/headgate/headgate/internal/raced"
 )
 
 // These tests check every value in an answer by trial: the wait (rule 3), the remaining units (section 5) and the

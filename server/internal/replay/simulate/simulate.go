@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -114,7 +114,7 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 		s.charges = append(s.charges, place)
 		place += len(routes[i].Charges)
 	}
-	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), operate.WithOutcomeClock(clock))
+	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), core.WithOutcomeClock(clock))
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package operate
+package core
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ type Held struct {
 func HeldBy(l *headgate.Limiter, ops []engine.Op) *Held {
 	h := &Held{limiter: l, ops: ops, term: math.MaxInt64}
 	for i := range ops {
-		h.term = min(h.term, lease.Term(ops[i].Charges))
+		h.term = min(h.term, engine.LeaseOf(ops[i].Charges))
 	}
 	return h
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 var small = jsontext.Bounds{Depth: 4, Elements: []int{3, 2}, Names: 3, Text: 8, Name: 6, Number: 5}

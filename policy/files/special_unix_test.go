@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // TestReplaceFollowsNoLink checks that a link or a pipe with the temporary file's name is removed, that the link's

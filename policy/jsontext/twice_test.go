@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 // twice reports whether an object contains a duplicate name, using the tokens of encoding/json.

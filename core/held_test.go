@@ -1,4 +1,4 @@
-package operate_test
+package core_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -37,7 +37,7 @@ func (b *breakable) Do(ctx context.Context, ops []engine.Op, results []engine.Re
 }
 
 // holdOne acquires a permit of one unit for a minute, and holds it.
-func holdOne(t *testing.T) (*operate.Held, *breakable, *headgate.Semaphore) {
+func holdOne(t *testing.T) (*core.Held, *breakable, *headgate.Semaphore) {
 	t.Helper()
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -47,15 +47,15 @@ func holdOne(t *testing.T) (*operate.Held, *breakable, *headgate.Semaphore) {
 	l := headgate.New(headgate.WithStore(b))
 	t.Cleanup(func() { l.Close() })
 	limit := rule.Concurrency(1, rule.LeaseTime(time.Minute))
-	ops := []engine.Op{{Kind: engine.OpAcquire, Space: operate.Space(l, engine.PolicySpace("jobs")), Key: "k", ID: "one", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}
-	if r := operate.Do(t.Context(), l, ops, nil)[0]; r.Err != nil || !r.Decision.Allowed {
+	ops := []engine.Op{{Kind: engine.OpAcquire, Space: core.Space(l, engine.PolicySpace("jobs")), Key: "k", ID: "one", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}
+	if r := core.Do(t.Context(), l, ops, nil)[0]; r.Err != nil || !r.Decision.Allowed {
 		t.Fatalf("%+v", r)
 	}
-	held := operate.HeldBy(l, ops)
+	held := core.HeldBy(l, ops)
 	ctx, end := context.WithCancel(t.Context())
 	held.Hold(ctx)
 	end() // a release must be possible after the end of the request
-	return held, b, operate.Semaphore(l, "jobs", limit)
+	return held, b, core.Semaphore(l, "jobs", limit)
 }
 
 func free(t *testing.T, s *headgate.Semaphore, want int64) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 type innerFields struct {

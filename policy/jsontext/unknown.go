@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Object decodes valid JSON into v, whose fields have the known names, and returns the error of [Unknown]. [Decode]
@@ -53,5 +53,5 @@ func Unknown(data []byte, known []string) *Error {
 }
 
 func unknown(name string) *Error {
-	return &Error{Field: format.Cut(name), Detail: fmt.Sprintf("unknown field %.128q", name), Unknown: true}
+	return &Error{Field: engine.Cut(name), Detail: fmt.Sprintf("unknown field %.128q", name), Unknown: true}
 }

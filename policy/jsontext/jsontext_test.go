@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 func TestCheck(t *testing.T) {

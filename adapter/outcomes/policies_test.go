@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/adapter/outcomes"
 )
 
 // TestBounded checks that policies beyond the bound share one value, and that earlier policies keep their values,

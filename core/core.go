@@ -1,6 +1,6 @@
-// Package operate runs engine operations on a limiter. It is for the servers, adapters and tests in this repository.
+// Package core runs engine operations on a limiter. It is for the servers, adapters and tests in this repository.
 // Programs use package headgate.
-package operate
+package core
 
 import (
 	"context"

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // TestRead checks that a file of the maximum size is read completely, and that for a larger one Read returns an error

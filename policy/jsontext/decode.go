@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // Error is an error in JSON text.
@@ -62,9 +61,9 @@ func ErrorOf(name string, err error) *Error {
 	case errors.As(err, &mismatch):
 		field := withoutTypes(mismatch.Field)
 		if field != "" {
-			name = format.Cut(field)
+			name = engine.Cut(field)
 		}
-		return &Error{Field: format.Cut(field), Detail: fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch))}
+		return &Error{Field: engine.Cut(field), Detail: fmt.Sprintf("%s must not be a JSON %s; accepted: %s", name, mismatch.Value, accepted(mismatch))}
 	case errors.As(err, &input):
 		return &Error{Field: input.Field, Detail: input.Error()}
 	case errors.As(err, &syntax):

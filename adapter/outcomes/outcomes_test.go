@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/outcomes"
 )
 
 func TestOutcomeOfAnswers(t *testing.T) {

@@ -1,12 +1,12 @@
-package operate_test
+package core_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -20,12 +20,12 @@ func TestSettledAllow(t *testing.T) {
 		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)), rule.SlidingLog(rule.PerHour(3)),
 		rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
-	p := operate.Policy(limiter, "all", limits...)
+	p := core.Policy(limiter, "all", limits...)
 	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
-	ask := func() operate.Result { return operate.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
+	ask := func() core.Result { return core.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
 	first, _, third := ask(), ask(), ask()
 	if !first.Decision.Allowed || !third.Decision.Allowed || third.Decision.Delay == 0 || third.Reservation == nil {
 		t.Fatalf("%+v %+v", first, third)
@@ -50,9 +50,9 @@ func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	p := operate.Policy(limiter, "bytes", rule.TokenBucket(rule.PerDay(100), rule.AllowDebt(900)), rule.FixedWindow(rule.PerDay(20)), rule.NoLimit())
+	p := core.Policy(limiter, "bytes", rule.TokenBucket(rule.PerDay(100), rule.AllowDebt(900)), rule.FixedWindow(rule.PerDay(20)), engine.NoLimit())
 	for i, c := range []struct{ cost, final, bucket, window int64 }{{10, 3, 97, 17}, {3, 3, 94, 14}, {0, 4, 90, 10}, {0, 0, 90, 10}, {1, 40, 50, 0}} {
-		charged, d, err := operate.Charge(ctx, p, "k", c.cost)
+		charged, d, err := core.Charge(ctx, p, "k", c.cost)
 		if err != nil || !d.Allowed || d.Binding.Policy != "bytes" {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -64,10 +64,10 @@ func TestChargedIsCorrected(t *testing.T) {
 			t.Errorf("%d and then %d: %d and %d left, %v; want %d and %d", c.cost, c.final, d.Limits[0].Remaining, d.Limits[1].Remaining, err, c.bucket, c.window)
 		}
 	}
-	if charged, d, err := operate.Charge(ctx, p, "k", 1); charged != nil || d.Allowed || err != nil {
+	if charged, d, err := core.Charge(ctx, p, "k", 1); charged != nil || d.Allowed || err != nil {
 		t.Errorf("a denied one: %v, %+v, %v", charged, d, err)
 	}
-	charged, _, err := operate.Charge(ctx, p, "another", 0)
+	charged, _, err := core.Charge(ctx, p, "another", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,9 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 	defer limiter.Close()
 	ctx := context.Background()
 	limits := []engine.Limit{rule.FixedWindow(rule.PerDay(10), rule.Named("included")), rule.FixedWindow(rule.PerDay(20), rule.Named("credits"))}
-	p := operate.Policy(limiter, "calls", limits...).First()
+	p := core.Policy(limiter, "calls", limits...).First()
 	for i, c := range []struct{ final, included, credits int64 }{{6, 4, 20}, {7, 4, 13}, {30, 4, 0}, {2, 2, 0}} {
-		charged, d, err := operate.Charge(ctx, p, "k", 0)
+		charged, d, err := core.Charge(ctx, p, "k", 0)
 		if err != nil || !d.Allowed {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -97,7 +97,7 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 		}
 		var left [2]int64
 		for at, limit := range limits {
-			d, err := operate.Policy(limiter, "calls", limit).Peek(ctx, "k", 1)
+			d, err := core.Policy(limiter, "calls", limit).Peek(ctx, "k", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

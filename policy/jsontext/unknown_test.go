@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 // FuzzUnknown checks that a name is unknown if and only if a decoder that rejects unknown fields reports it.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 )
 
 func text(content string) func(io.Writer) error {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Bounds limits a client's JSON text. The bounds are checked while the text arrives, before memory is allocated for its
@@ -209,7 +209,7 @@ func (s *Scanner) named(name []byte) error {
 	}
 	for i := s.open[s.depth-1].first; i < len(s.ends); i++ {
 		if bytes.EqualFold(s.seen[s.begins(i):s.ends[i]], name) {
-			shown := format.Cut(string(name))
+			shown := engine.Cut(string(name))
 			return &Error{Field: shown, Detail: shown + " occurs twice in one object; accepted: each name once"}
 		}
 	}
