@@ -16,7 +16,7 @@ import (
 // reset.
 
 func TestVectorsBruteForce(t *testing.T) {
-	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
+	paths, _ := filepath.Glob("../../storetest/vectors/*.json")
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {

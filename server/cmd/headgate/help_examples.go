@@ -55,7 +55,7 @@ var helpExamples = map[string]string{
   headgate replay --compare old.yaml new.yaml access.log`,
 	"bench": `  headgate bench --rate 20000 --duration 30s
   headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
-	"verify":   `  headgate verify testdata/vectors/all.json`,
+	"verify":   `  headgate verify storetest/vectors/all.json`,
 	"schema":   `  headgate schema > policies.schema.json`,
 	"examples": `  headgate examples test`,
 	"version":  `  headgate version --output json`,

@@ -1,4 +1,4 @@
-# Sourced by scripts/test and scripts/test-full: runs the steps of a test, and prints the time of
+# Sourced by tools/scripts/test and tools/scripts/test-full: runs the steps of a test, and prints the time of
 # each.
 table=$(mktemp)
 besides=

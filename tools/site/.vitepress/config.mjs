@@ -1,12 +1,12 @@
-// The site is built from the pages of docs/, as they are: scripts/site runs it.
+// The site is built from the pages of docs/, as they are: tools/scripts/site runs it.
 // Environment: FOLDER is the folder of this version, BASE the path above it, SHOWN the version to show, OUT the output.
 import { cpSync, existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { defineConfig } from "vitepress";
 import { sidebar } from "./sidebar.mjs";
 
-const { BASE = "/", FOLDER = "main", SHOWN = "main", OUT = "../bin/site/main" } = process.env;
-const root = resolve(import.meta.dirname, "../..");
+const { BASE = "/", FOLDER = "main", SHOWN = "main", OUT = "../../bin/site/main" } = process.env;
+const root = resolve(import.meta.dirname, "../../..");
 const docs = join(root, "docs");
 const repository = "https://github.com/headgate/headgate";
 
@@ -44,7 +44,7 @@ export default defineConfig({
   rewrites: { "README.md": "index.md" },
   // The pages import vue, and have no node_modules above them.
   vite: {
-    resolve: { alias: { vue: join(root, "site/node_modules/vue") } },
+    resolve: { alias: { vue: join(root, "tools/site/node_modules/vue") } },
     build: { chunkSizeWarningLimit: 1000 },
   },
   markdown: { anchor: { slugify }, config: links },
