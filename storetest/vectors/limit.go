@@ -4,7 +4,6 @@ package vectors
 
 import (
 	"fmt"
-
 	"time"
 
 	"github.com/headgate/headgate/engine"
