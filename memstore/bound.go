@@ -46,6 +46,8 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	hash, whose := s.secret.hash(key), uint64(0)
 	if b.divides {
 		hash, whose = s.pooled(c, b.numbers, key, hash)
+	} else {
+		hash.hi ^= c.salt
 	}
 	h := &s.shards[s.shard(hash)]
 	s.prefetch(h, hash) // the lines are fetched while the clock is read

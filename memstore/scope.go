@@ -23,6 +23,10 @@ type scope struct {
 	share *share
 	// pool is the hash of the common counter's key if the limit divides its units among keys.
 	pool hash
+	// salt separates the places of one key under many names: without it, a key under 20 000 policies had 20 000 places
+	// in a row. A snapshot keeps the places, so the salt
+	// depends only on texts that later builds have too, and on the store's secret.
+	salt uint64
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
 
@@ -142,6 +146,8 @@ func (cs *scopes) register(r scopeKey) *scope {
 	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.shares[r.space]}
 	if r.limit.Algorithm().Divides() {
 		c.pool = cs.secret.hash(r.limit.Counts(r.space, ""))
+	} else {
+		c.salt = cs.secret.hash(r.space + "\x00" + r.limit.Name()).hi
 	}
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
