@@ -24,6 +24,7 @@ var _ engine.Binder = (*Store)(nil)
 // request and does not count denied requests. It returns nil for any other limit, and if the store has a custom clock.
 // See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
+	s.KeepRoom(space)
 	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
 		return nil
 	}

@@ -61,7 +61,7 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	return httplimit.QuotaExceeded(denied, r.Policy, q.CountedBy(r)), false
+	return httplimit.QuotaExceeded(denied, &r.Decision, r.Policy, q.CountedBy(r)), false
 }
 
 // NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead

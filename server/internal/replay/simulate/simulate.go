@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -17,6 +18,9 @@ import (
 
 // DefaultMaxKeys is the default number of keys that a simulation's store holds.
 const DefaultMaxKeys = 4_000_000
+
+// errFull is the error of a request that found no room in the simulation's store. A server would have had other keys.
+var errFull = errors.New("no room for another key: see --max-keys")
 
 // Answer is a server's answer to one request.
 type Answer struct {
@@ -165,6 +169,9 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 		r.Outcome(httplimit.Outcome(q.Status, nil))
 	}
 	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
+	if r.Decision.Full {
+		a.Err = errFull
+	}
 	a.reset = r.Decision.ResetAfter
 	for i := range r.Limits {
 		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
@@ -173,7 +180,7 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	if request.Items != nil {
 		a.Key = r.Key
 	}
-	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
+	if !a.Allowed && a.Err == nil && request.Route.NoKey == nil {
 		a.Policy = r.Policy
 	}
 	return a
