@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -197,5 +198,41 @@ func TestStateExpiringNowMakesRoom(t *testing.T) {
 		if ok := s.makeRoom(algo.Instant{Now: now, Wall: now}); ok != (now == 100) {
 			t.Errorf("at %d: %v, %+v", now, ok, s.Stats())
 		}
+	}
+}
+
+// TestOpenReservationsAreBoundedInBytes checks that reservations of many charges with long keys do not take more memory
+// than short ones may, that a reserve beyond the bound is a denial, and that settled ones make room (regression: bug 134).
+func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := parse(t, "fixed-window 1000000/1h")
+	result := make([]engine.Result, 1)
+	reserve := func(i int) *engine.Outcome {
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: strconv.Itoa(i), Term: &engine.Term{Within: time.Hour}}
+		for c := range 16 {
+			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Space: "s" + strconv.Itoa(c), Key: strings.Repeat("k", engine.MaxKeyBytes)})
+		}
+		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil {
+			t.Fatal(result[0].Err)
+		}
+		return &result[0].Outcome
+	}
+	n := 0
+	for ; reserve(n).Allowed; n++ {
+		if s.opens.bytes > maxOpenBytes+(64<<10) {
+			t.Fatalf("%d reservations have %d bytes", n, s.opens.bytes)
+		}
+	}
+	if o := &result[0].Outcome; !o.Full || n < maxOpenBytes/(64<<10) {
+		t.Errorf("after %d: %+v", n, o)
+	}
+	for _, name := range s.opens.names() {
+		s.opens.remove(name)
+	}
+	if s.opens.bytes != 0 || !reserve(n).Allowed {
+		t.Errorf("%d bytes of none, %+v", s.opens.bytes, result[0].Outcome)
 	}
 }

@@ -141,7 +141,7 @@ func (r *snapshotReader) value() {
 func (r *snapshotReader) open() {
 	name := hash{hi: r.word(), lo: r.word()}
 	k := kept(r.text())
-	if r.err != nil || k.reservation() == nil || r.store.opens.len() >= engine.MaxOpen {
+	if r.err != nil || k.reservation() == nil || !r.store.opens.fits() {
 		r.wrong()
 		return
 	}
