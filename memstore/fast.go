@@ -84,7 +84,7 @@ func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
 		h.last = now.Now
 	}
 	place := h.known(&s.scopes, hash, c)
-	if place == nowhere {
+	if place == nowhere || h.large(place) && c.share.full() {
 		h.mu.Unlock()
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -61,7 +62,7 @@ func TestTableFindsEveryState(t *testing.T) {
 		case random.IntN(3) == 0:
 			// The state now lasts longer, but its entry in the list of expiries is not updated.
 			ends = lasts[key] + random.Int64N(100)
-			h.write(&h.table.slots[place], window(ends), ends)
+			h.write(cs, &h.table.slots[place], window(ends), ends)
 			lasts[key] = ends
 		case random.IntN(2) > 0:
 			h.put(cs, place, scope, window(ends), ends)
@@ -127,7 +128,7 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
 	var all room
 	all.start(100, nil)
-	cs.start(&all, &secret{})
+	cs.start(&all, new(atomic.Int64), &secret{})
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}

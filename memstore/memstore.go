@@ -85,7 +85,7 @@ func New(c Config) (*Store, error) {
 		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
 	}
 	s.room.start(int64(c.MaxKeys), c.MaxKeysOf)
-	s.scopes.start(&s.room, &s.secret)
+	s.scopes.start(&s.room, &s.keys, &s.secret)
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {

@@ -214,8 +214,9 @@ func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	}
 	key.scope = s.scopes.enter(c).id
 	if !b.state.Absent() {
-		key.state[0] = h.box(*b)
+		key.state = algo.Words{h.box(*b)}
 		key.scope |= boxed
+		s.scopes.count(&key, &b.state)
 	}
 	i := h.table.add(key.hi, mark)
 	h.table.slots[i] = key

@@ -7,6 +7,10 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
+// keyBytes is the number of bytes of lists that a key may have ([algo.State.Bytes]). More bytes count as more keys: a log
+// with 100 entries, of 1600 bytes, counts as 7. So the bound on keys is one on memory.
+const keyBytes = 256
+
 // room divides the store among its namespaces. Half of it is divided equally among the namespaces that have been named
 // ([Store.KeepRoom]): a namespace can always use its own part. The rest goes to whoever comes first. So a client that
 // makes up keys under one policy cannot deny the new keys of another.
@@ -71,21 +75,25 @@ func (r *room) divide() {
 
 // reserve reserves room for one more key of the namespace.
 func (s *share) reserve() bool {
-	n, r := s.keys.Add(1), s.room
-	fits := s.most == 0 || n <= s.most
-	if n > r.own.Load() && r.common.Add(1) > r.shared.Load() {
-		fits = false
+	if !s.add(1) {
+		s.add(-1)
+		return false
 	}
-	if !fits {
-		s.release()
-	}
-	return fits
+	return true
 }
 
-func (s *share) release() {
-	if s.keys.Add(-1) >= s.room.own.Load() {
-		s.room.common.Add(-1)
-	}
+// add counts n keys more, or fewer. It reports whether the namespace has room for them.
+func (s *share) add(n int64) bool {
+	r := s.room
+	own, after := r.own.Load(), s.keys.Add(n)
+	beyond := max(0, after-own) - max(0, after-n-own)
+	return (r.common.Add(beyond) <= r.shared.Load() || after <= own) && (s.most == 0 || after <= s.most)
+}
+
+// full reports whether the namespace has no room left.
+func (s *share) full() bool {
+	n := s.keys.Load()
+	return n >= s.room.own.Load() && s.room.common.Load() >= s.room.shared.Load() || s.most > 0 && n >= s.most
 }
 
 // reserve reserves room for one more key.
@@ -93,11 +101,7 @@ func (s *Store) reserve(c *scope) bool {
 	if !c.share.reserve() {
 		return false
 	}
-	if s.keys.Add(1) > s.room.most {
-		s.keys.Add(-1)
-		c.share.release()
-		return false
-	}
+	s.keys.Add(1)
 	return true
 }
 

@@ -76,8 +76,9 @@ type scopes struct {
 	next  uint32   // the next number for a new name
 	limit int      // number of scopes that triggers dropping of unused ones
 
-	room   *room   // of the store
-	secret *secret // of the store
+	room   *room         // of the store
+	keys   *atomic.Int64 // of the store
+	secret *secret       // of the store
 }
 
 // page contains the scopes with 1024 consecutive numbers.
@@ -91,8 +92,8 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start(r *room, secret *secret) {
-	cs.room, cs.secret = r, secret
+func (cs *scopes) start(r *room, keys *atomic.Int64, secret *secret) {
+	cs.room, cs.keys, cs.secret = r, keys, secret
 	cs.known, cs.names, cs.limit = map[scopeKey]*scope{}, map[name]*naming{}, fewScopes
 	cs.pages.Store(new([]*page))
 }

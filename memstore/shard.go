@@ -37,6 +37,12 @@ type box struct {
 	expires int64
 }
 
+// large reports whether the state at an index counts as several keys.
+func (h *shard) large(i int) bool {
+	s := &h.table.slots[i]
+	return s.boxed() && s.more() > 0
+}
+
 // nowhere is the index of a key without a state.
 const nowhere = -1
 
@@ -82,21 +88,35 @@ func (h *shard) put(cs *scopes, i int, c *scope, state *algo.State, expires int6
 		cs.get(s.number()).states.Add(-1)
 		s.scope = s.scope&boxed | cs.enter(c).id
 	}
-	h.write(s, state, expires)
+	h.write(cs, s, state, expires)
 	h.note(i, expires)
 }
 
-// write stores a state in its slot or its box.
-func (h *shard) write(s *slot, state *algo.State, expires int64) {
+// write stores a state in its slot or its box, and counts what it has become larger.
+func (h *shard) write(cs *scopes, s *slot, state *algo.State, expires int64) {
 	words, ok := state.Words()
 	switch {
 	case s.boxed():
 		h.boxes[s.state[0]] = box{state: *state, expires: expires}
+		cs.count(s, state)
 	case ok:
 		s.state = words
 	default:
-		s.state[0] = h.box(box{state: *state, expires: expires})
+		s.state = algo.Words{h.box(box{state: *state, expires: expires})}
 		s.scope |= boxed
+		cs.count(s, state)
+	}
+}
+
+// more returns the number of keys that a state in a box counts as, beyond the first.
+func (s *slot) more() int64 { return int64(s.state[1]) }
+
+// count counts a state in a box as the keys that it has become.
+func (cs *scopes) count(s *slot, state *algo.State) {
+	if n := int64(state.Bytes()/keyBytes) - s.more(); n != 0 {
+		s.state[1] += uint64(n)
+		cs.get(s.number()).share.add(n)
+		cs.keys.Add(n)
 	}
 }
 
@@ -117,7 +137,7 @@ func (h *shard) insert(s *Store, key hash, c *scope, state *algo.State, t algo.I
 		h.renew(s, t)
 	}
 	i := h.enter(s, key, c)
-	h.write(&h.table.slots[i], state, expires)
+	h.write(&s.scopes, &h.table.slots[i], state, expires)
 	h.note(i, expires)
 }
 
@@ -133,10 +153,11 @@ func (h *shard) enter(s *Store, key hash, c *scope) (i int) {
 func (h *shard) remove(cs *scopes, i int) {
 	s := &h.table.slots[i]
 	c := cs.get(s.number())
-	c.share.release()
+	c.share.add(-1)
 	c.states.Add(-1)
 	h.hot.forget(s)
 	if s.boxed() {
+		cs.count(s, &algo.State{})
 		h.spare = append(h.spare, int32(s.state[0]))
 		h.boxes[s.state[0]] = box{}
 	}

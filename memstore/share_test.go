@@ -160,3 +160,67 @@ func TestShareIsKeptByManyCallers(t *testing.T) {
 		t.Errorf("%d keys, want 500", n)
 	}
 }
+
+// TestLargeStatesCountByTheirSize checks that permits, entries of logs and segments count as more keys, so that the memory
+// of a few keys is bounded too, that releases make room, and that the other namespaces keep theirs (regression: bug 135).
+func TestLargeStatesCountByTheirSize(t *testing.T) {
+	clock := headgatetest.NewClock()
+	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.KeepRoom("policy:jobs", "policy:api")
+	results := make([]engine.Result, 1)
+	ask := func(op engine.Op) *engine.Outcome {
+		if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		return &results[0].Outcome
+	}
+	jobs := rule.Concurrency(100_000, rule.LeaseTime(time.Hour))
+	permit := func(kind engine.Kind, i int) *engine.Outcome {
+		return ask(engine.Op{Kind: kind, Space: "policy:jobs", Key: fmt.Sprint(i % 3), ID: fmt.Sprintf("%064d", i), Charges: []engine.Charge{{Limit: jobs, Cost: 1}}})
+	}
+	held := 0
+	for ; permit(engine.OpAcquire, held).Allowed; held++ {
+		if held > 5000 {
+			t.Fatal("permits are not bounded")
+		}
+	}
+	// The policy has its 250 keys and 500 of both: 750 of 256 bytes, which are a thousand permits of 192.
+	if o := &results[0].Outcome; !o.Full || held < 900 || held > 1100 {
+		t.Errorf("%d permits, then %+v", held, o)
+	}
+	for i := range 250 {
+		if !allowIn(t, s, "policy:api", fmt.Sprint(i), rule.FixedWindow(rule.PerDay(5))) {
+			t.Fatalf("another policy has room for %d keys of its 250", i)
+		}
+	}
+	for i := range 100 {
+		if permit(engine.OpRelease, i); !results[0].Found {
+			t.Fatalf("permit %d was not held", i)
+		}
+	}
+	if o := permit(engine.OpAcquire, held); !o.Allowed {
+		t.Errorf("after releases: %+v", o)
+	}
+	clock.Advance(2 * time.Hour)
+	if o := permit(engine.OpAcquire, 0); !o.Allowed {
+		t.Errorf("after the leases: %+v, %+v", o, s.Stats())
+	}
+	log, admitted := rule.SlidingLog(rule.PerDay(100_000)), 0
+	for ; admitted < 30_000; admitted++ {
+		clock.Advance(time.Microsecond)
+		op := engine.Single(engine.OpAllow, "busy", log, 1)
+		if op.Space = "policy:jobs"; !ask(op).Allowed {
+			break
+		}
+	}
+	if o := &results[0].Outcome; !o.Full || admitted < 4_000 || admitted > 16_000 {
+		t.Errorf("%d entries of a log, then %+v", admitted, o)
+	}
+	if s.Stats().Keys > 1300 {
+		t.Errorf("%+v", s.Stats())
+	}
+}

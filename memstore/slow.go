@@ -62,14 +62,18 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 		t.lock()
 		t.now = s.clock.read(true)
 		t.neverBack()
-		if absent := t.load(); absent == 0 || !creates(op.Kind) {
+		absent := t.load()
+		if !creates(op.Kind) || absent == 0 && !t.grows() {
 			return nil
 		}
 		for _, i := range t.locked {
 			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
-		absent := t.load() // load again, because expire may have dropped one of the states
-		err := t.reserve(absent)
+		absent = t.load() // load again, because expire may have dropped one of the states
+		err := ErrFull
+		if !t.grows() {
+			err = t.reserve(absent)
+		}
 		if err == nil {
 			return nil
 		}
@@ -78,6 +82,19 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 			return err
 		}
 	}
+}
+
+// grows reports whether the operation would add to a large state of a namespace without room.
+func (t *transaction) grows() bool {
+	if t.op.Kind == engine.OpSettle {
+		return false
+	}
+	for i := range t.places {
+		if p := &t.places[i]; p.slot != nowhere && t.store.shards[p.shard].large(p.slot) && p.scope.share.full() {
+			return true
+		}
+	}
+	return false
 }
 
 // lacking calls f with the location of each state and record that is not stored, until f returns false.
@@ -105,14 +122,13 @@ func (t *transaction) reserve(absent int64) error {
 		fits = p.reserved
 		return fits
 	})
-	if s := t.store; fits && s.keys.Add(absent) <= s.room.most {
-		t.reserved = absent
-		return nil
-	} else if fits {
-		s.keys.Add(-absent)
+	if !fits {
+		t.release()
+		return ErrFull
 	}
-	t.release()
-	return ErrFull
+	t.store.keys.Add(absent)
+	t.reserved = absent
+	return nil
 }
 
 // release returns unused reserved room to the shares.
@@ -120,7 +136,7 @@ func (t *transaction) release() {
 	t.lacking(func(p *location) bool {
 		if p.reserved {
 			p.reserved = false
-			p.scope.share.release()
+			p.scope.share.add(-1)
 		}
 		return true
 	})
