@@ -251,3 +251,24 @@ func TestHotDecisionsAreInTimeOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestNewKeyDropsTheExpired checks that a new key that could be decided at once drops an expired one of its shard, so
+// that a store in use shrinks to the keys that matter.
+func TestNewKeyDropsTheExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{MaxKeys: 1000}) // one shard
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := parse(t, "fixed-window 5/1s")
+		for _, key := range []string{"a", "b", "c"} {
+			if r := ask(s, engine.Single(engine.OpAllow, key, limit, 1)); r.Err != nil || !r.Outcome.Allowed {
+				t.Fatal(r)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if got := s.Stats(); got.Keys != 1 || got.Expired != 2 {
+			t.Errorf("%+v, want one key", got)
+		}
+	})
+}
