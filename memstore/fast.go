@@ -275,10 +275,3 @@ func (t *hot) drop(key hash) bool {
 	t.scope.Store(nil)
 	return true
 }
-
-// forget removes the copy of a slot's state.
-func (t *hot) forget(s *slot) {
-	if t.scope.Load() != nil && t.hi.Load() == s.hi {
-		t.scope.Store(nil)
-	}
-}

@@ -261,14 +261,15 @@ func TestNewKeyDropsTheExpired(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit := parse(t, "fixed-window 5/1s")
+		decide(t, s, engine.Single(engine.OpAllow, "the first of the table", parse(t, "fixed-window 5/1h"), 1))
 		for _, key := range []string{"a", "b", "c"} {
 			if r := ask(s, engine.Single(engine.OpAllow, key, limit, 1)); r.Err != nil || !r.Outcome.Allowed {
 				t.Fatal(r)
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if got := s.Stats(); got.Keys != 1 || got.Expired != 2 {
-			t.Errorf("%+v, want one key", got)
+		if got := s.Stats(); got.Keys != 2 || got.Expired != 2 {
+			t.Errorf("%+v, want two keys", got)
 		}
 	})
 }

@@ -155,7 +155,6 @@ func (h *shard) remove(cs *scopes, i int) {
 	c := cs.get(s.number())
 	c.share.add(-1)
 	c.states.Add(-1)
-	h.hot.forget(s)
 	if s.boxed() {
 		cs.count(s, &algo.State{})
 		h.spare = append(h.spare, int32(s.state[0]))
