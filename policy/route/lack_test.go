@@ -69,7 +69,8 @@ func TestMissingKeyPartIsNamed(t *testing.T) {
 // fields.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
-		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,
+		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true,
+		"b\u00fccher.example": false, "[fe80::1%eth0]": false, "[fe80::1%25eth0]:80": false,
 		"h:80:81": false, "h:http": false, "h:8 0": false, "2001:db8::1": false, "[h]": false, "[10.0.0.1]": false, "[::1": false, "[::1]80": false, "[::1]:http": false,
 		":80": false, ".h": false, "x..y": false, "..": false, "[::1]:1:2": false, "::1]": false, "a/b": false, "a@b": false, "a b": false, "a,b": false, "a\x00": false, "a%41": false, `a\b`: false, strings.Repeat("a", 300): false,
 	} {
@@ -112,6 +113,19 @@ func TestFromHTTP(t *testing.T) {
 		r, err := FromHTTP(&http.Request{Method: http.MethodGet, URL: u, Host: "h"})
 		if refused := want == "" && target != "http://h"; (err != nil) != refused || err == nil && r.Path != want {
 			t.Errorf("%s: %q, %v", target, r.Path, err)
+		}
+	}
+}
+
+// TestCheckOfConnection checks that Connection can name only hop-by-hop headers and absent headers (regression: bug 110).
+func TestCheckOfConnection(t *testing.T) {
+	for connection, ok := range map[string]bool{
+		"keep-alive": true, "close": true, "Upgrade, HTTP2-Settings": true, "TE, trailer": true, "x-absent": true, "": true, ",,": true,
+		"X-Plan": false, "keep-alive, x-plan": false, "\tX-PLAN ,close": false, "X-Forwarded-For": false,
+	} {
+		h := http.Header{"Connection": {"keep-alive", connection}, "X-Plan": {"free"}, "X-Forwarded-For": {"192.0.2.1"}, "Upgrade": {"websocket"}, "Te": {"trailers"}}
+		if err := (&Request{Method: "GET", Path: "/", Header: h}).Check(); (err == nil) != ok {
+			t.Errorf("%q: %v", connection, err)
 		}
 	}
 }

@@ -46,8 +46,8 @@ const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
 // upstream may extract a different path than the routes do. OPTIONS * and the empty path of http://h are accepted.
-// Check also rejects a query with more than 10 000 fields, and a host in the wrong form: it must be a name or an
-// address, optionally followed by one port (regression: bug 67).
+// Check also rejects a query with more than 10 000 fields, a host in the wrong form (it must be a name or an address,
+// optionally followed by one port; regression: bug 67), and what [CheckConnection] rejects.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -58,6 +58,27 @@ func (r *Request) Check() error {
 	}
 	if n := strings.Count(r.Query, "&") + 1; n > maxFields {
 		return engine.InvalidInput("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
+	}
+	return CheckConnection(r.Header)
+}
+
+// hopByHop lists the headers that a client may name in Connection.
+var hopByHop = map[string]bool{
+	"Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true, "Proxy-Connection": true,
+	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true, "Http2-Settings": true,
+}
+
+// CheckConnection returns an error if Connection names a header of the request that is not hop-by-hop. A proxy on the
+// way removes such a header, and forwards its client's Connection header. Therefore a client could remove what another
+// proxy wrote for the routes, such as a plan or a user (regression: bugs 68 and 110, Traefik's CVE-2024-45410).
+func CheckConnection(h http.Header) error {
+	for _, line := range h["Connection"] {
+		for token := range strings.SplitSeq(line, ",") {
+			name := canonical(textproto.TrimString(token))
+			if _, there := h[name]; there && !hopByHop[name] {
+				return engine.InvalidInput("header Connection", engine.Quote(name), "keep-alive, close, Upgrade and the names of other hop-by-hop headers")
+			}
+		}
 	}
 	return nil
 }

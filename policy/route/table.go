@@ -2,6 +2,7 @@ package route
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate/httplimit"
 )
@@ -116,6 +117,21 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 		m.Class = r.Class.of(v)
 	}
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
+}
+
+// Reads reports whether a route reads the header, under its canonical name: to match, or for a key, a cost or a class.
+// It is true for each name that the text of a when condition contains.
+func (t *Table) Reads(header string) bool {
+	return slices.ContainsFunc(t.Routes(), func(r Route) bool {
+		m := &r.Match
+		return r.Class.Header == header || slices.ContainsFunc(r.Charges, func(c Charge) bool { return c.reads(header) }) ||
+			slices.ContainsFunc(m.Headers, func(v Value) bool { return v.name == header }) ||
+			m.When != nil && strings.Contains(strings.ToLower(m.When.String()), strings.ToLower(header))
+	})
+}
+
+func (c *Charge) reads(header string) bool {
+	return c.Cost.Header == header || slices.ContainsFunc(c.Key, func(p Part) bool { return (p.From == FromHeader || p.From == FromJWT) && p.Name == header })
 }
 
 // WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.

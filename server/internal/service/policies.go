@@ -35,6 +35,9 @@ func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes(
 // Proxies returns the addresses of proxies that are trusted to describe their clients' requests.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
 
+// Reads reports whether a route reads a header: see [route.Table.Reads].
+func (s *Service) Reads(header string) bool { return s.policies.Load().routes.Reads(header) }
+
 // SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do continue to
 // use the old policies. Spent units are kept: see rule 10 in docs/design/rules.md.
 func (s *Service) SetPolicies(set *policy.Set, routes *route.Table) (generation uint64) {
