@@ -60,11 +60,15 @@ func (r *Request) CountedBy(answer *Response) string {
 }
 
 func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Request, Response, error) {
+	table := l.config.Load().Routes
 	request, err := route.FromHTTP(r)
+	if err == nil {
+		err = table.CheckQuery(&request)
+	}
 	if err != nil {
 		return Request{}, Response{}, err
 	}
-	m, ok := l.config.Load().Routes.Find(&request)
+	m, ok := table.Find(&request)
 	if !ok {
 		return Request{}, Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}

@@ -23,6 +23,8 @@ type Request struct {
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
+	// Joined is set if the lines of a repeated header arrive as one, joined by commas, as from Envoy.
+	Joined bool
 	// Size is the length of the body in bytes, or -1 if unknown.
 	Size int64
 }
@@ -96,6 +98,7 @@ type view struct {
 	client    netip.Addr
 	queried   bool
 	located   bool
+	costly    bool           // a when condition has reached its cost limit
 	values    map[string]any // the variables for a when condition
 }
 
@@ -119,23 +122,6 @@ func (v *view) clientAddress() netip.Addr {
 		v.located = true
 	}
 	return v.client
-}
-
-// cookie returns the first cookie with the given name. readable is false if net/http cannot read such a cookie, for
-// example because it contains a quote or because the request has more than 3000 cookies.
-func (v *view) cookie(name string) (text string, readable bool) {
-	c, err := (&http.Request{Header: v.Header}).Cookie(name)
-	if err == nil {
-		return c.Value, true
-	}
-	for _, line := range v.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if at, _, _ := strings.Cut(pair, "="); textproto.TrimString(at) == name {
-				return "", false
-			}
-		}
-	}
-	return "", true
 }
 
 // upper returns the method in upper case. It allocates only if the method contains a lower-case letter, which is

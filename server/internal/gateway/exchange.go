@@ -45,6 +45,9 @@ func (e *exchange) Value(key any) any {
 // returns true if the request may be forwarded. Otherwise it has answered the request.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
+	if err == nil {
+		err = g.config.Service.CheckQuery(&described)
+	}
 	if err != nil {
 		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false

@@ -29,6 +29,12 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
+// CheckQuery is [route.Table.CheckQuery] for the active routes.
+func (s *Service) CheckQuery(r *route.Request) error { return s.policies.Load().routes.CheckQuery(r) }
+
+// WhenErrors is [route.Table.WhenErrors] for the active routes.
+func (s *Service) WhenErrors() uint64 { return s.policies.Load().routes.WhenErrors() }
+
 // HasRoutes reports whether the active policies file contains routes.
 func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
 
