@@ -23,6 +23,8 @@ type Request struct {
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
+	// AnyCase makes the literal segments of routes match in any case.
+	AnyCase bool
 	// Joined is set if the lines of a repeated header arrive as one, joined by commas, as from Envoy.
 	Joined bool
 	// Size is the length of the body in bytes, or -1 if unknown.
@@ -140,6 +142,16 @@ func upperASCII(text string) string {
 	for i, c := range letters {
 		if 'a' <= c && c <= 'z' {
 			letters[i] = c - 'a' + 'A'
+		}
+	}
+	return string(letters)
+}
+
+func lowerASCII(text string) string {
+	letters := []byte(text)
+	for i, c := range letters {
+		if 'A' <= c && c <= 'Z' {
+			letters[i] = c - 'A' + 'a'
 		}
 	}
 	return string(letters)

@@ -69,7 +69,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	var memory [16][]int
 	lists := memory[:0]
 	t.hosts.find(v.host, func(paths *trie) {
-		paths.find(v.path[1:], func(g *group) { lists = g.find(lists, &v) })
+		paths.find(v.path[1:], v.AnyCase, func(g *group) { lists = g.find(lists, &v) })
 	})
 	if len(lists) > cap(memory) {
 		lists = [][]int{slices.Sorted(slices.Values(slices.Concat(lists...)))}
