@@ -53,7 +53,11 @@ func describe(s *policy.Summary, shadows ...int) string {
 
 // changeText describes a change in one line.
 func changeText(c *adminapi.Change) string {
-	text := fmt.Sprintf("%s by %s at %s", c.Fields, printable(c.Author), c.At.Format(time.RFC3339))
+	by := printable(c.Author)
+	if c.User != "" {
+		by += " (user " + printable(c.User) + ")"
+	}
+	text := fmt.Sprintf("%s by %s at %s", c.Fields, by, c.At.Format(time.RFC3339))
 	if c.Reason != "" {
 		text += " (" + printable(c.Reason) + ")"
 	}

@@ -44,6 +44,14 @@ func mayOperate(r *http.Request) bool {
 	return !guarded || u.MayOperate()
 }
 
+// caller returns the name of an accepted request's user, or "" if the listener needs none.
+func caller(r *http.Request) string {
+	if u, _ := r.Context().Value(operatorKey{}).(*users.User); u != nil {
+		return u.Name
+	}
+	return ""
+}
+
 // guard refuses calls that do not come from a user with the right to read, and calls sent by another site's web page.
 // The files of the operators' page need no user.
 type guard struct {

@@ -55,14 +55,14 @@ func (a *api) overrideKey(key string) string {
 
 // clearOverride ends the change to a key. The change is stored under the key's hash with any of the secrets, or under
 // the plain key if it was made before keys were hashed.
-func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
+func (a *api) clearOverride(ctx context.Context, policy, key string, by policies.By) (c policies.Change, err error) {
 	names := []string{key}
 	if key != "" && !strings.Contains(key, "*") {
 		k := a.counted(key)
 		names = append(k.names(), key)
 	}
 	for _, name := range names {
-		if c, err = a.Policies.Clear(ctx, policy, name, author, reason); !errors.Is(err, policies.ErrNoChange) {
+		if c, err = a.Policies.Clear(ctx, policy, name, by); !errors.Is(err, policies.ErrNoChange) {
 			break
 		}
 	}

@@ -190,6 +190,7 @@ export const en = {
   week1: "1 week",
   author: "Your name",
   changer: "by",
+  signedInAs: "{author} (user {user})",
   reason: "Reason",
   giveBack: "Give back",
   units: "Units",

@@ -187,6 +187,7 @@ export const zh: Record<keyof typeof en, string> = {
   week1: "1 周",
   author: "您的姓名",
   changer: "操作员",
+  signedInAs: "{author}（用户 {user}）",
   reason: "原因",
   giveBack: "归还",
   units: "单位数",
