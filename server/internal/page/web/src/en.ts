@@ -170,7 +170,6 @@ export const en = {
   limitKey: "Limit a key",
   limitIt: "Limit it",
   limited: "{key} is limited under {policy}.",
-  bytesKey: "This key is not valid text, so an override cannot name it.",
   whichLimit: "Which limit",
   allLimits: "{policy}: all limits",
   asWhole: "This policy has several limits. You can deny or admit the key under all of them.",

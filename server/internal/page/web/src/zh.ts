@@ -167,7 +167,6 @@ export const zh: Record<keyof typeof en, string> = {
   limitKey: "限制一个键",
   limitIt: "限制",
   limited: "{key} 已在 {policy} 下受限。",
-  bytesKey: "此键不是有效文本，无法为其设置覆盖。",
   whichLimit: "针对哪个限制",
   allLimits: "{policy}：全部限制",
   asWhole: "此策略包含多个限制。可对该键在所有限制下全部拒绝或全部放行。",
