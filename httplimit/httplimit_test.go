@@ -379,3 +379,34 @@ func TestAllocations(t *testing.T) {
 		t.Logf("%.0f allocations", n)
 	}
 }
+
+// TestKeysThatOccurTwice checks that a header, cookie or query field with several different values counts as missing,
+// because the handler may read another one than the key (regression: bug 116). It also checks that a client cannot send
+// the hash of a long key (regression: bug 117).
+func TestKeysThatOccurTwice(t *testing.T) {
+	for _, c := range []struct {
+		query, header, cookie []string
+		ok                    bool
+	}{
+		{[]string{"a"}, []string{"a"}, []string{"sid=a"}, true},
+		{[]string{"a", "a"}, []string{"a", "a"}, []string{"sid=a", "x=b; sid=a"}, true},
+		{[]string{"a", "b"}, []string{"a", "b"}, []string{"sid=a; sid=b"}, false},
+		{[]string{"", "b"}, []string{"", "b"}, []string{"sid=", "sid=b"}, false},
+		{[]string{"a", ""}, []string{"a", ""}, []string{"sid=a", "sid="}, false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/?token="+strings.Join(c.query, "&token="), http.NoBody)
+		r.Header["X-User"], r.Header["Cookie"] = c.header, c.cookie
+		for i, key := range []httplimit.Key{httplimit.ByQuery("token"), httplimit.ByHeader("X-User"), httplimit.ByCookie("sid")} {
+			if got, ok := key(r); ok != c.ok || ok && got != "a" {
+				t.Errorf("key %d of %+v: %q, %t", i, c, got, ok)
+			}
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes+1))
+	long, _ := httplimit.HashLong(httplimit.ByHeader("X-User"))(r)
+	r.Header.Set("X-User", long)
+	if again, ok := httplimit.HashLong(httplimit.ByHeader("X-User"))(r); !ok || again == long {
+		t.Errorf("the hash of a long key is counted under the long key: %q", again)
+	}
+}

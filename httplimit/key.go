@@ -66,28 +66,45 @@ func network(client netip.Addr) string {
 }
 
 // ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent
-// values gets a fresh limit with each.
+// values gets a fresh limit with each. A header that occurs twice with different values counts as missing.
 func ByHeader(name string) Key {
 	name = http.CanonicalHeaderKey(name)
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
-		values := r.Header[name]
-		if len(values) == 0 || values[0] == "" {
-			return part, false
+		if value := only(r.Header[name]); value != "" {
+			return value, true
 		}
-		return values[0], true
+		return part, false
 	}
 }
 
+// only returns the first value, or "" if there is none or another one differs. A client could otherwise be counted
+// under one value while the handler reads the other (bug 116).
+func only(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	for _, other := range values[1:] {
+		if other != values[0] {
+			return ""
+		}
+	}
+	return values[0]
+}
+
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
-// limit with each.
+// limit with each. A cookie that occurs twice with different values counts as missing.
 func ByCookie(name string) Key {
 	return func(r *http.Request) (string, bool) {
-		c, err := r.Cookie(name)
-		if err != nil || c.Value == "" {
-			return "cookie " + name, false
+		named := r.CookiesNamed(name)
+		values := make([]string, len(named))
+		for i := range named {
+			values[i] = named[i].Value
 		}
-		return c.Value, true
+		if value := only(values); value != "" {
+			return value, true
+		}
+		return "cookie " + name, false
 	}
 }
 
@@ -103,28 +120,32 @@ func ByPathValue(name string) Key {
 }
 
 // ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
-// a fresh limit with each. A malformed query counts as empty.
+// a fresh limit with each. A malformed query counts as empty, and a field that occurs twice with different values as
+// missing.
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if value := fields.Get(name); err == nil && value != "" {
+		if value := only(fields[name]); err == nil && value != "" {
 			return value, true
 		}
 		return "query " + name, false
 	}
 }
 
-// HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400.
+// HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
+// also replaces keys that look like such a hash, which is the key of another client.
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
-		if ok && len(name) > engine.MaxKeyBytes {
+		if ok && (len(name) > engine.MaxKeyBytes || strings.HasPrefix(name, hashed)) {
 			sum := sha256.Sum256([]byte(name))
-			name = "sha256:" + hex.EncodeToString(sum[:])
+			name = hashed + hex.EncodeToString(sum[:])
 		}
 		return name, ok
 	}
 }
+
+const hashed = "sha256:"
 
 // All counts all requests under one key.
 func All() Key {

@@ -17,7 +17,7 @@ const maxNoted = 10
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses.
+// addresses, and policies that count addresses and a text of the client alike.
 func (c *Config) Notes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
@@ -37,6 +37,7 @@ func (c *Config) Notes() (notes []string) {
 		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
 	})...)
 	by := c.chargesByPolicy()
+	notes = append(notes, c.victimNotes(by)...)
 	notes = append(notes, c.keyNotes(by)...)
 	var unnamed []string
 	for _, name := range c.Policies.Names() {
@@ -172,6 +173,45 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 		})
 	}
 	return noteEach(all, "%d more overrides are of keys that no request of a route has", func(note string) string { return note })
+}
+
+// victimNotes reports policies that one charge counts by the client's address and another by a text that clients write:
+// a client that writes a victim's address there spends the victim's units.
+func (c *Config) victimNotes(by map[string][]*route.Charge) []string {
+	var all []string
+	for _, name := range c.Policies.Names() {
+		for _, of := range by[name] {
+			if i := slices.IndexFunc(by[name], func(other *route.Charge) bool { return canImitate(other.Key, of.Key) }); i >= 0 {
+				all = append(all, fmt.Sprintf("policy %s is counted by %s and by %s, so a client that sends another client's address spends its units: use a policy for each, or begin one of the keys with a const",
+					name, strings.Join(keyOf(of), ", "), strings.Join(keyOf(by[name][i]), ", ")))
+				break
+			}
+		}
+	}
+	return noteEach(all, "%d more policies are counted by an address and by a text of the client", func(note string) string { return note })
+}
+
+// canImitate reports whether a client can write texts so that a key equals another key, which contains the address of a
+// client. A key of one part is that part, without escaping, so it can be any key.
+func canImitate(key, other []route.Part) bool {
+	address := func(p route.Part) bool { return p.From == route.FromClient }
+	written := func(p route.Part) bool { return p.From != route.FromClient && p.From != route.FromConst }
+	switch {
+	case !slices.ContainsFunc(other, address):
+		return false
+	case len(key) == 1 && written(key[0]):
+		return true
+	case len(key) != len(other):
+		return false
+	}
+	imitated := false
+	for i := range key {
+		imitated = imitated || address(other[i]) && written(key[i])
+		if !written(key[i]) && key[i] != other[i] {
+			return false
+		}
+	}
+	return imitated
 }
 
 // firstOf returns the first maxNoted elements and the number of remaining ones.

@@ -155,3 +155,39 @@ func TestPenaltiesOfAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestVictims checks the notes for policies whose counter of an address a client can reach by a text that it writes
+// (regression: bug 123).
+func TestVictims(t *testing.T) {
+	for _, c := range []struct {
+		keys  string // the keys of two routes
+		noted bool
+	}{
+		{"[client_ip] [{header: X-User}]", true},
+		{"[{query: q}] [client_ip]", true},
+		{"[client_ip] [{cookie: c}]", true},
+		{"[client_ip] [{jwt: {header: Authorization, claim: sub}}]", true},
+		{"[{header: A}, client_ip] [{header: A}, {header: B}]", true},
+		{"[{const: x}, client_ip] [{const: x}, {header: B}]", true},
+		{"[{const: x}, client_ip] [{header: A}, {header: B}]", true},
+		{"[{header: A}, client_ip] [{header: A}]", true},
+		{"[client_ip] [{path: id}]", true},
+		{"[client_ip] [client_ip]", false},
+		{"[client_ip] [{const: all}]", false},
+		{"[client_ip] [{const: user}, {header: X-User}]", false},
+		{"[{const: ip}, client_ip] [{const: user}, {header: X-User}]", false},
+		{"[{header: A}] [{header: B}]", false},
+		{"[{header: A}, client_ip] [{header: B}, client_ip]", false},
+	} {
+		first, second, _ := strings.Cut(c.keys, "] [")
+		text := "policies: {a: 5/s}\nroutes: [{match: {path: /x}, key: " + first + "], policies: [a]}, {match: {path: '/y/{id}'}, key: [" + second + ", policies: [a]}]\n"
+		config, err := policy.Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if notes := strings.Join(config.Notes(), "\n"); strings.Contains(notes, "another client's address") != c.noted {
+			t.Errorf("%s: %q", c.keys, notes)
+		}
+	}
+}

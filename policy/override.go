@@ -23,8 +23,9 @@ type byKey[T any] struct {
 	patterns glob.Set[T]
 }
 
-// add adds the value for a key, or for the keys that match a pattern.
+// add adds the value for a key, written as text ([KeyText]), or for the keys that match a pattern.
 func (o *byKey[T]) add(key string, value T) error {
+	key = OverrideKey(key)
 	if strings.Contains(key, "*") {
 		if o.patterns.Len() == maxPatterns {
 			return invalid("key", engine.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")

@@ -59,14 +59,14 @@ func (s *Set) Summaries() []Summary {
 	return all
 }
 
-// Rule returns the key or pattern of the override that set the limit. ok is false if no override did. The parameters
+// Rule returns the key, as text, or pattern of the override that set the limit. ok is false if no override did. The parameters
 // key and names are the same as in [Policy.Charges]. Rule tries one pattern after another.
 func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
 	if !c.Override {
 		return "", false
 	}
 	if rule, ok := c.rules.exactRule(key, names); ok {
-		return rule, true
+		return KeyText(rule), true
 	}
 	c.rules.patterns.Each(func(pattern string, _ engine.Limit) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
@@ -87,12 +87,12 @@ func (p *Policy) HasOverrides() bool {
 func (p *Policy) overrides() (all []OverrideSummary) {
 	add := func(target string, rules *overrides) {
 		rules.each(func(key string, limit engine.Limit) {
-			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: key, Limit: limit.String()})
+			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: KeyText(key), Limit: limit.String()})
 		})
 	}
 	add(p.Name+"/", p.rules)
 	p.classes.keys.each(func(key, class string) {
-		all = append(all, OverrideSummary{Key: key, Limit: "class " + class})
+		all = append(all, OverrideSummary{Key: KeyText(key), Limit: "class " + class})
 	})
 	for i := range p.members {
 		if m := &p.members[i]; p.combined && m.policy == p {

@@ -33,7 +33,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 			for _, p := range c.PathValues() {
 				r.SetPathValue(p.Name, p.Value)
 			}
-			charge, ok := m.Admit(c.Response(), r)
+			charge, ok := m.Admit(c.Response(), httplimit.Routed(r, c.Path()))
 			if !ok {
 				return nil // Admit has responded
 			}

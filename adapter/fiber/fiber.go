@@ -8,8 +8,10 @@
 package fiberadapter
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v3"
 	"github.com/valyala/fasthttp"
@@ -64,13 +66,19 @@ func (e *end) Close() error {
 	return nil
 }
 
-// request converts fiber's request. The strings are copied, because fiber reuses a request's memory.
+// request converts fiber's request. The strings are copied, because fiber reuses a request's memory. The path is the one
+// that fiber finds handlers by: of //x/y, for example, it is /y (bug 118).
 func request(c fiber.Ctx) (*http.Request, error) {
-	uri := string(c.Request().RequestURI())
-	parsed, err := url.ParseRequestURI(uri)
-	if err != nil {
-		return nil, err
+	config, uri := c.App().Config(), string(c.Request().RequestURI())
+	path := strings.Clone(c.Path())
+	parsed := &url.URL{Path: path} // already decoded
+	if !config.UnescapePath {
+		var err error
+		if parsed, err = url.ParseRequestURI(path); err != nil || parsed.Host != "" || parsed.Opaque != "" || strings.Contains(path, "?") {
+			return nil, errPath
+		}
 	}
+	parsed.RawQuery = string(c.Request().URI().QueryString())
 	r := &http.Request{
 		Method: string(c.Request().Header.Method()), URL: parsed, RequestURI: uri, Host: string(c.Request().Host()),
 		RemoteAddr: c.RequestCtx().RemoteAddr().String(), ContentLength: int64(c.Request().Header.ContentLength()),
@@ -84,8 +92,13 @@ func request(c fiber.Ctx) (*http.Request, error) {
 			r.SetPathValue(name, string([]byte(c.Params(name))))
 		}
 	}
-	return r.WithContext(c.Context()), nil
+	if r = r.WithContext(c.Context()); !config.CaseSensitive {
+		r = httplimit.AnyCase(r)
+	}
+	return r, nil
 }
+
+var errPath = errors.New("the path is malformed")
 
 func responseOf(response *fasthttp.Response) httplimit.Response {
 	o := httplimit.Response{Status: response.StatusCode()}

@@ -31,7 +31,7 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 		for _, p := range c.Params {
 			c.Request.SetPathValue(p.Key, p.Value)
 		}
-		charge, ok := m.Admit(c.Writer, c.Request)
+		charge, ok := m.Admit(c.Writer, httplimit.Routed(c.Request, c.FullPath()))
 		if !ok {
 			c.Abort()
 			return

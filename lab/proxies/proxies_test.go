@@ -36,6 +36,8 @@ type proxy struct {
 	// 503 if there is no decision.
 	two    func(first, second string) []string
 	closed []string
+	// untrusted is the answer if Headgate does not trust the proxy. To nginx, Headgate answers 500 instead of 403.
+	untrusted int
 }
 
 var all = []proxy{
@@ -45,7 +47,7 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"server 127.0.0.1:8080 max_fails=0;", "server " + first + " max_fails=0;\nserver " + second + " max_fails=0;"}
 		},
-		[]string{"error_page 500 502 503 504 = @open;", ""},
+		[]string{"error_page 500 502 503 504 = @open;", ""}, http.StatusServiceUnavailable,
 	},
 	{
 		"haproxy", "127.0.0.1:8001", startHAProxy,
@@ -53,15 +55,15 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"server headgate1 127.0.0.1:8080", "server headgate1 " + first + "\n    server headgate2 " + second}
 		},
-		[]string{`undecided = "open"`, `undecided = "closed"`},
+		[]string{`undecided = "open"`, `undecided = "closed"`}, http.StatusForbidden,
 	},
 	{
-		"caddy", "127.0.0.1:8002", startCaddy,
+		"caddy", ":8002 {", startCaddy,
 		[]string{"Caddyfile"},
 		func(first, second string) []string {
 			return []string{"forward_auth 127.0.0.1:8080 {", "forward_auth " + first + " " + second + " {"}
 		},
-		[]string{"reverse_proxy @undecided 127.0.0.1:9000", "respond @undecided 503"},
+		[]string{"reverse_proxy @undecided 127.0.0.1:9000", "respond @undecided 503"}, http.StatusForbidden,
 	},
 }
 
@@ -104,8 +106,11 @@ func (p *proxy) open(t *testing.T, decider, upstream string, changes ...string) 
 	programs.Tool(t, p.name)
 	dir, own := t.TempDir(), "127.0.0.1:"+strconv.Itoa(programs.FreePort(t))
 	listen := own
-	if p.name == "nginx" {
+	switch p.name {
+	case "nginx":
 		listen = "listen " + own + ";"
+	case "caddy":
+		listen = own[strings.LastIndexByte(own, ':'):] + " {"
 	}
 	inside := "127.0.0.1:" + strconv.Itoa(programs.FreePort(t)) // HAProxy's script sends its requests to this address
 	here := strings.NewReplacer(append(changes, "127.0.0.1:8003", inside, p.listen, listen, "127.0.0.1:8080", decider, "127.0.0.1:9000", upstream)...)
@@ -320,7 +325,7 @@ func withoutADecision(t *testing.T, p *proxy) {
 	if got := send(t, http.MethodGet, opens+"/keyed"); got.status != http.StatusBadRequest || strings.Contains(got.body, "quota") {
 		t.Errorf("without a key: %+v", got)
 	}
-	if got := send(t, http.MethodGet, "http://"+p.open(t, foreign, backend, p.closed...)+"/api/x"); got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "quota") {
+	if got := send(t, http.MethodGet, "http://"+p.open(t, foreign, backend, p.closed...)+"/api/x"); got.status != p.untrusted || strings.Contains(got.body, "quota") {
 		t.Errorf("a Headgate that does not trust the proxy: %+v", got)
 	}
 	stop()

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -12,7 +13,8 @@ import (
 )
 
 // AllowRequest charges an HTTP request to all policies of its route, or to none. A request that matches no route is
-// allowed, with an Unlimited decision. If a part of the key is missing or cannot be read, and the route does not skip
+// allowed, with an Unlimited decision. The error for a path with empty segments, or with the segments . or
+// .., in any encoding, is an [*engine.InputError], because routers differ on what such a path means. If a part of the key is missing or cannot be read, and the route does not skip
 // such requests, the error is an [*httplimit.NoKeyError].
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	_, response, err := l.ofHTTP(r, false, false)
@@ -60,11 +62,16 @@ func (r *Request) CountedBy(answer *Response) string {
 }
 
 func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Request, Response, error) {
+	table := l.config.Load().Routes
 	request, err := route.FromHTTP(r)
+	if err == nil {
+		request.AnyCase = httplimit.IsAnyCase(r)
+		err = cmp.Or(table.CheckQuery(&request), route.CheckSegments(request.Path))
+	}
 	if err != nil {
 		return Request{}, Response{}, err
 	}
-	m, ok := l.config.Load().Routes.Find(&request)
+	m, ok := table.Find(&request)
 	if !ok {
 		return Request{}, Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
 	}

@@ -18,7 +18,8 @@ func (c *Class) of(v *view) string {
 	if !v.table.proxies.Trusts(v.Peer) {
 		return ""
 	}
-	return strings.TrimSpace(v.Header.Get(c.Header))
+	text, _ := v.header(c.Header) // of several that differ, none counts
+	return strings.TrimSpace(text)
 }
 
 // String returns a description of the class, or "" if requests have no class.

@@ -17,14 +17,16 @@ type Cost struct {
 }
 
 // of returns the cost of a request. If the header is missing or empty, given is false and the policies' own costs
-// apply. A number above Max counts as Max, and 0 counts as 1. A negative number and a value that is not a number also
-// count as Max, so that an invalid value is never cheaper than an honest one.
+// apply. A number above Max counts as Max, and 0 counts as 1. A negative number, a value that is not a number and
+// several values that differ also count as Max, so that an invalid value is never cheaper than an honest one.
 func (c *Cost) of(v *view) (units int64, given bool) {
 	if c.Header == "" {
 		return c.Units, c.Set
 	}
-	text := strings.TrimSpace(v.Header.Get(c.Header))
-	if text == "" {
+	text, readable := v.header(c.Header)
+	if text = strings.TrimSpace(text); !readable {
+		return c.Max, true
+	} else if text == "" {
 		return 0, false
 	}
 	units, err := strconv.ParseInt(text, 10, 64)

@@ -9,6 +9,7 @@
 //	name.go     names of headers, cookies and methods
 //	when.go     conditions in CEL, with bounded cost
 //	key.go      the key of a request
+//	single.go   values that must occur once
 //	jwt.go      one claim of a token, unverified
 //	cost.go     the cost of a request
 //	table.go    Table: the first route that matches

@@ -48,6 +48,10 @@ func (t *Table) Explain(r *Request, most int) Explanation {
 				return e
 			}
 			tried.Condition = EmptyKey
+		} else if v.costly {
+			m := t.costly(i)
+			e.Match = &m
+			return e
 		}
 		if len(e.Tried) == most {
 			e.More++

@@ -14,7 +14,9 @@ const hostAccepted = `a host without a port, such as api.example.com, or *.examp
 const maxHost = 253
 
 // isHost reports whether text is a host as it appears in a request: a name or an address, optionally followed by a
-// colon and any number of digits, even none. An IPv6 address is in brackets. The empty string is also valid.
+// colon and any number of digits, even none. An IPv6 address is in brackets. The empty string is also valid. A name with
+// other letters than ASCII and an address with a zone are not: a proxy rewrites them for the upstream, to a name that
+// the routes have not seen.
 func isHost(text string) bool {
 	name, port, _ := strings.Cut(text, ":")
 	switch {
@@ -26,7 +28,7 @@ func isHost(text string) bool {
 			return false
 		}
 		address, err := netip.ParseAddr(text[1:end])
-		if err != nil || !address.Is6() {
+		if err != nil || !address.Is6() || address.Zone() != "" {
 			return false
 		}
 		name, port = "", strings.TrimPrefix(text[end+1:], ":")
@@ -38,7 +40,7 @@ func isHost(text string) bool {
 
 // notInName reports whether a character is not allowed in a host name.
 func notInName(c rune) bool {
-	return c < 0x80 && c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
+	return c != '-' && c != '.' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
 }
 
 // normalHost returns a host in lower case, without its port and trailing dot. An IPv6 address is returned in netip's
@@ -72,7 +74,7 @@ func ParseHost(text string) (Host, error) {
 	name, sub := strings.CutPrefix(text, "*.")
 	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))
 	if name == "" || len(name) > maxHost || strings.ContainsAny(name, "*/ ?#@") ||
-		notIP != nil && (strings.Contains(name, ":") || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
+		notIP != nil && (strings.ContainsFunc(name, notInName) || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
 		return Host{}, engine.InvalidInput("host", engine.Quote(text), hostAccepted)
 	}
 	return Host{name: normalHost(name), sub: sub}, nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -56,8 +57,8 @@ func (p *Part) String() string {
 }
 
 // value returns the part's value, or "" if the request has none. readable is false if the request contains, or may
-// contain, a value that cannot be read. If there are several headers, cookies or fields with the same name, value uses
-// the first.
+// contain, a value that cannot be read. Several headers, cookies or fields with the same name cannot be read if their
+// values differ.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
@@ -66,16 +67,18 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 		if p.Name == "Host" { // net/http stores it separately
 			return v.host, true
 		}
-		return v.Header.Get(p.Name), true
+		return v.header(p.Name)
 	case FromCookie:
 		return v.cookie(p.Name)
 	case FromQuery:
-		text = v.queryValues().Get(p.Name)
-		return text, text != "" || v.malformed == nil
+		return v.field(p.Name)
 	case FromClient:
 		return p.network(v.clientAddress()), true
 	case FromJWT:
-		return claim(v.Header.Get(p.Name), p.Claim)
+		if text, readable = v.header(p.Name); !readable {
+			return "", false
+		}
+		return claim(text, p.Claim)
 	default:
 		return p.Name, true
 	}
@@ -142,9 +145,10 @@ const shortened = "sha256:"
 // join joins the parts into one key. Different parts result in different keys.
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
-// Shortened returns the key, or its SHA-256 hash if the key is longer than a store accepts.
+// Shortened returns the key, or its SHA-256 hash if the key is longer than a store accepts. It also hashes a key that
+// looks like such a hash, which is the key of another client (bug 117).
 func Shortened(key string) string {
-	if len(key) <= engine.MaxKeyBytes {
+	if len(key) <= engine.MaxKeyBytes && !strings.HasPrefix(key, shortened) {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))

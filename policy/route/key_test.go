@@ -24,6 +24,17 @@ func TestLongKeysAreHashed(t *testing.T) {
 	}
 }
 
+// A client cannot send the hash of a long key, and so be counted under that key (regression: bug 117).
+func TestHashesAreHashed(t *testing.T) {
+	long := join([]string{strings.Repeat("x", engine.MaxKeyBytes+1)})
+	if again := join([]string{long}); again == long || !strings.HasPrefix(again, shortened) || len(again) != len(long) {
+		t.Errorf("%q is counted under %q", long, again)
+	}
+	if got := join([]string{shortened}); got == shortened {
+		t.Errorf("%q is unchanged", got)
+	}
+}
+
 // TestTokenIsBounded checks that a token longer than 8 KiB counts as unreadable.
 func TestTokenIsBounded(t *testing.T) {
 	token := func(signature int) string { return "e30.eyJzdWIiOiJhIn0." + strings.Repeat("s", signature) }

@@ -2,6 +2,7 @@ package route
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -39,6 +40,9 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 		{part: "jwt", header: "Authorization", value: "Bearer e30.eyJ!.s", want: "jwt Authorization sub"},
 		{part: "jwt", header: "Authorization", value: "Bearer e30.W10.s", want: "jwt Authorization sub"},
 		{part: "jwt", header: "Authorization", value: "Bearer e30.eyJzdWIiOlsxXX0.s", want: "jwt Authorization sub"}, // {"sub":[1]}
+		{part: "cookie", header: "Cookie", value: "a=b sid=real", want: "cookie sid"},
+		{part: "cookie", header: "Cookie", value: "a=b,sid=real", want: "cookie sid"},
+		{part: "cookie", header: "Cookie", value: "a=\"b sid=real\"", want: "cookie sid"},
 	} {
 		r := Request{Method: "GET", Path: "/", Query: c.query, Header: http.Header{}}
 		if c.header != "" {
@@ -69,7 +73,8 @@ func TestMissingKeyPartIsNamed(t *testing.T) {
 // fields.
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
-		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true, "b\u00fccher.example": true,
+		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true,
+		"b\u00fccher.example": false, "[fe80::1%eth0]": false, "[fe80::1%25eth0]:80": false,
 		"h:80:81": false, "h:http": false, "h:8 0": false, "2001:db8::1": false, "[h]": false, "[10.0.0.1]": false, "[::1": false, "[::1]80": false, "[::1]:http": false,
 		":80": false, ".h": false, "x..y": false, "..": false, "[::1]:1:2": false, "::1]": false, "a/b": false, "a@b": false, "a b": false, "a,b": false, "a\x00": false, "a%41": false, `a\b`: false, strings.Repeat("a", 300): false,
 	} {
@@ -112,6 +117,117 @@ func TestFromHTTP(t *testing.T) {
 		r, err := FromHTTP(&http.Request{Method: http.MethodGet, URL: u, Host: "h"})
 		if refused := want == "" && target != "http://h"; (err != nil) != refused || err == nil && r.Path != want {
 			t.Errorf("%s: %q, %v", target, r.Path, err)
+		}
+	}
+}
+
+// TestCheckOfConnection checks that Connection can name only hop-by-hop headers and absent headers (regression: bug 110).
+func TestCheckOfConnection(t *testing.T) {
+	for connection, ok := range map[string]bool{
+		"keep-alive": true, "close": true, "Upgrade, HTTP2-Settings": true, "TE, trailer": true, "x-absent": true, "": true, ",,": true,
+		"X-Plan": false, "keep-alive, x-plan": false, "\tX-PLAN ,close": false, "X-Forwarded-For": false,
+	} {
+		h := http.Header{"Connection": {"keep-alive", connection}, "X-Plan": {"free"}, "X-Forwarded-For": {"192.0.2.1"}, "Upgrade": {"websocket"}, "Te": {"trailers"}}
+		if err := (&Request{Method: "GET", Path: "/", Header: h}).Check(); (err == nil) != ok {
+			t.Errorf("%q: %v", connection, err)
+		}
+	}
+}
+
+// TestPartsThatOccurTwice checks that a header, cookie or field that makes a key cannot be read if it occurs twice with
+// different values, because an upstream may read the other one (regression: bug 116).
+func TestPartsThatOccurTwice(t *testing.T) {
+	parts := map[string]Part{
+		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"}, "forwarded": {From: FromHeader, Name: "X-Forwarded-For"},
+		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
+	}
+	const ann, bob = "Bearer e30.eyJzdWIiOiJhIn0.s", "Bearer e30.eyJzdWIiOiJiIn0.s"
+	for _, c := range []struct {
+		part   string
+		joined bool
+		values []string // lines of the header, or the query
+		want   string   // the key, or "" if it cannot be read
+	}{
+		{"header", false, []string{"a"}, "a"},
+		{"header", false, []string{"a", "a"}, "a"},
+		{"header", false, []string{"a", "b"}, ""},
+		{"header", false, []string{"", "b"}, ""},
+		{"header", false, []string{"a", ""}, ""},
+		{"header", false, []string{"a,b"}, "a,b"},
+		{"header", true, []string{"a,b"}, ""},
+		{"header", true, []string{"a, b"}, ""},
+		{"header", true, []string{"a,"}, ""},
+		{"header", true, []string{"a,a"}, "a"},
+		{"header", true, []string{"a", "b"}, ""},
+		{"forwarded", false, []string{"a, b", "c"}, "a, b"},
+		{"forwarded", true, []string{"a, b"}, "a, b"},
+		{"cookie", false, []string{"sid=a"}, "a"},
+		{"cookie", false, []string{"sid=a; sid=a"}, "a"},
+		{"cookie", false, []string{"sid=a; sid=b"}, ""},
+		{"cookie", false, []string{"sid=a", "x=1; sid=b"}, ""},
+		{"cookie", false, []string{`sid=a; sid="b`}, ""},
+		{"cookie", false, []string{"sid=a; x=y sid=b"}, ""},
+		{"cookie", false, []string{"sid=a; other_sid=b; sid2=c"}, "a"},
+		{"jwt", false, []string{ann}, "a"},
+		{"jwt", false, []string{ann, bob}, ""},
+		{"jwt", true, []string{ann + "," + bob}, ""},
+		{"jwt", true, []string{"Bearer opaque," + bob}, ""},
+		{"query", false, []string{"token=a"}, "a"},
+		{"query", false, []string{"token=a&x=1&token=a"}, "a"},
+		{"query", false, []string{"token=a&token=b"}, ""},
+		{"query", false, []string{"token=a&%74oken=b"}, ""},
+	} {
+		r := Request{Method: "GET", Path: "/", Header: http.Header{}, Joined: c.joined}
+		switch part := parts[c.part]; part.From {
+		case FromQuery:
+			r.Query = c.values[0]
+		case FromCookie:
+			r.Header["Cookie"] = c.values
+		default:
+			r.Header[canonical(part.Name)] = c.values
+		}
+		m, ok := New([]Route{{Charges: []Charge{{Key: []Part{parts[c.part]}}}, Skip: true}}, Proxies{}).Find(&r)
+		switch {
+		case !ok:
+			t.Errorf("%s %q: the route is skipped", c.part, c.values)
+		case c.want == "" && (m.NoKey == nil || !m.NoKey.Unreadable || m.NoKey.Status != 400):
+			t.Errorf("%s %q: %+v", c.part, c.values, m)
+		case c.want != "" && (m.NoKey != nil || m.Items[0].Key != c.want):
+			t.Errorf("%s %q: %+v, want %q", c.part, c.values, m, c.want)
+		}
+	}
+}
+
+// TestCostsAndClassesThatOccurTwice checks that several costs count as the highest, and several classes as none.
+func TestCostsAndClassesThatOccurTwice(t *testing.T) {
+	table := New([]Route{{Charges: []Charge{{Key: []Part{{Name: "all"}}, Cost: Cost{Header: "X-Cost", Max: 9}}}, Class: Class{Header: "X-Class"}}}, Loopback)
+	for _, c := range []struct {
+		values []string
+		joined bool
+		cost   int64
+		class  string
+	}{{[]string{"2"}, false, 2, "2"}, {[]string{"2", "2"}, false, 2, "2"}, {[]string{"2", "1"}, false, 9, ""}, {[]string{"2,1"}, true, 9, ""}} {
+		m, ok := table.Find(&Request{Path: "/", Header: http.Header{"X-Cost": c.values, "X-Class": c.values}, Joined: c.joined, Peer: netip.MustParseAddr("127.0.0.1")})
+		if !ok || m.Items[0].Cost != c.cost || m.Class != c.class {
+			t.Errorf("%q: %+v", c.values, m)
+		}
+	}
+}
+
+// TestCheckQuery checks that a pair that net/url omits and other servers read cannot contain a field that a route reads
+// (regression: bug 116).
+func TestCheckQuery(t *testing.T) {
+	table := New([]Route{
+		{Match: Conditions{Query: []Value{QueryValue("v", "2")}}, Charges: constant},
+		{Match: Conditions{When: must(CompileWhen(`request.query["plan"] == "free"`))}, Charges: constant},
+		{Charges: []Charge{{Key: []Part{{From: FromQuery, Name: "token"}}}}},
+	}, Proxies{})
+	for query, ok := range map[string]bool{
+		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
+		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
+	} {
+		if err := table.CheckQuery(&Request{Path: "/", Query: query}); (err == nil) != ok {
+			t.Errorf("%q: %v", query, err)
 		}
 	}
 }

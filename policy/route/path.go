@@ -1,6 +1,7 @@
 package route
 
 import (
+	"iter"
 	"net/url"
 	"strconv"
 	"strings"
@@ -32,6 +33,42 @@ func NormalPath(path string) string {
 		}
 	}
 	return "/" + strings.Join(segments, "/")
+}
+
+// disguised decodes the characters that can hide a dot segment.
+var disguised = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%3b", ";", "%3B", ";", "%25", "%")
+
+// Segments yields the segments of a path as the most lenient server reads them: decoded up to three times, with %2F and
+// backslashes as slashes, without parameters such as ;x, and without empty segments.
+func Segments(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for range 3 {
+			path = disguised.Replace(path)
+		}
+		for segment := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+			if segment, _, _ = strings.Cut(segment, ";"); segment != "" && !yield(segment) {
+				return
+			}
+		}
+	}
+}
+
+// CheckSegments returns an error for a path with the segments . or .., in any encoding, or with an empty segment before
+// the last. Routes resolve them. A router may take them for text instead, so that such a path would reach a handler by a
+// route for another path (bug 118).
+func CheckSegments(path string) error {
+	if strings.Contains(path, "//") {
+		return engine.InvalidInput("path", engine.Quote(path), "a path without empty segments")
+	}
+	if !strings.ContainsAny(path, ".%") {
+		return nil
+	}
+	for segment := range Segments(path) {
+		if segment == "." || segment == ".." {
+			return engine.InvalidInput("path", engine.Quote(path), "a path without the segments . and .., also encoded")
+		}
+	}
+	return nil
 }
 
 // isNormal reports whether the path is certainly in normal form: it contains no encoded characters, no empty segments,

@@ -53,3 +53,39 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+// TestCheckSegments covers paths that routers and routes read differently (regression: bug 118).
+func TestCheckSegments(t *testing.T) {
+	for path, ok := range map[string]bool{
+		"": true, "/": true, "*": true, "/a/": true, "/a.b/...": true, "/..a": true, "/.well-known/x": true, "/a%2fb": true, "/%zz": true, "/100%": true,
+		"//": false, "/a//b": false, "//a": false, "/a//": false, "/.": false, "/..": false, "/a/../b": false, "/a/./b": false, "/a/%2e%2E/b": false, "/a/.%2e": false, "/a%2f..%2fb": false,
+		`/a/..\b`: false, "/a%5c..": false, "/..;x/b": false, "/%252e%252e/b": false, "/a/..%3bx": false, "/%2e": false,
+	} {
+		if err := CheckSegments(path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+// TestAnyCase checks that literal segments match in any case if the server's paths do, and that the key keeps its case.
+func TestAnyCase(t *testing.T) {
+	table := New([]Route{
+		{Match: Conditions{Path: must(ParsePath("/accounts/{account}/sign-in"))}, Charges: []Charge{{Key: []Part{{From: FromPath, Name: "account"}}}}},
+		{Match: Conditions{Path: must(ParsePath("/API/v1"))}, Charges: constant},
+		{Match: Conditions{Path: must(ParsePath("/api/**"))}, Charges: constant},
+	}, Proxies{})
+	for _, c := range []struct {
+		path    string
+		anyCase bool
+		want    int
+		key     string
+	}{
+		{"/Accounts/Ann/SIGN-IN/", true, 0, "Ann"}, {"/accounts/Ann/sign-in", true, 0, "Ann"}, {"/Accounts/Ann/sign-in", false, -1, ""},
+		{"/api/v1", true, 1, "all"}, {"/API/V1", true, 1, "all"}, {"/Api/x", true, 2, "all"}, {"/api/v1", false, 2, "all"}, {"/API/v1", false, 1, "all"},
+	} {
+		m, ok := table.Find(&Request{Path: c.path, AnyCase: c.anyCase})
+		if ok != (c.want >= 0) || ok && (m.Index != c.want || m.Items[0].Key != c.key) {
+			t.Errorf("%s in any case %t: %+v, want route %d with %q", c.path, c.anyCase, m, c.want, c.key)
+		}
+	}
+}

@@ -23,6 +23,10 @@ type Request struct {
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
+	// AnyCase makes the literal segments of routes match in any case.
+	AnyCase bool
+	// Joined is set if the lines of a repeated header arrive as one, joined by commas, as from Envoy.
+	Joined bool
 	// Size is the length of the body in bytes, or -1 if unknown.
 	Size int64
 }
@@ -46,8 +50,8 @@ const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
 // upstream may extract a different path than the routes do. OPTIONS * and the empty path of http://h are accepted.
-// Check also rejects a query with more than 10 000 fields, and a host in the wrong form: it must be a name or an
-// address, optionally followed by one port (regression: bug 67).
+// Check also rejects a query with more than 10 000 fields, a host in the wrong form (it must be a name or an address,
+// optionally followed by one port; regression: bug 67), and what [CheckConnection] rejects.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -58,6 +62,27 @@ func (r *Request) Check() error {
 	}
 	if n := strings.Count(r.Query, "&") + 1; n > maxFields {
 		return engine.InvalidInput("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
+	}
+	return CheckConnection(r.Header)
+}
+
+// hopByHop lists the headers that a client may name in Connection.
+var hopByHop = map[string]bool{
+	"Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true, "Proxy-Connection": true,
+	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true, "Http2-Settings": true,
+}
+
+// CheckConnection returns an error if Connection names a header of the request that is not hop-by-hop. A proxy on the
+// way removes such a header, and forwards its client's Connection header. Therefore a client could remove what another
+// proxy wrote for the routes, such as a plan or a user (regression: bugs 68 and 110, Traefik's CVE-2024-45410).
+func CheckConnection(h http.Header) error {
+	for _, line := range h["Connection"] {
+		for token := range strings.SplitSeq(line, ",") {
+			name := canonical(textproto.TrimString(token))
+			if _, there := h[name]; there && !hopByHop[name] {
+				return engine.InvalidInput("header Connection", engine.Quote(name), "keep-alive, close, Upgrade and the names of other hop-by-hop headers")
+			}
+		}
 	}
 	return nil
 }
@@ -75,6 +100,7 @@ type view struct {
 	client    netip.Addr
 	queried   bool
 	located   bool
+	costly    bool           // a when condition has reached its cost limit
 	values    map[string]any // the variables for a when condition
 }
 
@@ -100,23 +126,6 @@ func (v *view) clientAddress() netip.Addr {
 	return v.client
 }
 
-// cookie returns the first cookie with the given name. readable is false if net/http cannot read such a cookie, for
-// example because it contains a quote or because the request has more than 3000 cookies.
-func (v *view) cookie(name string) (text string, readable bool) {
-	c, err := (&http.Request{Header: v.Header}).Cookie(name)
-	if err == nil {
-		return c.Value, true
-	}
-	for _, line := range v.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if at, _, _ := strings.Cut(pair, "="); textproto.TrimString(at) == name {
-				return "", false
-			}
-		}
-	}
-	return "", true
-}
-
 // upper returns the method in upper case. It allocates only if the method contains a lower-case letter, which is
 // rare.
 func upper(method string) string {
@@ -133,6 +142,16 @@ func upperASCII(text string) string {
 	for i, c := range letters {
 		if 'a' <= c && c <= 'z' {
 			letters[i] = c - 'a' + 'A'
+		}
+	}
+	return string(letters)
+}
+
+func lowerASCII(text string) string {
+	letters := []byte(text)
+	for i, c := range letters {
+		if 'A' <= c && c <= 'Z' {
+			letters[i] = c - 'A' + 'a'
 		}
 	}
 	return string(letters)

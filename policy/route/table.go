@@ -1,7 +1,9 @@
 package route
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/headgate/headgate/httplimit"
 )
@@ -67,7 +69,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 	var memory [16][]int
 	lists := memory[:0]
 	t.hosts.find(v.host, func(paths *trie) {
-		paths.find(v.path[1:], func(g *group) { lists = g.find(lists, &v) })
+		paths.find(v.path[1:], v.AnyCase, func(g *group) { lists = g.find(lists, &v) })
 	})
 	if len(lists) > cap(memory) {
 		lists = [][]int{slices.Sorted(slices.Values(slices.Concat(lists...)))}
@@ -82,12 +84,22 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 		}
 		last = place
 		if t.routes[place].mismatch(&v, true) != NoMismatch {
+			if v.costly {
+				return t.costly(place), true
+			}
 			continue
 		}
 		if m, ok = t.match(&v, place); ok {
 			return m, true
 		}
 	}
+}
+
+// costly is the match with a route whose when condition costs too much for the request. The request is refused: if the
+// condition counted as not met, a client could leave the route by a long header (bug 115).
+func (t *Table) costly(place int) Match {
+	const part = "the condition when, which takes too long for this request"
+	return Match{Route: &t.routes[place], Index: place, NoKey: &httplimit.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}
 }
 
 // next removes the lowest index from the lists and returns it. It returns -1 if they are empty.
@@ -116,6 +128,21 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 		m.Class = r.Class.of(v)
 	}
 	return m, m.NoKey == nil || !r.Skip || m.NoKey.Unreadable
+}
+
+// Reads reports whether a route reads the header, under its canonical name: to match, or for a key, a cost or a class.
+// It is true for each name that the text of a when condition contains.
+func (t *Table) Reads(header string) bool {
+	return slices.ContainsFunc(t.Routes(), func(r Route) bool {
+		m := &r.Match
+		return canonical(r.Class.Header) == header || slices.ContainsFunc(r.Charges, func(c Charge) bool { return c.reads(header) }) ||
+			slices.ContainsFunc(m.Headers, func(v Value) bool { return v.name == header }) ||
+			m.When != nil && strings.Contains(strings.ToLower(m.When.String()), strings.ToLower(header))
+	})
+}
+
+func (c *Charge) reads(header string) bool {
+	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool { return (p.From == FromHeader || p.From == FromJWT) && canonical(p.Name) == header })
 }
 
 // WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.

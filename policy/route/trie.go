@@ -57,16 +57,26 @@ func (h *hosts) find(host string, visit func(*trie)) {
 // trie holds the routes of one host, indexed by path segment.
 type trie struct {
 	literal map[string]*trie
-	other   *trie  // any segment
-	end     *group // the path ends here
-	tail    *group // matches the rest of any path
+	anyCase map[string][]*trie // literal, by the segments in lower case
+	other   *trie              // any segment
+	end     *group             // the path ends here
+	tail    *group             // matches the rest of any path
 }
 
 // add returns the group for a path, creating it if necessary.
 func (t *trie) add(p *Path) *group {
 	for i := range p.segments {
 		if literal := p.segments[i].literal; literal != "" {
-			t = inMap(&t.literal, literal)
+			before := len(t.literal)
+			next := inMap(&t.literal, literal)
+			if len(t.literal) > before {
+				if t.anyCase == nil {
+					t.anyCase = map[string][]*trie{}
+				}
+				lower := lowerASCII(literal)
+				t.anyCase[lower] = append(t.anyCase[lower], next)
+			}
+			t = next
 			continue
 		}
 		if t.other == nil {
@@ -84,8 +94,8 @@ func (t *trie) add(p *Path) *group {
 	return *at
 }
 
-// find calls visit for each group whose path matches the rest of a path in normal form.
-func (t *trie) find(rest string, visit func(*group)) {
+// find calls visit for each group whose path matches the rest of a path in normal form, or matches it in any case.
+func (t *trie) find(rest string, anyCase bool, visit func(*group)) {
 	if t.tail != nil {
 		visit(t.tail)
 	}
@@ -99,10 +109,14 @@ func (t *trie) find(rest string, visit func(*group)) {
 		return
 	}
 	segment, rest, _ := strings.Cut(rest, "/")
-	if next := t.literal[segment]; next != nil {
-		next.find(rest, visit)
+	if anyCase {
+		for _, next := range t.anyCase[lowerASCII(segment)] {
+			next.find(rest, anyCase, visit)
+		}
+	} else if next := t.literal[segment]; next != nil {
+		next.find(rest, anyCase, visit)
 	}
 	if t.other != nil {
-		t.other.find(rest, visit)
+		t.other.find(rest, anyCase, visit)
 	}
 }

@@ -1,12 +1,14 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/interpreter"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -56,7 +58,7 @@ var environment = func() func() (*cel.Env, error) {
 
 // CompileWhen compiles a condition. It returns an error if the condition can cost more than 100 000 units for a
 // request with 64 headers and strings of 4096 bytes. If the evaluation for a larger request reaches that bound, the
-// evaluation ends with an error.
+// evaluation ends, and the request is refused.
 func CompileWhen(text string) (*When, error) {
 	env, err := environment()
 	if err != nil {
@@ -117,8 +119,13 @@ func (estimator) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode)
 // String returns the condition as written.
 func (w *When) String() string { return w.text }
 
+// names reports whether the text of a condition names a query field. The receiver can be nil.
+func (w *When) names(field string) bool {
+	return w != nil && (strings.Contains(w.text, `"`+field+`"`) || strings.Contains(w.text, "'"+field+"'") || strings.Contains(w.text, varQuery+"."+field))
+}
+
 // Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
-// failed condition counts as not met.
+// failed condition counts as not met. If the cost was too high, the request is refused.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
 // holds evaluates the condition.
@@ -126,6 +133,8 @@ func (w *When) holds(v *view) bool {
 	held, err := w.evaluate(v)
 	if err != nil {
 		w.errors.Add(1)
+		var ended interpreter.EvalCancelledError
+		v.costly = errors.As(err, &ended)
 	}
 	return held
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestWhenErrorsAreCounted covers conditions that use a missing header or cost too much to evaluate. Such a condition
-// is not met, and WhenErrors counts it.
+// TestWhenErrorsAreCounted covers conditions that use a missing header or cost too much to evaluate, which WhenErrors
+// counts. The former are not met. The latter refuse the request, so that a client cannot leave the route by a long text
+// (regression: bug 115).
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},
@@ -18,7 +19,13 @@ func TestWhenErrorsAreCounted(t *testing.T) {
 		if plan == "" {
 			r.Header = nil
 		}
-		_, ok := table.Find(&r)
+		m, ok := table.Find(&r)
+		if refused := m.NoKey != nil; refused != (len(query) > 1000) || refused && (m.NoKey.Status != 400 || !m.NoKey.Unreadable || m.Route == nil) {
+			t.Errorf("%s: %+v", path, m.NoKey)
+		}
+		if e := table.Explain(&r, 10); (e.Match != nil) != ok || ok && (e.Match.NoKey == nil) != (m.NoKey == nil) {
+			t.Errorf("%s: explained as %+v", path, e.Match)
+		}
 		return ok
 	}
 	for i, c := range []struct {
@@ -28,9 +35,9 @@ func TestWhenErrorsAreCounted(t *testing.T) {
 	}{
 		{"/header", "", "gold", true, 0},
 		{"/header", "", "free", false, 0},
-		{"/header", "", "", false, 1},
-		{"/long", "q=abcz", "", true, 1},
-		{"/long", "q=" + strings.Repeat("a", 1<<20) + "z", "", false, 2},
+		{"/header", "", "", false, 2},
+		{"/long", "q=abcz", "", true, 2},
+		{"/long", "q=" + strings.Repeat("a", 1<<20) + "z", "", true, 4},
 	} {
 		if got := find(c.path, c.query, c.plan); got != c.want || table.WhenErrors() != c.errors {
 			t.Errorf("%d: %t with %d errors, want %t with %d", i, got, table.WhenErrors(), c.want, c.errors)

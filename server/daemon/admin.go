@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
@@ -21,13 +19,15 @@ import (
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/page"
+	"github.com/headgate/headgate/server/internal/peers"
 	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/shadows"
 	"github.com/headgate/headgate/server/internal/topkeys"
 	"github.com/headgate/headgate/server/internal/tracing"
 )
 
-// maxAdminConns is the maximum number of connections to the admin listener. Further connections wait.
+// maxAdminConns is the maximum number of connections to the admin listener. One peer has a share of it, idle connections
+// make room, and further ones wait.
 const maxAdminConns = 100
 
 // AdminConfig configures the operators' listener. Without the listener, the server collects no metrics.
@@ -88,7 +88,7 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	if a.Level == nil {
 		a.Level = new(slog.LevelVar)
 	}
-	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), shadows: shadows.New(time.Now), listener: netutil.LimitListener(l, maxAdminConns)}
+	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), shadows: shadows.New(time.Now), listener: l}
 	if a.AuditSample > 0 {
 		if f.auditor, err = audit.New(a.AuditSample); err != nil {
 			return nil, errors.Join(err, l.Close())
@@ -144,7 +144,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	err := f.metrics.Add(&metrics.Server{
 		Store: d.store.Store, Outage: d.outage.state, Doubted: d.losses.doubted.Load, Generation: d.service.Generation,
 		Policies: func() int { return len(d.service.Policies().Names()) },
-		Changes:  func() int { return len(d.policies.Changes()) },
+		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
 		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count, Serving: f.metrics.Serving}))
@@ -168,6 +168,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		return err
 	}
 	c := &d.config
+	f.listener = bound(f.listener, "admin", maxAdminConns, d.peerRule(), c.Logger)
 	server := func() *adminapi.Server { return admin.Describe(serverName(), d.store.Store) }
 	f.feed = admin.NewFeed(admin.FeedConfig{
 		Server: server, Metrics: f.metrics, Top: f.top, Store: d.store.Store, Address: open.Redacted(c.Store), Outage: d.outage.state, Generation: d.service.Generation,
@@ -190,7 +191,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // profiles take long
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ConnState: peers.State,
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	if err != nil {
 		return err
 	}
-	d.http = newHTTP(httpapi.New(d.service), c.Logger)
+	d.http = newHTTP(httpapi.New(d.service, c.Admin.Hosts...), c.Logger)
 	if err := errors.Join(d.openGateway(), d.openGRPC(), d.listen(), d.admin.start(d)); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := runs(t, Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: GRPC{Address: "127.0.0.1:0"}, Base: config, PeerShare: 1})
+		server := runs(t, Config{RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", GRPC: GRPC{Address: "127.0.0.1:0"}, Admin: AdminConfig{Address: "127.0.0.1:0"}, Base: config, PeerShare: 1})
 		gate := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Base: config, PeerShare: 1, Gateway: &GatewayConfig{Upstream: upstream, StallTimeout: time.Minute, ReadyPath: "/readyz"}})
 		if server.http.ConnState == nil || gate.http.ConnState == nil {
 			t.Error("connections of HTTP with a request count as idle")
@@ -60,6 +60,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 			{"RESP", "PING\r\n", "+PONG", server.RESPAddr(), server.conns / 100},
 			{"HTTP", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200", server.HTTPAddr(), server.conns / 100},
 			{"gRPC", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00", server.GRPCAddr(), server.conns / 100},
+			{"admin", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 ", server.AdminAddr(), maxAdminConns / 100},
 			{"gateway", "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200", gate.HTTPAddr(), gate.conns / 100},
 		} {
 			for i := range l.share + 3 {
@@ -71,6 +72,23 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestIdleAdminMakesRoom checks that idle connections to the admin listener do not keep operators and Prometheus out
+// (regression: bug 119).
+func TestIdleAdminMakesRoom(t *testing.T) {
+	server := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Admin: AdminConfig{Address: "127.0.0.1:0"}})
+	const ask = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for range maxAdminConns {
+		asked(t, server.AdminAddr(), ask)
+	}
+	time.Sleep(1100 * time.Millisecond) // an idle connection is left alone for a second
+	for i := range 5 {
+		if got := asked(t, server.AdminAddr(), ask); !strings.HasPrefix(got, "HTTP/1.1 200") {
+			t.Fatalf("connection %d: %q", i, got)
+		}
+		time.Sleep(150 * time.Millisecond)
 	}
 }
 

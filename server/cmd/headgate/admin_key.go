@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
@@ -188,8 +189,8 @@ func standingText(s *adminapi.Standing) string {
 func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond).String() }
 
 // unitsOf returns the body of a give or reset request.
-func (b *by) unitsOf(policy, key string) *adminapi.Units {
-	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(key), Policy: policy}, Author: b.author, Reason: b.reason}
+func (b *by) unitsOf(of, key string) *adminapi.Units {
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(policy.OverrideKey(key)), Policy: of}, Author: b.author, Reason: b.reason}
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {

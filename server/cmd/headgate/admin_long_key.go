@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/topkeys"
 )
@@ -34,7 +35,7 @@ var shortenedKey = regexp.MustCompile(`(?s)^(.*)… \(([0-9a-f]{8})\)$`)
 // takes precedence, because a client can choose a key that looks like a shortened one. Several such long keys are an
 // error.
 func wholeKey(ctx context.Context, a *adminClient, argument string) (adminapi.KeyFields, error) {
-	own, parts := adminapi.NewKey(argument), shortenedKey.FindStringSubmatch(argument)
+	own, parts := adminapi.NewKey(policy.OverrideKey(argument)), shortenedKey.FindStringSubmatch(argument)
 	if parts == nil {
 		return own, nil
 	}

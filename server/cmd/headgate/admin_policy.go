@@ -53,7 +53,11 @@ func describe(s *policy.Summary, shadows ...int) string {
 
 // changeText describes a change in one line.
 func changeText(c *adminapi.Change) string {
-	text := fmt.Sprintf("%s by %s at %s", c.Fields, printable(c.Author), c.At.Format(time.RFC3339))
+	by := printable(c.Author)
+	if c.User != "" {
+		by += " (user " + printable(c.User) + ")"
+	}
+	text := fmt.Sprintf("%s by %s at %s", c.Fields, by, c.At.Format(time.RFC3339))
 	if c.Reason != "" {
 		text += " (" + printable(c.Reason) + ")"
 	}
@@ -245,7 +249,7 @@ func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) b
 		return false
 	}
 	policyName, _, _ := strings.Cut(c.Policy, "/")
-	body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(*c.Key), Policy: policyName}}
+	body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(policy.OverrideKey(*c.Key)), Policy: policyName}}
 	answer, _, err := send(ctx, a, adminapi.ExplainKey, &body)
 	if err != nil || len(answer.Explanations) == 0 {
 		return false

@@ -19,5 +19,5 @@ func (f *adminFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.admin, "admin", daemon.Off, "`address` for operators: page, metrics, policies, keys, profiles; or off")
 	flags.StringVar(&f.tokenFile, "admin-token-file", "", "`file` with the operators: users that may read or operate, or one or two tokens, one per line, and lines \"read TOKEN\" with read-only tokens; without it --admin must be on loopback")
 	flags.IntVar(&f.audit, "audit-sample", 0, "audit one key in this many, 1 to 1048576: metrics count the units by which this server exceeded its limit; 0 audits none")
-	flags.StringSliceVar(&f.hosts, "admin-host", nil, "another host `name` of this server for operators' browsers, besides its address and localhost; can be repeated")
+	flags.StringSliceVar(&f.hosts, "admin-host", nil, "another host `name` of this server, besides its address and localhost, for operators' browsers and /v1/policies; can be repeated")
 }

@@ -57,7 +57,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error 
 		{memory, "only on Redis: a store in memory is one server's", []string{"expect-processes"}},
 		{memory, "only on Redis: a store in memory always answers", []string{"ready-needs-store"}},
 		{memory, "only on Redis: memory has no password", []string{"store-password-file"}},
-		{noAdmin, "only with --admin", []string{"admin-host", "admin-token-file"}},
+		{noAdmin, "only with --admin", []string{"admin-token-file"}},
 		{config.GRPC.Address == daemon.Off && config.GRPC.EnvoyConfig == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
 		{f.noInline, "only without --no-inline", []string{"max-inline-keys"}},
 		{config.LogDenied == 0 && !config.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},

@@ -109,3 +109,41 @@ func TestPageNeedsNoToken(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoCalled checks that changes, the history and the log name the token that made a call, besides the author that
+// the caller wrote, which can be anybody's name (regression: bug 122).
+func TestWhoCalled(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte("token-that-administers\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, tokens)
+	call := func(method, path, body string) string {
+		t.Helper()
+		answer := w.call(method, path, body, "Authorization", "Bearer token-that-administers")
+		if answer.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
+		}
+		return answer.Body.String()
+	}
+	const asked = `{"policy":"day","fields":{"limit":5},"author":"eve"}`
+	if got := call("POST", "/admin/v1/changes", asked); !strings.Contains(got, `"author":"eve","user":"operate"`) {
+		t.Errorf("the change: %s", got)
+	}
+	if answer := w.call("POST", "/admin/v1/changes", `{"policy":"day","fields":{"limit":5},"author":"eve","user":"ann"}`, "Authorization", "Bearer token-that-administers"); answer.Code != http.StatusBadRequest {
+		t.Errorf("a caller that names its user: %d %s", answer.Code, answer.Body)
+	}
+	if got := call("GET", "/admin/v1/changes", ""); !strings.Contains(got, `"author":"eve","user":"operate"`) {
+		t.Errorf("the list of changes: %s", got)
+	}
+	call("POST", "/admin/v1/changes/clear", `{"policy":"day","author":"eve"}`)
+	call("POST", "/admin/v1/keys/give", `{"policy":"day","key":"joe","author":"eve"}`)
+	call("POST", "/admin/v1/keys/reset", `{"policy":"day","key":"joe","author":"eve"}`)
+	call("POST", "/admin/v1/log-level", `{"level":"debug"}`)
+	if got := call("GET", "/admin/v1/history", ""); strings.Count(got, `"user":"operate"`) != 5 || strings.Count(got, `"author":"eve"`) != 4 {
+		t.Errorf("the history: %s", got)
+	}
+	if got := w.logged(); strings.Count(got, "author=eve user=operate") != 4 || strings.Count(got, "user=operate") != 5 {
+		t.Errorf("the log: %s", got)
+	}
+}

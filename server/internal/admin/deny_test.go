@@ -1,10 +1,14 @@
 package admin_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/policies"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // TestDenyOfSeveralLimits (regression: bug 76) checks a change that denies a key under a policy with several limits,
@@ -47,4 +51,38 @@ func TestDenyOfSeveralLimits(t *testing.T) {
 	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"both","key":"joe","author":"ann"}`))
 	standing("joe", 1)
 	standing("ann", 2)
+}
+
+// TestDenyOfBytes checks that a key that is not UTF-8 is denied, explained and restored with the text that lists and
+// commands print (regression: bug 124).
+func TestDenyOfBytes(t *testing.T) {
+	w := newWorld(t, "")
+	w.take("day", "\xff", 1)
+	w.take("day", "base64:/w==", 1) // another key, which looks like the text of the first
+	const text, other = `"base64:/w=="`, `"base64:YmFzZTY0Oi93PT0="`
+	denied := func(text string) bool {
+		e := answer[explained](t, w.call("POST", "/admin/v1/keys/explain", `{"key":`+text+`,"policy":"day"}`)).Explanations[0]
+		return !e.Allowed
+	}
+	change := answer[policies.Change](t, w.call("POST", "/admin/v1/changes", `{"policy":"day","key":`+text+`,"fields":{"deny":true},"author":"ann"}`))
+	if change.Key != "base64:/w==" || !denied(text) || denied(other) {
+		t.Errorf("%+v: denied %t, the other key %t", change, denied(text), denied(other))
+	}
+	var responses [1]decide.Response
+	for key, allowed := range map[string]bool{"\xff": false, "base64:/w==": true} {
+		w.service.Do(t.Context(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Policy: "day", Key: key}}, responses[:])
+		if responses[0].Err != nil || responses[0].Decision.Allowed != allowed {
+			t.Errorf("%q: %+v", key, responses[0])
+		}
+	}
+	if got := w.call("GET", "/admin/v1/changes", "").Body.String(); !strings.Contains(got, `"key":"base64:/w=="`) || !strings.Contains(got, `"after":"deny"`) {
+		t.Errorf("changes: %s", got)
+	}
+	if got := w.call("GET", "/admin/v1/history", "").Body.String(); !strings.Contains(got, `"key_base64":"/w=="`) {
+		t.Errorf("history: %s", got)
+	}
+	answer[policies.Change](t, w.call("POST", "/admin/v1/changes/clear", `{"policy":"day","key":`+text+`,"author":"ann"}`))
+	if denied(text) {
+		t.Error("denied after the end of the change")
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -45,6 +44,14 @@ func mayOperate(r *http.Request) bool {
 	return !guarded || u.MayOperate()
 }
 
+// caller returns the name of an accepted request's user, or "" if the listener needs none.
+func caller(r *http.Request) string {
+	if u, _ := r.Context().Value(operatorKey{}).(*users.User); u != nil {
+		return u.Name
+	}
+	return ""
+}
+
 // guard refuses calls that do not come from a user with the right to read, and calls sent by another site's web page.
 // The files of the operators' page need no user.
 type guard struct {
@@ -61,7 +68,7 @@ type guard struct {
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if g.page != nil && isPage(r) && g.knownHost(r) {
+	if g.page != nil && isPage(r) && problem.KnownHost(r, g.hosts) {
 		g.page.ServeHTTP(w, r)
 		return
 	}
@@ -105,8 +112,8 @@ func isPage(r *http.Request) bool {
 // reason. Otherwise status is 0.
 func (g *guard) check(r *http.Request) (u *users.User, status int, reason string) {
 	switch {
-	case !g.knownHost(r):
-		return nil, http.StatusForbidden, "the Host is not of this server; accepted: its address, localhost, or a name of --admin-host"
+	case !problem.KnownHost(r, g.hosts):
+		return nil, http.StatusForbidden, problem.UnknownHost
 	case !sameOrigin(r):
 		return nil, http.StatusForbidden, "the Origin is another site; accepted: none, or this server"
 	case g.users == nil:
@@ -132,27 +139,6 @@ func (g *guard) operating(next http.HandlerFunc) http.HandlerFunc {
 		}
 		g.refuse(w, r, http.StatusForbidden, users.ErrMayNotOperate.Error())
 	}
-}
-
-// knownHost reports whether a request names this server. DNS rebinding attacks name another host.
-func (g *guard) knownHost(r *http.Request) bool {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if strings.EqualFold(host, "localhost") || slices.ContainsFunc(g.hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	if ip.IsLoopback() {
-		return true
-	}
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return local != nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
 // sameOrigin reports whether a request comes from this server's page, or not from a web page at all.

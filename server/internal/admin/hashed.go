@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/internal/policies"
 )
@@ -49,20 +50,23 @@ func (a *api) overrideKey(key string) string {
 	if key == "" || strings.Contains(key, "*") {
 		return key
 	}
-	k := a.counted(key)
+	k := a.counted(policy.OverrideKey(key))
+	if !k.hashed {
+		return key
+	}
 	return k.counted[0]
 }
 
 // clearOverride ends the change to a key. The change is stored under the key's hash with any of the secrets, or under
 // the plain key if it was made before keys were hashed.
-func (a *api) clearOverride(ctx context.Context, policy, key, author, reason string) (c policies.Change, err error) {
+func (a *api) clearOverride(ctx context.Context, of, key string, by policies.By) (c policies.Change, err error) {
 	names := []string{key}
 	if key != "" && !strings.Contains(key, "*") {
-		k := a.counted(key)
+		k := a.counted(policy.OverrideKey(key))
 		names = append(k.names(), key)
 	}
 	for _, name := range names {
-		if c, err = a.Policies.Clear(ctx, policy, name, author, reason); !errors.Is(err, policies.ErrNoChange) {
+		if c, err = a.Policies.Clear(ctx, of, name, by); !errors.Is(err, policies.ErrNoChange) {
 			break
 		}
 	}

@@ -96,7 +96,7 @@ func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, erro
 	return adminapi.Reset{Found: answer.Found, AllKeys: answer.Requested != nil && answer.Requested.Divides()}, err
 }
 
-// write gives units back or resets a key, and logs the author and the reason.
+// write gives units back or resets a key, and logs the author, the user and the reason.
 func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (answer decide.Response, err error) {
 	key, err := body.Read()
 	switch {
@@ -138,12 +138,16 @@ func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (an
 		}
 		answer.Found = answer.Found || answers[i].Found
 	}
-	attributes := []any{"action", kind.String(), "policy", body.Policy, "key", shown, "author", body.Author, "reason", body.Reason}
+	attributes := []any{"action", kind.String(), "policy", body.Policy, "key", shown, "author", body.Author}
+	if user := caller(r); user != "" {
+		attributes = append(attributes, "user", user)
+	}
+	attributes = append(attributes, "reason", body.Reason)
 	if body.Units != nil {
 		attributes = append(attributes, "units", *body.Units)
 	}
 	a.Logger.Info("audit", attributes...)
-	done := adminapi.Action{Action: kind.String(), Policy: body.Policy, KeyFields: adminapi.NewKey(key), Author: body.Author, Reason: body.Reason, Units: body.Units}
+	done := adminapi.Action{Action: kind.String(), Policy: body.Policy, KeyFields: adminapi.NewKey(key), Author: body.Author, User: caller(r), Reason: body.Reason, Units: body.Units}
 	if of.hashed {
 		done.KeyFields = adminapi.NewKey(of.counted[0])
 	}

@@ -179,10 +179,11 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 	if err != nil {
 		return c.Change, err
 	}
+	c.User = caller(r)
 	made, err := a.Policies.Change(r.Context(), c)
 	if err == nil {
 		a.history.add(adminapi.Action{
-			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewKey(made.Key), Author: made.Author, Reason: made.Reason,
+			Action: "change", Policy: made.Policy, KeyFields: adminapi.NewKey(policy.OverrideKey(made.Key)), Author: made.Author, User: made.User, Reason: made.Reason,
 			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
@@ -253,9 +254,9 @@ func (a *api) clear(r *http.Request, body *adminapi.ChangeName) (adminapi.Change
 	if err != nil {
 		return adminapi.Change{}, err
 	}
-	cleared, err := a.clearOverride(r.Context(), body.Policy, key, body.Author, body.Reason)
+	cleared, err := a.clearOverride(r.Context(), body.Policy, key, policies.By{Author: body.Author, User: caller(r), Reason: body.Reason})
 	if err == nil {
-		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(cleared.Key), Author: body.Author, Reason: body.Reason, Before: cleared.Before, After: cleared.After})
+		a.history.add(adminapi.Action{Action: "clear", Policy: cleared.Policy, KeyFields: adminapi.NewKey(policy.OverrideKey(cleared.Key)), Author: body.Author, User: caller(r), Reason: body.Reason, Before: cleared.Before, After: cleared.After})
 	}
 	return cleared.Change, err
 }
@@ -264,6 +265,6 @@ func (a *api) reload(r *http.Request, _ *adminapi.None) (answer adminapi.Reloade
 	if err := a.Policies.Reload(r.Context()); err != nil {
 		return answer, &adminapi.Error{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Code: errcode.InvalidFile}
 	}
-	a.history.add(adminapi.Action{Action: "reload"})
+	a.history.add(adminapi.Action{Action: "reload", User: caller(r)})
 	return adminapi.Reloaded{Generation: a.Service.Generation()}, nil
 }

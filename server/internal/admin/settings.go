@@ -35,8 +35,8 @@ func (a *api) setLevel(r *http.Request, body *adminapi.Level) (adminapi.Level, e
 		if body.Level == levelName(level) {
 			before := a.Level.Level()
 			a.Level.Set(level)
-			a.Logger.Log(r.Context(), max(level, before, slog.LevelInfo), "audit", "action", "log-level", "old", levelName(before), "new", body.Level)
-			a.history.add(adminapi.Action{Action: "log-level", Reason: levelName(before) + " to " + body.Level})
+			a.Logger.Log(r.Context(), max(level, before, slog.LevelInfo), "audit", "action", "log-level", "user", caller(r), "old", levelName(before), "new", body.Level)
+			a.history.add(adminapi.Action{Action: "log-level", User: caller(r), Reason: levelName(before) + " to " + body.Level})
 			return *body, nil
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
 )
 
 var (
@@ -16,7 +16,8 @@ var (
 	ResetKey   = Call[Units, Reset]{Pattern: "POST /admin/v1/keys/reset", Acts: true}
 )
 
-// KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64.
+// KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. The text base64:… stands for the same
+// key: see [policy.KeyText].
 type KeyFields struct {
 	Key       string `json:"key,omitempty"`
 	KeyBase64 string `json:"key_base64,omitempty"`
@@ -24,7 +25,7 @@ type KeyFields struct {
 
 // NewKey returns the fields of a key.
 func NewKey(key string) KeyFields {
-	if utf8.ValidString(key) {
+	if policy.KeyText(key) == key {
 		return KeyFields{Key: key}
 	}
 	return KeyFields{KeyBase64: base64.StdEncoding.EncodeToString([]byte(key))}
@@ -46,7 +47,7 @@ func KeyHash(key string) string {
 // Read returns the key. It returns an [*Error] if the base64 is invalid, if both fields are set, or if the key does not
 // have 1 to 1024 bytes.
 func (k *KeyFields) Read() (string, error) {
-	key := k.Key
+	key := policy.OverrideKey(k.Key)
 	if k.KeyBase64 != "" {
 		if key != "" {
 			return "", BadField("key_base64", "beside key; accepted: one of them")

@@ -58,8 +58,10 @@ type Change struct {
 	Policy string          `json:"policy"`
 	Key    string          `json:"key,omitempty"`
 	Fields json.RawMessage `json:"fields"`
-	// Author is the operator that made the change, and Reason is the operator's reason for it.
+	// Author is the name that the operator wrote, and Reason is the operator's reason for the change. User is the user
+	// or token that made the call, or "" if the admin listener needs none.
 	Author string `json:"author"`
+	User   string `json:"user,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// At is the time of the change. Expires is the time when the change ends. It is zero if the change lasts
 	// until a clear. If servers share a store, both times are on the store's clock.

@@ -53,7 +53,9 @@ type Action struct {
 	Policy string    `json:"policy,omitempty"`
 	KeyFields
 
+	// Author is the name that the operator wrote. User is the user or token that made the call, or "" if none is needed.
 	Author string `json:"author,omitempty"`
+	User   string `json:"user,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200".
 	Before string `json:"before,omitempty"`

@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -46,6 +48,11 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the request ended before the upstream answered"))
 		return
 	}
+	if strings.Contains(err.Error(), tooLargeForPeer) {
+		e.outcome = adaptive.Ignored
+		e.refuse(w, tooLarge("as much as the upstream takes"))
+		return
+	}
 	p := httplimit.NewProblem(http.StatusBadGateway, "", "the upstream cannot be reached, or ended the connection")
 	if timedOut(err) {
 		p = httplimit.NewProblem(http.StatusGatewayTimeout, "", "the upstream did not answer in time")
@@ -63,6 +70,10 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	g.failures.Warn(g.config.Logger, "upstream failed", "upstream", e.upstream.Name, "error", err)
 	e.refuse(w, p)
 }
+
+// tooLargeForPeer is the text of the only refusal of our own transport that [invalid] cannot foresee: an upstream
+// announces over HTTP/2 how large a request's headers may be. It is not a failure of the upstream (bug 111).
+const tooLargeForPeer = "request header list larger than peer's advertised limit"
 
 // outcomes reports the outcome of a request at the upstream to the route's adaptive limits. The header is nil if there
 // was no response.

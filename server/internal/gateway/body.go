@@ -28,6 +28,7 @@ type clientBody struct {
 	// during which the upstream accepts no bytes does not count.
 	minBytes, received int64
 	waited             time.Duration
+	trailers           *trailers    // nil if none are announced
 	messages           *frames      // for a gRPC call over HTTP/2, or nil
 	slow               atomic.Int64 // total time of all reads, in ns
 
@@ -51,6 +52,9 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 		ReadCloser: r.Body, writer: http.NewResponseController(w), stall: g.config.StallTimeout, window: g.bodyWindow, unread: g.unreadWait,
 		http1: r.ProtoMajor == 1, minBytes: g.config.BodyRate,
 	}
+	if len(r.Trailer) > 0 {
+		b.trailers = newTrailers(r.Trailer)
+	}
 	if !b.http1 && isGRPC(r) { // a gRPC stream with few messages is naturally slow
 		b.messages = &frames{}
 	}
@@ -67,6 +71,9 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	took := time.Since(began)
 	b.slow.Add(int64(took))
 	b.count(p[:n], took)
+	if errors.Is(err, io.EOF) && b.trailers != nil {
+		err = b.trailers.copy()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

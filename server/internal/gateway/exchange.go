@@ -45,6 +45,9 @@ func (e *exchange) Value(key any) any {
 // returns true if the request may be forwarded. Otherwise it has answered the request.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
+	if err == nil {
+		err = g.config.Service.CheckQuery(&described)
+	}
 	if err != nil {
 		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false
@@ -94,7 +97,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 
 // to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the
 // upstream's permit. It answers the request and returns false if there is no upstream, if the request's path leaves the
-// upstream's path, or if the upstream is overloaded.
+// upstream's path, if the upstream cannot have a websocket, or if it is overloaded.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -105,6 +108,10 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 	}
 	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
 		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves the path of its upstream; accepted: no .. above the first segment"))
+		return false
+	}
+	if u.ClearHTTP2 && r.Header["Upgrade"] != nil {
+		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the upstream of this request speaks HTTP/2, which has no upgrade; accepted: a request without Upgrade"))
 		return false
 	}
 	e.upstream = g.counted(u)

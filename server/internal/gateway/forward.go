@@ -21,13 +21,14 @@ func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, e *exchange) {
 	g.proxy.ServeHTTP(w, out)
 }
 
-// rewrite prepares the request to the upstream. It keeps the client's Host, and the trailers after the body.
+// rewrite prepares the request to the upstream. It keeps the client's Host, and the announced trailers.
 func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 	e := p.In.Context().Value(exchangeKey{}).(*exchange)
 	p.SetURL(e.upstream.URL)
 	p.Out.Host = p.In.Host
-	if p.In.Trailer != nil {
-		p.Out.Trailer = p.In.Trailer // a copy would never receive its values
+	p.Out.Trailer = nil
+	if e.body != nil && e.body.trailers != nil {
+		p.Out.Trailer = e.body.trailers.out
 	}
 	g.setForwarded(p)
 }

@@ -5,6 +5,7 @@
 //	exchange.go  a request from its route to the upstream
 //	share.go     bounds on concurrent requests, in total and per client
 //	queue.go     requests that a pacer delays
+//	valid.go     requests that no upstream can get
 //	headers.go   headers that no route or upstream may see
 //	permits.go   permits that requests hold
 //	overload.go  bounds on concurrent requests to an upstream
@@ -14,6 +15,7 @@
 //	grpc.go      refusals as gRPC statuses
 //	server.go    the HTTP server, and the transport to the upstreams
 //	body.go      bodies from slow clients
+//	trailers.go  the headers after a body
 //	conn.go      connections that accept no bytes
 //	stats.go     counters
 package gateway
@@ -144,6 +146,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	peer, proxies := httplimit.Peer(r), g.config.Service.Proxies()
+	refusal := g.invalid(r)
 	dropHopByHop(r.Header)
 	dropForged(r.Header, proxies.Trusts(peer))
 	e := &exchange{
@@ -157,6 +160,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer place.Free()
 	if r.Method == http.MethodConnect {
 		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
+		return
+	}
+	if refusal != nil {
+		e.refuse(w, *refusal)
 		return
 	}
 	defer func() {

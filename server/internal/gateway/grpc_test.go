@@ -151,7 +151,7 @@ func TestClearHTTP2(t *testing.T) {
 	if got := g.send("GET", "/x"); got.body != "HTTP/2.0/below/x" {
 		t.Errorf("%+v", got)
 	}
-	if got := g.send("GET", "/x", "Connection: Upgrade", "Upgrade: websocket"); got.status != http.StatusBadGateway {
+	if got := g.send("GET", "/x", "Connection: Upgrade", "Upgrade: websocket"); got.status != http.StatusBadRequest {
 		t.Errorf("websocket: %+v", got)
 	}
 }

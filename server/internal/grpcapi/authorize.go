@@ -46,7 +46,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	if !ok {
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
 	}
-	if err := described.Check(); err != nil {
+	if err := cmp.Or(described.Check(), a.service.CheckQuery(&described)); err != nil {
 		return denied(httplimit.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
 	}
 	request, ok := a.service.Route(&described)
@@ -86,7 +86,7 @@ func requestOf(check *auth.CheckRequest) (r route.Request, ok bool) {
 	if sent == nil {
 		return r, false
 	}
-	r = route.Request{Method: sent.Method, Size: sent.Size, Header: make(http.Header, len(sent.Headers))}
+	r = route.Request{Method: sent.Method, Size: sent.Size, Header: make(http.Header, len(sent.Headers)), Joined: len(sent.Headers) > 0}
 	for name, value := range sent.Headers {
 		if !strings.HasPrefix(name, ":") {
 			r.Header.Add(name, value)

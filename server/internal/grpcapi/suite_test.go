@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	_ "time/tzdata"
 
@@ -20,10 +21,10 @@ func TestCheckAnswersTheSuite(t *testing.T) {
 		client := auth.NewAuthorizationClient(connected(t, New(Config{Authorize: s})))
 		return func(t *testing.T, r *http.Request) (int, http.Header) {
 			headers := map[string]string{}
-			for name := range r.Header {
-				headers[http.CanonicalHeaderKey(name)] = r.Header.Get(name)
+			for name, values := range r.Header {
+				headers[strings.ToLower(name)] = strings.Join(values, ",") // as Envoy does
 			}
-			answer, err := client.Check(t.Context(), check(r.Method, r.Host, r.URL.Path, "127.0.0.1", headers))
+			answer, err := client.Check(t.Context(), check(r.Method, r.Host, r.URL.RequestURI(), "127.0.0.1", headers))
 			if err != nil {
 				if status.Code(err) != codes.Unavailable {
 					t.Error(err)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -41,7 +42,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
 	err = describe(&described, r.Header)
 	if err == nil {
-		err = described.Check()
+		err = cmp.Or(described.Check(), a.service.CheckQuery(&described))
 	}
 	if err != nil {
 		httplimit.NewProblem(http.StatusBadRequest, "", err.Error()).Write(w)

@@ -170,10 +170,15 @@ type policyInfo struct {
 	Enabled bool           `json:"enabled"`
 }
 
-// policies lists the policies that the user may use. If there are no users, it lists all policies.
+// policies lists the policies that the user may use. If there are no users, it lists all policies, but only to a caller
+// that names this server: a page whose name was rebound to it sends neither an Origin nor a secret (bug 120).
 func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())
+	if !guarded && !problem.KnownHost(r, a.hosts) {
+		httplimit.NewProblem(http.StatusForbidden, "", problem.UnknownHost).Write(w)
+		return
+	}
 	infos := make([]policyInfo, 0, len(set.Names()))
 	for _, name := range set.Names() {
 		if guarded && !user.MayUse(name) {

@@ -21,9 +21,10 @@ import (
 	"github.com/headgate/headgate/server/internal/service"
 )
 
-// New returns the handler for all paths of the API. It adds an id to each request: see package requestid.
-func New(s *service.Service) http.Handler {
-	a := &api{service: s}
+// New returns the handler for all paths of the API. It adds an id to each request: see package requestid. The hosts are
+// names of the server besides its address and localhost.
+func New(s *service.Service, hosts ...string) http.Handler {
+	a := &api{s, hosts}
 	mux := http.NewServeMux()
 	for _, p := range a.paths() {
 		methods := map[string]http.HandlerFunc{}
@@ -36,7 +37,10 @@ func New(s *service.Service) http.Handler {
 	return requestid.Handler(mux)
 }
 
-type api struct{ service *service.Service }
+type api struct {
+	service *service.Service
+	hosts   []string
+}
 
 // path is a path with its methods. All methods share one handler.
 type path struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -220,8 +221,8 @@ func TestAuthorizeAnswersTheSuite(t *testing.T) {
 	servicetest.RunRoutes(t, func(_ *testing.T, s *service.Service, _ *decide.Limiter) servicetest.Ask {
 		handler := httpapi.New(s)
 		return func(_ *testing.T, r *http.Request) (int, http.Header) {
-			r.Header.Set("X-Forwarded-Uri", r.URL.Path)
-			r.URL.Path = "/v1/authorize"
+			r.Header.Set("X-Forwarded-Uri", r.URL.RequestURI())
+			r.URL = &url.URL{Path: "/v1/authorize"}
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			return w.Code, w.Header()

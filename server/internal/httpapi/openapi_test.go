@@ -44,7 +44,7 @@ func TestOpenAPIDescribesResponses(t *testing.T) {
 	send := func(h http.Handler, o operation, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(o.method, o.path, strings.NewReader(body)))
+		h.ServeHTTP(w, httptest.NewRequest(o.method, "http://localhost"+o.path, strings.NewReader(body)))
 		seen[o.String()+" "+strconv.Itoa(w.Code)] = true
 		s.checkResponse(t, o, body, w)
 	}

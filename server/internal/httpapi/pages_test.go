@@ -11,6 +11,25 @@ import (
 	"github.com/headgate/headgate/server/internal/service"
 )
 
+// TestReboundPages checks that a page whose name was rebound to this server, and which sends no Origin with a GET,
+// cannot read the policies (regression: bug 120).
+func TestReboundPages(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	handler := httpapi.New(service.New(service.Config{Limiter: limiter}), "limits.example.com")
+	for host, want := range map[string]int{
+		"evil.example:8080": 403, "127.0.0.1.evil.example": 403, "192.0.2.1": 403, "": 403,
+		"127.0.0.1:8080": 200, "localhost": 200, "[::1]:8080": 200, "limits.example.com:8080": 200, "LIMITS.example.com": 200,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/policies", http.NoBody)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: %d %s", host, w.Code, w.Body)
+		}
+	}
+}
+
 // TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and spend nothing. If they did
 // not, any page that a user of the network has opened could spend the units of other callers.
 func TestPagesAreRefused(t *testing.T) {

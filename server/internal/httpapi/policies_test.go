@@ -35,7 +35,7 @@ func TestPoliciesOfAUser(t *testing.T) {
 		guarded bool
 		want    int
 	}{{false, 3}, {true, 2}} {
-		r := httptest.NewRequest(http.MethodGet, "/v1/policies", nil)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/v1/policies", nil)
 		if c.guarded {
 			r = r.WithContext(users.With(r.Context(), file.Unknown()))
 		}

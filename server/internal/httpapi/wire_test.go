@@ -105,7 +105,7 @@ func TestPathsAndMethods(t *testing.T) {
 	f, s, _ := open(t, headgatetest.NewClock())
 	get := func(method, path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		f.handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		f.handler.ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))
 		return w
 	}
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/v1/policies": 200, "/nope": 404, "/v1/allow": 405} {

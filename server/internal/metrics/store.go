@@ -66,6 +66,8 @@ type Server struct {
 	// policies, and Changes the number of changes on top of the file.
 	Generation        func() uint64
 	Policies, Changes func() int
+	// WhenErrors returns the number of failed evaluations of the routes' when conditions.
+	WhenErrors func() uint64
 }
 
 var (
@@ -97,6 +99,7 @@ var (
 	owed          = desc("fallback_owed", "Settlements and permits that wait to be sent to the store until it answers.")
 	unsettled     = desc("fallback_unsettled_total", "Settlements that did not reach the store in time; their units stay spent.")
 	generation    = desc("policies_generation", "How often policies were put in force since the server started.")
+	whenErrors    = desc("route_when_errors_total", "Evaluations of when conditions that failed, or that cost too much. Begins anew where the routes change.")
 	policiesDesc  = desc("policies", "Policies in force.")
 	changesDesc   = desc("policy_changes", "Changes in force on top of the policies file.")
 	invalidDesc   = desc("policy_file_invalid", "1 while the policies file or Envoy configuration has errors, and the last valid one stays in force.")
@@ -117,6 +120,7 @@ func (s *Server) Collect(to chan<- prometheus.Metric) {
 	to <- counter(storeUnknown, float64(o.Unknown))
 	to <- gauge(doubted, oneIf(s.Doubted()))
 	to <- gauge(generation, float64(s.Generation()))
+	to <- counter(whenErrors, float64(s.WhenErrors()))
 	to <- gauge(policiesDesc, float64(s.Policies()))
 	to <- gauge(changesDesc, float64(s.Changes()))
 	if keeper := engine.KeeperOf(s.Store); keeper != nil && !o.Away {

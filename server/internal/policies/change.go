@@ -33,6 +33,12 @@ type Change struct {
 	After  string `json:"-"`
 }
 
+// By says who makes or clears a change: the name that the operator wrote, the user that the admin listener has
+// authenticated, and the reason.
+type By struct{ Author, User, Reason string }
+
+func (c *Change) by() By { return By{c.Author, c.User, c.Reason} }
+
 // The errors that [Manager.Change] and [Manager.Clear] return, besides errors about invalid input.
 var (
 	// ErrConflict is returned if another change to the same target was stored in the meantime.
@@ -80,12 +86,16 @@ func (m *Manager) describe(c *Change) string { return Describe(m.current, c.Poli
 
 // audit logs a change with its author, and with the state of its target before and after the change. If c replaced
 // another change, that change is passed in before, and is logged too. Otherwise before is nil.
-func (m *Manager) audit(action string, c, before *Change, by, reason string) {
+func (m *Manager) audit(action string, c, before *Change, by By) {
 	attributes := []any{"action", action, "policy", c.Policy}
 	if c.Key != "" {
 		attributes = append(attributes, "key", m.config.ShowKey(c.Key))
 	}
-	attributes = append(attributes, "author", by, "reason", reason, "before", c.Before, "after", c.After)
+	attributes = append(attributes, "author", by.Author)
+	if by.User != "" {
+		attributes = append(attributes, "user", by.User)
+	}
+	attributes = append(attributes, "reason", by.Reason, "before", c.Before, "after", c.After)
 	if before != nil {
 		attributes = append(attributes, "old", string(before.Fields), "old_version", before.Version)
 	}

@@ -19,6 +19,7 @@ func Describe(c *policy.Config, target, key string) string {
 		return strings.Join(append([]string{strings.Join(s.Limits, " + ")}, policy.NonDefaults(&s.Settings)...), ", ")
 	}
 	var limits []string
+	key = policy.OverrideKey(key)
 	for _, charge := range p.Charges(nil, key, p.Cost) {
 		if charge.Candidate {
 			continue

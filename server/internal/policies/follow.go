@@ -101,7 +101,7 @@ func (m *Manager) clearExpired(ctx context.Context, now time.Time, before *polic
 		switch err := m.config.Changes.Delete(ctx, c); {
 		case err == nil, errors.Is(err, errUnannounced):
 			c.Before, c.After = Describe(before, c.Policy, c.Key), m.describe(&c)
-			m.audit(actionExpire, &c, &c, c.Author, c.Reason)
+			m.audit(actionExpire, &c, &c, c.by())
 		case !errors.Is(err, ErrConflict): // the store is unavailable
 			left = append(left, c)
 		}

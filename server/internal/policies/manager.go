@@ -123,7 +123,7 @@ func (m *Manager) Changes() []Change {
 
 // Change makes a change, replacing any earlier change to the same policy and key. It activates the change on this
 // server before it returns; other servers follow within a second. It uses the fields Policy, Key, Fields, Author,
-// Reason, and Expires or For, and returns the change with all fields set. If the change is invalid, nothing changes,
+// User, Reason, and Expires or For, and returns the change with all fields set. If the change is invalid, nothing changes,
 // and the error is an [*engine.InputError] or an error from package policy. It is [ErrConflict] if another change was
 // made at the same time. A change for a policy inside a policy with "all", such as both/api, is a change for that policy.
 func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
@@ -164,15 +164,15 @@ func (m *Manager) Change(ctx context.Context, c Change) (Change, error) {
 	c.Version = version
 	err = m.reload(ctx)
 	c.After = m.describe(&c)
-	m.audit(actionChange, &c, before, c.Author, c.Reason)
+	m.audit(actionChange, &c, before, c.by())
 	return c, err
 }
 
 // Clear ends the change to a policy, or to a key under it, and returns the change. It returns [ErrNoChange] if there
 // is no such change.
-func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason string) (Change, error) {
+func (m *Manager) Clear(ctx context.Context, policyName, key string, by By) (Change, error) {
 	now := m.config.Now()
-	if err := (&Change{Change: adminapi.Change{Author: author, Reason: reason, Fields: json.RawMessage("{}")}}).check(now); err != nil {
+	if err := (&Change{Change: adminapi.Change{Author: by.Author, Reason: by.Reason, Fields: json.RawMessage("{}")}}).check(now); err != nil {
 		return Change{}, err
 	}
 	m.mu.Lock()
@@ -199,7 +199,7 @@ func (m *Manager) Clear(ctx context.Context, policyName, key, author, reason str
 	}
 	err := m.reload(ctx)
 	cleared.After = m.describe(&cleared)
-	m.audit(actionClear, &cleared, &cleared, author, reason)
+	m.audit(actionClear, &cleared, &cleared, by)
 	return cleared, err
 }
 

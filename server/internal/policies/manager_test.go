@@ -127,12 +127,12 @@ func TestChangeAndClear(t *testing.T) {
 	if all := s.Changes(); len(all) != 2 || all[0].Key != "" || all[1].Key != "partner-7" || string(all[1].Fields) != `{"set":{"rate":"1000/s"}}` {
 		t.Errorf("changes: %+v", all)
 	}
-	if _, err := s.Clear(context.Background(), "api", "", "eve", "over"); err != nil {
+	if _, err := s.Clear(context.Background(), "api", "", policies.By{Author: "eve", Reason: "over"}); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, s, "api", "k", "100/s burst 200")
 	wants(t, s, "api", "partner-7", "1000/s burst 200")
-	if _, err := s.Clear(context.Background(), "api", "", "eve", ""); !errors.Is(err, policies.ErrNoChange) {
+	if _, err := s.Clear(context.Background(), "api", "", policies.By{Author: "eve"}); !errors.Is(err, policies.ErrNoChange) {
 		t.Errorf("cleared twice: %v", err)
 	}
 	for _, line := range []string{
@@ -159,7 +159,7 @@ func TestChangeKeepsOthersInForce(t *testing.T) {
 	ctx := context.Background()
 	_, changed := s.Change(ctx, rate("50/s"))
 	_, replaced := s.Change(ctx, policies.Change{Change: adminapi.Change{Policy: "api", Fields: json.RawMessage(`"50/s"`), Author: "ann"}})
-	_, cleared := s.Clear(ctx, "api", "", "ann", "")
+	_, cleared := s.Clear(ctx, "api", "", policies.By{Author: "ann"})
 	for _, err := range []error{changed, replaced, cleared} {
 		if err == nil || !strings.Contains(err.Error(), `policy "api", key "joe"`) || !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%v, want an error about joe", err)
@@ -168,7 +168,7 @@ func TestChangeKeepsOthersInForce(t *testing.T) {
 	wants(t, s, "api", "joe", "fixed-window 7/1h")
 	wants(t, s, "api", "k", "fixed-window 80/1h")
 	for _, key := range []string{"joe", ""} {
-		if _, err := s.Clear(ctx, "api", key, "ann", ""); err != nil {
+		if _, err := s.Clear(ctx, "api", key, policies.By{Author: "ann"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestChangesAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v, want an error about %s", c, err, want)
 		}
 	}
-	if _, err := s.Clear(context.Background(), "api", "", "", ""); err == nil {
+	if _, err := s.Clear(context.Background(), "api", "", policies.By{Author: ""}); err == nil {
 		t.Error("cleared without an author")
 	}
 	if s.generation != 1 || len(s.Changes()) != 0 {
@@ -249,7 +249,7 @@ func TestStateFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v; want mode 0600", info, err)
 	}
-	if _, err := s.Clear(context.Background(), "api", "", "ann", ""); err != nil {
+	if _, err := s.Clear(context.Background(), "api", "", policies.By{Author: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, reopen(), "api", "k", "100/s burst 200")
@@ -312,7 +312,7 @@ func TestSharedChanges(t *testing.T) {
 		a, b = serve(base), serve(base)
 		wants(t, a, "api", "k", "60/s burst 200")
 		wants(t, b, "open", "k", "deny")
-		if _, err := b.Clear(context.Background(), "open", "k", "ann", ""); err != nil {
+		if _, err := b.Clear(context.Background(), "open", "k", policies.By{Author: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

@@ -42,7 +42,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 	for i := range m.active {
 		if c := &m.active[i]; !next.EqualPolicy(before, c.Policy) {
 			m.config.Logger.Warn("edit of the policies file has no effect: an operator's change is in force", "policy", c.Policy, "key", c.Key,
-				"author", c.Author, "reason", c.Reason, "version", c.Version)
+				"author", c.Author, "user", c.User, "reason", c.Reason, "version", c.Version)
 		}
 	}
 	for _, setting := range next.Restart(before) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -106,6 +108,31 @@ func WithoutPages(handle http.HandlerFunc) http.HandlerFunc {
 func fromPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
+}
+
+// UnknownHost explains the refusal of a request that does not name this server.
+const UnknownHost = "the Host is not of this server; accepted: its address, localhost, or a name of --admin-host"
+
+// KnownHost reports whether a request names this server: by its address, as localhost, or by one of the names. The Host
+// of a page whose name was rebound to this server is another.
+func KnownHost(r *http.Request, names []string) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, host) }) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return local != nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
 // NotFound answers a request for an unknown path.

@@ -327,3 +327,22 @@ func serveTLS(t *testing.T, c resp.Config) (address string, files *tlstest.Files
 	})
 	return plain.Addr().String(), files
 }
+
+// TestWrongSecretsCloseTheConnection checks that one connection can try ten secrets, by AUTH and HELLO (regression: bug
+// 121). A right secret starts the count again.
+func TestWrongSecretsCloseTheConnection(t *testing.T) {
+	sum := sha256.Sum256([]byte("s"))
+	wrong, right := "AUTH shop wrong\r\nHELLO 3 AUTH shop wrong\r\n", "AUTH shop s\r\n"
+	for _, c := range []struct {
+		input string
+		want  int // wrong secrets that are answered
+	}{{strings.Repeat(wrong, 100), 10}, {strings.Repeat(wrong, 4) + right + strings.Repeat(wrong, 100), 18}, {strings.Repeat(wrong, 4) + "QUIT\r\n", 8}} {
+		inBubble(t, resp.Config{Users: openUsers(t, fmt.Sprintf("{shop: {sha256: [%x], may: [decide]}}", sum))}, func(t *testing.T, _ *resp.Server, l *listener) {
+			client := l.dial()
+			go func() { _, _ = io.WriteString(client, c.input) }() // the server may close the connection first
+			if got := strings.Count(readToEnd(t, client), "-WRONGPASS"); got != c.want {
+				t.Errorf("%.20q…: %d secrets were tried, want %d", c.input, got, c.want)
+			}
+		})
+	}
+}

@@ -104,11 +104,21 @@ func (c *conn) authenticate(name string, password []byte) (u *users.User, ok boo
 	if f == nil {
 		return nil, name == users.Default
 	}
-	if u = f.Named(name, string(password)); u == nil && c.srv.cfg.WrongSecret != nil {
+	if u = f.Named(name, string(password)); u != nil {
+		c.wrong = 0
+		return u, true
+	}
+	if c.srv.cfg.WrongSecret != nil {
 		c.srv.cfg.WrongSecret(c.nc.RemoteAddr().String())
 	}
-	return u, u != nil
+	if c.wrong++; c.wrong == maxWrongSecrets {
+		c.closing = true // one connection could try a million secrets a second (bug 121)
+	}
+	return nil, false
 }
+
+// maxWrongSecrets is the number of wrong secrets after which a connection is closed.
+const maxWrongSecrets = 10
 
 // hello changes the protocol version if all its options are valid.
 func hello(_ context.Context, c *conn, words [][]byte) {

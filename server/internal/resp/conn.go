@@ -39,6 +39,8 @@ type conn struct {
 
 	// user is the authenticated user. It is nil for a client that has sent no secret, and on servers without users.
 	user *users.User
+	// wrong is the number of wrong secrets since the last right one.
+	wrong int
 
 	pending *pendingDecisions // decision commands without a reply; nil if none exist
 	tx      transaction

@@ -29,11 +29,20 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
+// CheckQuery is [route.Table.CheckQuery] for the active routes.
+func (s *Service) CheckQuery(r *route.Request) error { return s.policies.Load().routes.CheckQuery(r) }
+
+// WhenErrors is [route.Table.WhenErrors] for the active routes.
+func (s *Service) WhenErrors() uint64 { return s.policies.Load().routes.WhenErrors() }
+
 // HasRoutes reports whether the active policies file contains routes.
 func (s *Service) HasRoutes() bool { return len(s.policies.Load().routes.Routes()) > 0 }
 
 // Proxies returns the addresses of proxies that are trusted to describe their clients' requests.
 func (s *Service) Proxies() route.Proxies { return s.policies.Load().routes.Proxies() }
+
+// Reads reports whether a route reads a header: see [route.Table.Reads].
+func (s *Service) Reads(header string) bool { return s.policies.Load().routes.Reads(header) }
 
 // SetPolicies replaces the policies and the routes, and returns the new generation. Running calls of Do continue to
 // use the old policies. Spent units are kept: see rule 10 in docs/design/rules.md.

@@ -22,7 +22,7 @@ type Ask func(t *testing.T, r *http.Request) (status int, h http.Header)
 // RunRoutes tests a front end that decides HTTP requests by routes: the path is the policy, X-Key is the key, and
 // X-Cost is the cost. It omits peeks, and skips cases that need anything other than takes from a policy. The argument
 // open gets a service and a Go program's limiter, and uses one of them. Only the fields that the headers contain are
-// compared.
+// compared. It also checks that odd requests, by which a client could leave a limit, are refused.
 func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.Limiter) Ask) {
 	t.Helper()
 	count := 0
@@ -50,6 +50,7 @@ func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *deci
 			}
 		})
 	}
+	t.Run("odd requests", func(t *testing.T) { runOdd(t, open) })
 	if count < 6 {
 		t.Errorf("%d cases, want at least 6", count)
 	}

@@ -130,7 +130,7 @@ export function LimitKey({ target, close, done }: Props) {
   const [trialError, setTrialError] = useState("");
   const place = places[at] as Place | undefined;
   const policy = place?.policy ?? target.policy;
-  const key = target.key ?? "";
+  const key = target.key_base64 ? keyText(target) : (target.key ?? "");
   const fields = place ? fieldsOf(kind, text, place.limit) : null;
   const choose = (all: Place[], n: number) => {
     const limit = all[n]?.limit;
@@ -177,7 +177,6 @@ export function LimitKey({ target, close, done }: Props) {
         <p>
           {t("key")} <bdi class="key">{keyText(target)}</bdi>, {t("policy")} <b>{policy}</b>
         </p>
-        {target.key_base64 && <p class="note">{t("bytesKey")}</p>}
         {places.length > 1 && <Choice label={t("whichLimit")} value={String(at)} change={(v) => choose(places, Number(v))} options={places.map((p, i) => [String(i), p.text])} />}
         {place && !place.now && <p class="note">{t("asWhole")}</p>}
         <div class="pair">
@@ -198,7 +197,7 @@ export function LimitKey({ target, close, done }: Props) {
           {after ? t("wouldBe", { limit: after.limit }) : trialError || (kind === "set" && text !== "" && !fields ? t("noRate") : " ")}
         </p>
         {signed.error !== null && <ErrorNote error={signed.error} />}
-        <Signed {...signed} submit={t("limitIt")} busy={signed.busy || !after || !!target.key_base64} close={close} />
+        <Signed {...signed} submit={t("limitIt")} busy={signed.busy || !after} close={close} />
       </form>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { GiveBack, LimitKey, Reset, type Target } from "./actions";
 import { keyText, span, time, whole } from "./format";
 import { t } from "./i18n";
 import { Clear } from "./policy";
-import { Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
+import { by, Empty, ErrorNote, Field, Key, keyLink, PolicyLink, Table, useLoad } from "./ui";
 import type { ActiveChange, Decided, Explanation, Explanations, KeyFields, Open as OpenReservation, Standing, Timeline as Decisions } from "./types";
 
 interface Props {
@@ -139,7 +139,7 @@ function Standings({ e, administers, open, clear }: StandingsProps) {
             <td>{l.error ? "–" : l.reset_after_ms > 0 ? span(l.reset_after_ms) : t("full")}</td>
             <td>
               {l.rule ? t("overrideOf", { rule: l.rule }) : t(l.from === "change" ? "change" : "file")}
-              {l.change && " · " + t("changedBy", { author: l.change.author }) + (l.change.expires ? " · " + t("endsAt", { at: time(l.change.expires) }) : "")}
+              {l.change && " · " + t("changedBy", { author: by(l.change) }) + (l.change.expires ? " · " + t("endsAt", { at: time(l.change.expires) }) : "")}
             </td>
           </tr>
         ))}

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { get } from "./api";
 import { whole } from "./format";
 import { t } from "./i18n";
-import { Empty, ErrorNote, Field, PolicyLink, Table, useLoad } from "./ui";
+import { by, Empty, ErrorNote, Field, PolicyLink, Table, useLoad } from "./ui";
 import type { PolicyView, Summary } from "./types";
 
 const PAGE = 50;
@@ -49,7 +49,7 @@ export function Policies() {
                   </td>
                   <td>{settings(p.in_force).join(", ")}</td>
                   <td class="num">{whole(p.override_count)}</td>
-                  <td>{p.change ? <span class="tag">{t("changedBy", { author: p.change.author })}</span> : t("file")}</td>
+                  <td>{p.change ? <span class="tag">{t("changedBy", { author: by(p.change) })}</span> : t("file")}</td>
                 </tr>
               ))}
             </Table>

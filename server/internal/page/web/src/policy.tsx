@@ -8,7 +8,7 @@ import { keyText, time, whole } from "./format";
 import { t } from "./i18n";
 import { settings } from "./policies";
 import { Traffic } from "./traffic";
-import { BeforeAfter, Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
+import { BeforeAfter, by, Dialog, Empty, ErrorNote, Field, Key, say, Table, useLoad } from "./ui";
 import type { ActiveChange, Override, PolicyView } from "./types";
 
 interface PageProps {
@@ -59,7 +59,7 @@ function Limits({ view, administers, clear }: { view: PolicyView; administers: b
       <p>{settings(now).join(", ") || t("defaults")}</p>
       {change ? (
         <p class="note">
-          {t("changeOnTop", { author: change.author, at: time(change.at) })} <BeforeAfter {...change} />
+          {t("changeOnTop", { author: by(change), at: time(change.at) })} <BeforeAfter {...change} />
           {change.reason && <> · {change.reason}</>} · {change.expires ? t("endsAt", { at: time(change.expires) }) : t("untilCleared")}{" "}
           {administers && (
             <button type="button" onClick={() => clear(change)}>
@@ -81,7 +81,7 @@ function Overrides({ view, administers, clear }: { view: PolicyView; administers
   const all = (view.overrides ?? []).filter((o) => o.key.toLowerCase().includes(part.toLowerCase()));
   const source = (o: Override) =>
     o.change
-      ? t("changedBy", { author: o.change.author }) + (o.change.expires ? " · " + t("endsAt", { at: time(o.change.expires) }) : "") + (o.change.reason ? " · " + o.change.reason : "")
+      ? t("changedBy", { author: by(o.change) }) + (o.change.expires ? " · " + t("endsAt", { at: time(o.change.expires) }) : "") + (o.change.reason ? " · " + o.change.reason : "")
       : t("file");
   return (
     <section class="panel">

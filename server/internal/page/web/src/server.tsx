@@ -5,7 +5,7 @@ import { time, whole } from "./format";
 import { t, type Word } from "./i18n";
 import { useLive } from "./live";
 import { Clear } from "./policy";
-import { BeforeAfter, Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
+import { BeforeAfter, by, Empty, ErrorNote, Key, PolicyLink, Table, useLoad } from "./ui";
 import type { ActiveChange, Changes, History, KeyFields } from "./types";
 
 /** member parses a process's name in its group: host, process, version, start. */
@@ -118,7 +118,7 @@ export function Changes({ administers }: { administers: boolean }) {
                   <BeforeAfter {...c} />
                 </td>
                 <td>
-                  <bdi>{c.author}</bdi>
+                  <bdi>{by(c)}</bdi>
                 </td>
                 <td>
                   <bdi>{c.reason}</bdi>
@@ -149,7 +149,7 @@ export function Changes({ administers }: { administers: boolean }) {
               <tr key={i}>
                 <td>{time(a.at)}</td>
                 <td>
-                  <bdi>{a.author}</bdi>
+                  <bdi>{by(a)}</bdi>
                 </td>
                 <td>{a.action}</td>
                 <td>{a.policy && <PolicyLink name={a.policy} />}</td>

@@ -1,6 +1,6 @@
 // Made from server/internal/adminapi by `go test ./internal/page -update` in server/: change it there.
 
-/** KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. */
+/** KeyFields contains a key, as text or, if the key is not valid UTF-8, as base64. The text base64:… stands for the same key: see [policy.KeyText]. */
 export interface KeyFields {
   key?: string;
   key_base64?: string;
@@ -75,8 +75,9 @@ export interface Change {
   policy: string;
   key?: string;
   fields: unknown;
-  /** Author is the operator that made the change, and Reason is the operator's reason for it. */
+  /** Author is the name that the operator wrote, and Reason is the operator's reason for the change. User is the user or token that made the call, or "" if the admin listener needs none. */
   author: string;
+  user?: string;
   reason?: string;
   /** At is the time of the change. Expires is the time when the change ends. It is zero if the change lasts until a clear. If servers share a store, both times are on the store's clock. */
   at: string;
@@ -201,7 +202,9 @@ export interface Action extends KeyFields {
   at: string;
   action: string;
   policy?: string;
+  /** Author is the name that the operator wrote. User is the user or token that made the call, or "" if none is needed. */
   author?: string;
+  user?: string;
   reason?: string;
   /** Before and After describe the policy or the key before and after a change or a clear, such as "100/s burst 200". */
   before?: string;

@@ -123,6 +123,10 @@ export function Table({ caption, columns, moves, children }: TableProps) {
   );
 }
 
+/** by says who changed something: the name that the operator wrote, and the user that the server knows. */
+export const by = (c: { author?: string; user?: string }) =>
+  c.author && c.user ? t("signedInAs", { author: c.author, user: c.user }) : c.author || c.user || "";
+
 /** BeforeAfter shows a change as text. */
 export const BeforeAfter = ({ before, after }: { before: string; after: string }) => (
   <>

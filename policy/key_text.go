@@ -1,0 +1,32 @@
+package policy
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+// bytesKey is the prefix of a key that is written as base64, because YAML, JSON and terminals carry only text.
+const bytesKey = "base64:"
+
+// KeyText returns a key as text: a key that is not UTF-8 becomes base64:… and so does a key that looks like this form.
+func KeyText(key string) string {
+	if utf8.ValidString(key) && OverrideKey(key) == key {
+		return key
+	}
+	return bytesKey + base64.StdEncoding.EncodeToString([]byte(key))
+}
+
+// OverrideKey is the inverse of [KeyText]: it returns the key that an override or an operator writes as text. A text of
+// another form stands for itself.
+func OverrideKey(text string) string {
+	encoded, ok := strings.CutPrefix(text, bytesKey)
+	if !ok {
+		return text
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil || utf8.Valid(key) && !strings.HasPrefix(string(key), bytesKey) {
+		return text
+	}
+	return string(key)
+}
