@@ -138,6 +138,7 @@ func (r *reader) integer(size int) int64 {
 // followed by the error's text and the key's unchanged content.
 const (
 	markAbsent     = 0
+	markReserved   = 2 // the state of a bucket with reserved slots, which is longer
 	markReadError  = 254
 	markWriteError = 255
 )
@@ -161,6 +162,8 @@ func (r *reader) found(l *algo.Limit) (f found) {
 		f.readError = r.take(int(r.integer(1)))
 	case format:
 		f.state = fragments[families[l.Algorithm]].merged.read(r, l)
+	case markReserved:
+		f.state = readReserved(r, l)
 	default:
 		r.bad = true
 	}

@@ -20,8 +20,8 @@ type Held struct {
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later: the
 // caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if
 // [Limit.Delays] holds for all other steps. It does not hold for a window, because a window counts units when they are
-// charged. A token bucket does not delay while its state refills at another version's faster rate, because the charge
-// would end that rate and make promised delays longer. If there are choices, token buckets never delay, because another
+// charged. A token bucket does not delay while its state refills at another version's rate: its charge would end a faster
+// rate and make promised delays longer, and a slower rate stays until the callers that wait for it have their slots. If there are choices, token buckets never delay, because another
 // choice may have enough units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that would have been necessary.
@@ -68,6 +68,9 @@ func (s *Step) hold(t Instant) {
 		return
 	}
 	s.charge(t, s.Cost, 0)
+	if promise := s.Limit.Algorithm.entry().promise; promise != nil && s.Outcome.Delay > 0 {
+		promise(&s.State, s.Limit, s.Outcome.Delay)
+	}
 }
 
 // Delays reports whether the limit can delay its callers instead of denying them, or at least lets other limits do so.

@@ -38,7 +38,7 @@ var names = map[string]string{
 }
 
 // tests lists the directories that TestNoSwitchOverAlgorithms skips: they contain no shipped code.
-var tests = []string{".git", "bench", "conform", "examples", "storetest", "testdata", "tools", "node_modules"}
+var tests = []string{".git", "bench", "lab", "examples", "storetest", "testdata", "tools", "node_modules"}
 
 // TestNoSwitchOverAlgorithms checks that shipped code outside the table uses an algorithm's properties, so
 // that a new algorithm needs no cases elsewhere.
