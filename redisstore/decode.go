@@ -204,6 +204,8 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		result.Found, allowed, dropped = allowed, true, granted
 	}
 	switch chosen := op.Chosen(); {
+	case chosen && allowed && len(op.Charges) == 1: // single.lua does not know choices
+		algo.Choose(steps[:1], op.Charges[0].Choice, true)
 	case chosen && allowed:
 		algo.Choose(steps[:len(op.Charges)], uint8(granted), true)
 	case chosen:

@@ -19,7 +19,9 @@ var tokenBucket = algorithm{
 	shares: bucketShares,
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
 	// charge under this limit would replace that rate, and lengthen the delays already promised under it.
-	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) && (s.bucket.Promised == 0 || s.bucket.Next == l.rate()) },
+	lends: func(s *State, l *Limit) bool {
+		return s.bucket.under(l) && (s.bucket.Promised == 0 || s.bucket.Next == l.rate())
+	},
 	promise:      func(s *State, l *Limit, delay int64) { s.bucket.promise(l, delay) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
