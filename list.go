@@ -108,6 +108,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if l.observer != nil {
 		l.observe(ctx, op, r)
 	}
+	l.releaseLate(op, r.Err)
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
 		of := op.Charges[a.decision.Binding.Index].Items
 		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
