@@ -24,19 +24,19 @@ run: build ## run the server, in memory
 
 .PHONY: setup
 setup: ## install what a bare Debian machine lacks (gcc, Redis, Valkey, node, chromium, Python's redis)
-	@./scripts/setup
+	@./tools/scripts/setup
 
 .PHONY: check
 check: $(LINT) ## the quick check before a commit: format, vet, lint of changed code, fast tests; under 30 s with a warm cache
-	@./scripts/check
+	@./tools/scripts/check
 
 .PHONY: test
 test: setup ## the tests for a change, step by step, in about ten minutes
-	@scripts/test
+	@tools/scripts/test
 
 .PHONY: test-full
 test-full: setup $(LINT) ## the tests that make test omits, in 35 CPU minutes once builds are cached: other deployments and more; and the long ones, in 30 to 46 more: all fuzz targets and planted mistakes; PARTS=10 runs one step of ten, chosen by a hash of the tree
-	@scripts/test-full $(PARTS)
+	@tools/scripts/test-full $(PARTS)
 
 .PHONY: test-long
 test-long: ## the longest tests: 10^6 differential steps per algorithm (and on Redis), 10^5 interleavings, 5 minutes per fuzz target, an hour of chaos
@@ -47,8 +47,8 @@ test-long: ## the longest tests: 10^6 differential steps per algorithm (and on R
 	@$(MAKE) --no-print-directory soak
 
 .PHONY: test-servers
-test-servers: ## the stores' cases on the servers in the folders named by HEADGATE_SERVERS (scripts/newer-servers FOLDER makes one)
-	@scripts/test-servers
+test-servers: ## the stores' cases on the servers in the folders named by HEADGATE_SERVERS (tools/scripts/newer-servers FOLDER makes one)
+	@tools/scripts/test-servers
 
 .PHONY: chaos
 chaos: ## ten seeds of faults on real servers, with an audit of every answer (eleven minutes)
@@ -65,7 +65,7 @@ soak: ## one seed of faults for an hour: the processes' memory, goroutines and f
 
 .PHONY: upgrade
 upgrade: ## a rolling upgrade from the build of PREVIOUS (a commit or tag), on one Redis under load
-	@./scripts/upgrade $(PREVIOUS)
+	@./tools/scripts/upgrade $(PREVIOUS)
 
 .PHONY: release
 release: ## make the release files from the last commit, into bin/release: make release VERSION=v0.9.0 KEY=FILE; without KEY they are not signed
@@ -74,11 +74,11 @@ release: ## make the release files from the last commit, into bin/release: make 
 
 .PHONY: release-test
 release-test: ## make a release twice, compare the files, and install, start and verify them (five minutes)
-	@scripts/release-test
+	@tools/scripts/release-test
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint and gofumpt over all modules
-	@scripts/lint
+	@tools/scripts/lint
 
 $(LINT): tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -90,11 +90,11 @@ $(RATELIMIT): tools/ratelimit/go.mod
 
 .PHONY: page
 page: ## build the page for operators from server/internal/page/web into its dist
-	@./scripts/page build
+	@./tools/scripts/page build
 
 .PHONY: page-check
 page-check: ## check that the committed page matches the build of its sources
-	@./scripts/page check
+	@./tools/scripts/page check
 
 .PHONY: page-pictures
 page-pictures: ## make the pictures in docs/images with the page's test (two minutes)
@@ -103,16 +103,16 @@ page-pictures: ## make the pictures in docs/images with the page's test (two min
 
 .PHONY: site
 site: ## build the documentation site from docs/ into bin/site/main; with VERSION=v0.9.0 into a folder of that name
-	@VERSION="$(VERSION)" scripts/site
+	@VERSION="$(VERSION)" tools/scripts/site
 
 .PHONY: vuln
 vuln: ## govulncheck, if its database can be reached
 	@cd tools && GOWORK=off go build -o ../bin/tools/ golang.org/x/vuln/cmd/govulncheck
-	@for m in $$(scripts/modules); do (cd "$${m%...}" && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
+	@for m in $$(tools/scripts/modules); do (cd "$${m%...}" && $(CURDIR)/bin/tools/govulncheck ./...) || echo "govulncheck: skipped or failed in $$m (its database may be out of reach)"; done
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (5000 runs)
-	@scripts/fuzz $(FUZZTIME)
+	@tools/scripts/fuzz $(FUZZTIME)
 
 .PHONY: mutants-check
 mutants-check: ## check that each planted mistake still has its place in the code; a second or two, without running a suite
@@ -129,7 +129,7 @@ bench: build $(RATELIMIT) ## compare Headgate with other limiters, in turns, int
 
 .PHONY: bench-pairs
 bench-pairs: ## compare the CPU time of each kind of decision with an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)
-	@scripts/bench-pairs $(BEFORE) -only '$(ONLY)'
+	@tools/scripts/bench-pairs $(BEFORE) -only '$(ONLY)'
 
 .PHONY: bench-quick
 bench-quick: build $(RATELIMIT) ## the same comparison in two minutes, printed
@@ -153,4 +153,4 @@ simulate: ## compare limits with other limiters under load in virtual time, and 
 
 .PHONY: cover
 cover: ## coverage of the packages that decide, by the tests nearest to them
-	@./scripts/cover $(COVERED)
+	@./tools/scripts/cover $(COVERED)

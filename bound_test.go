@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -23,12 +23,12 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 6))
 		seen := 0
 		plain := headgate.New()
-		observed := headgate.New(operate.WithObserver(func(context.Context, *engine.Op, *operate.Result) { seen++ }))
+		observed := headgate.New(core.WithObserver(func(context.Context, *engine.Op, *core.Result) { seen++ }))
 		for _, limit := range []engine.Limit{
 			rule.TokenBucket(rule.PerSecond(3), rule.Burst(5)), rule.FixedWindow(rule.PerMinute(9)),
-			rule.Pacer(rule.PerSecond(3), rule.MaxQueue(2)), rule.SlidingLog(rule.PerSecond(4)), rule.NoLimit(),
+			rule.Pacer(rule.PerSecond(3), rule.MaxQueue(2)), rule.SlidingLog(rule.PerSecond(4)), engine.NoLimit(),
 		} {
-			one, other := operate.Policy(plain, "p", limit), operate.Policy(observed, "p", limit)
+			one, other := core.Policy(plain, "p", limit), core.Policy(observed, "p", limit)
 			for range 500 {
 				key := []string{"a", "b", "c", "", strings.Repeat("k", 1025)}[random.IntN(5)]
 				n := random.Int64N(8) - 1
@@ -49,7 +49,7 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 // A bound policy returns an error if the limiter is closed or the caller's context has ended.
 func TestBoundPolicyHasItsErrors(t *testing.T) {
 	l := headgate.New()
-	p := operate.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10)))
+	p := core.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10)))
 	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed {
 		t.Fatalf("%+v, %v", d, err)
 	}

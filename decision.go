@@ -15,6 +15,8 @@ const Never = engine.Never
 type Decision struct {
 	// Allowed reports whether the request passes: true here. A denial is a decision, not an error.
 	Allowed bool
+	// Full is set for a denial because the store in memory has no room for a new key of the policy. Nothing was charged.
+	Full bool
 	// Unlimited is set if no limit applies. In that case Limit and Remaining have no meaning.
 	Unlimited bool
 	// Granted is the number of units charged: 1 here. After AtMost it is the number that passed. It is 0 for a denial

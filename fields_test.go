@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/operate"
 )
 
 var second, minute = headgate.PerSecond(5), headgate.PerMinute(50)
@@ -39,7 +39,7 @@ func TestFieldsOfLimits(t *testing.T) {
 	defer l.Close()
 	for want, limit := range limitsByText {
 		p := l.Policy("p", limit)
-		if got := operate.Limits(p)[0].String(); got != want || p.Err() != nil {
+		if got := core.Limits(p)[0].String(); got != want || p.Err() != nil {
 			t.Errorf("%s, %v; want %s", got, p.Err(), want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestEveryAlgorithmHasItsFields(t *testing.T) {
 	}
 	missing := algo.Algorithms()
 	for _, limit := range limitsByText {
-		a := operate.Limits(l.Policy("p", limit))[0].Algorithm()
+		a := core.Limits(l.Policy("p", limit))[0].Algorithm()
 		tried(a, reflect.TypeOf(limit))
 		missing = slices.DeleteFunc(missing, func(b algo.Algorithm) bool { return a == b })
 	}

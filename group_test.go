@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -16,7 +16,7 @@ import (
 // limit is fully used. docs/classes.md describes this case.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
-	interactive := operate.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
+	interactive := core.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
 	batch := interactive.Leaving(10)
 	const steps = 20 * 1000
 	var denied, passed int64
@@ -60,7 +60,7 @@ func TestLeaving(t *testing.T) {
 		"log":     rule.SlidingLog(rule.PerHour(10), rule.And(rule.PerDay(30))),
 	} {
 		l, _ := onClock(t)
-		all := operate.Policy(l, "api", limit)
+		all := core.Policy(l, "api", limit)
 		class := all.Leaving(25) // 3 of 10, 8 of 30
 		if err := class.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -83,13 +83,13 @@ func TestLeaving(t *testing.T) {
 func TestLeavingRejects(t *testing.T) {
 	l, _ := onClock(t)
 	for name, p := range map[string]*headgate.Policy{
-		"no unit left": operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(1),
-		"a pacer":      operate.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).Leaving(1),
-		"next pays":    operate.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).Leaving(1),
-		"equal limits": operate.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).Leaving(50),
-		"all":          operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(100),
-		"negative":     operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(-1),
-		"huge":         operate.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(math.MaxInt),
+		"no unit left": core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(1),
+		"a pacer":      core.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).Leaving(1),
+		"next pays":    core.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).Leaving(1),
+		"equal limits": core.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).Leaving(50),
+		"all":          core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(100),
+		"negative":     core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(-1),
+		"huge":         core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(math.MaxInt),
 	} {
 		if err := p.Err(); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/lease"
 )
 
 // lates releases permits whose acquire got no answer. The caller has no permit, so nobody else can release it, and it
@@ -42,7 +41,7 @@ func (l *Limiter) releaseLate(op *engine.Op, err error) {
 	}
 	l.watching.Go(func() {
 		defer l.lates.leave()
-		l.repeatRelease(release, time.Now().Add(lease.Term(release.Charges)))
+		l.repeatRelease(release, time.Now().Add(engine.LeaseOf(release.Charges)))
 	})
 }
 

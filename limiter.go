@@ -183,7 +183,7 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 // read fills in the decision from an operation's outcome.
 func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
 	limit := op.Charges[o.Binding].Limit
-	d.Allowed, d.Unlimited, d.Granted = o.Allowed, limit.Unlimited(), o.Granted
+	d.Allowed, d.Full, d.Unlimited, d.Granted = o.Allowed, o.Full, limit.Unlimited(), o.Granted
 	d.Limit, d.Remaining = o.Limit, o.Remaining
 	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
 	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), Rate(limit.Rate(o.Window))

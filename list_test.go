@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -26,9 +26,9 @@ type llm struct {
 func newLLM(l *headgate.Limiter) llm {
 	return llm{
 		Limiter:  l,
-		requests: operate.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(60))),
-		tokens:   operate.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(10_000))),
-		calls:    operate.Semaphore(l, "calls", rule.Concurrency(2)),
+		requests: core.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(60))),
+		tokens:   core.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(10_000))),
+		calls:    core.Semaphore(l, "calls", rule.Concurrency(2)),
 	}
 }
 
@@ -183,7 +183,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	p, q := operate.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), operate.Policy(l, "q", rule.FixedWindow(rule.PerMinute(10)))
+	p, q := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "q", rule.FixedWindow(rule.PerMinute(10)))
 	charges := []headgate.Charge{{Policy: p, Key: "k", Units: 3}, {Policy: q, Key: "k", Units: 1}, {Policy: p, Key: "k", Units: 4}}
 	if d, err := l.PeekAll(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 10 {
 		t.Errorf("%+v, %v", d, err)
@@ -243,8 +243,8 @@ func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
 	month := rule.FixedWindow(rule.PerHour(3), rule.Named("month"))
 	credits := rule.FixedWindow(rule.PerDay(2), rule.Named("credits"))
-	calls, more := operate.Policy(l, "calls", month, credits).First(), operate.Policy(l, "more", month, credits).First()
-	burst := operate.Policy(l, "burst", rule.TokenBucket(rule.PerSecond(100)))
+	calls, more := core.Policy(l, "calls", month, credits).First(), core.Policy(l, "more", month, credits).First()
+	burst := core.Policy(l, "burst", rule.TokenBucket(rule.PerSecond(100)))
 	charge := func(charges ...headgate.Charge) (headgate.Decision, error) {
 		return l.AllowAll(t.Context(), charges...)
 	}
@@ -260,7 +260,7 @@ func TestFirstInAList(t *testing.T) {
 	for name, charges := range map[string][]headgate.Charge{
 		"two":   {{Policy: calls, Key: "k", Units: 1}, {Policy: more, Key: "k", Units: 1}},
 		"again": {{Policy: calls, Key: "k", Units: 1}, {Policy: calls, Key: "other", Units: 1}},
-		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: operate.Policy(l, "calls", month), Key: "k", Units: 1}},
+		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: core.Policy(l, "calls", month), Key: "k", Units: 1}},
 	} {
 		var item *engine.ItemError
 		if _, err := charge(charges...); !errors.As(err, &item) || item.Item != 1 || !errors.Is(err, headgate.ErrInvalid) {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/internal/inside"
 )
 
-// Through package operate, the servers and adapters of this repository can use these unexported functions.
+// Through package core, the servers and adapters of this repository can use these unexported functions.
 func init() {
 	inside.Do, inside.WithObserver, inside.Space = (*Limiter).do, withObserver, (*Limiter).inSpace
 	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms
@@ -46,7 +46,7 @@ type batch struct{ results []engine.Result }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// do decides operations for package operate.
+// do decides operations for package core.
 func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []result {
 	results := slices.Grow(memory[:0], len(ops))[:len(ops)]
 	b := batches.Get().(*batch)

@@ -42,7 +42,7 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 }
 
 // lease returns the lease time of the permit: the shortest of the policy's limits.
-func (p *Permit) lease() time.Duration { return lease.Term(p.policy.charges(nil, 1)) }
+func (p *Permit) lease() time.Duration { return engine.LeaseOf(p.policy.charges(nil, 1)) }
 
 // extend runs an acquire or a renew. On success the permit expires one lease time after the call.
 func (p *Permit) extend(ctx context.Context, kind engine.Kind) (Decision, error) {

@@ -49,7 +49,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 }
 
 // openOf returns up to most open reservations of a key, and nil if the store does not keep reservations: see
-// [engine.Keeper]. It is for package operate.
+// [engine.Keeper]. It is for package core.
 func (l *Limiter) openOf(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 	keeper := engine.KeeperOf(l.store)
 	if keeper == nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -55,7 +55,7 @@ func TestWaitInOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, store := onMemory(t)
-				p := operate.Policy(l, "p", limit)
+				p := core.Policy(l, "p", limit)
 				const callers = 1000
 				decisions := make([]headgate.Decision, callers)
 				var wg sync.WaitGroup
@@ -98,7 +98,7 @@ func TestWaitDeadline(t *testing.T) {
 			"window": rule.FixedWindow(rule.PerMinute(1)), // this limit cannot reserve
 		} {
 			l, _ := onMemory(t)
-			p := operate.Policy(l, "p", limit)
+			p := core.Policy(l, "p", limit)
 			if _, err := p.Wait(context.Background(), "k"); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestWaitCancelled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := onMemory(t)
-				p := operate.Policy(l, "p", c.limit)
+				p := core.Policy(l, "p", c.limit)
 				cancelled, cancel := context.WithCancel(context.Background())
 				var passed, failed atomic.Int64
 				var wg sync.WaitGroup
@@ -194,7 +194,7 @@ func TestWaitCancelled(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := operate.Policy(l, "p", rule.FixedWindow(rule.PerDay(1)))
+		p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(1)))
 		ctx := context.Background()
 		if _, err := p.WaitN(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("2 of 1: %v", err)
@@ -239,7 +239,7 @@ func TestTwoProcessesWait(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				p := operate.Policy(limiters[i%2], "mail", rule.Pacer(rule.PerSecond(10), rule.MaxWait(300*time.Millisecond)))
+				p := core.Policy(limiters[i%2], "mail", rule.Pacer(rule.PerSecond(10), rule.MaxWait(300*time.Millisecond)))
 				for {
 					if _, err := p.Wait(ctx, "smtp"); err != nil {
 						return
@@ -260,7 +260,7 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")
 	}
-	p := operate.Policy(headgate.New(), "p", rule.TokenBucket(rule.PerSecond(1_000_000)))
+	p := core.Policy(headgate.New(), "p", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		if _, err := p.Wait(ctx, "k"); err != nil {

@@ -33,6 +33,12 @@ type draft struct {
 	settings  []Setting
 }
 
+// NoLimit returns the limit that allows every request.
+func NoLimit() Limit { return Build(algo.Unlimited, nil) }
+
+// DenyAll returns the limit that denies every request.
+func DenyAll() Limit { return Build(algo.DenyAll, nil) }
+
 // Build returns a limit with an algorithm, one rate or several windows, and settings. If a field is set twice, the
 // last setting applies. An invalid rate or setting makes the limit invalid: [Limit.Err] returns the [*InputError].
 func Build(a algo.Algorithm, rates []Rate, settings ...Setting) Limit {

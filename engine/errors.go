@@ -77,6 +77,27 @@ func (e *ItemError) Error() string {
 // Unwrap returns the error of the item.
 func (e *ItemError) Unwrap() error { return e.Err }
 
+// InvalidInput returns the [*InputError] for a value of a field. The value is as the error shows it: [Quote] quotes a
+// caller's text.
+func InvalidInput(field, value, accepted string) error {
+	return &InputError{Field: field, Value: value, Accepted: accepted}
+}
+
+// maxQuoted is the maximum number of bytes of a caller's text that a message repeats.
+const maxQuoted = 128
+
+// Cut returns a caller's text of up to 128 bytes unchanged. For a longer text it returns the first 128 bytes without
+// invalid UTF-8, followed by an ellipsis.
+func Cut(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+}
+
+// Quote shortens a caller's text with [Cut] and returns it quoted and escaped.
+func Quote(text string) string { return strconv.Quote(Cut(text)) }
+
 // remark is a value that errors show unquoted. Errors quote text that comes from callers.
 type remark string
 
@@ -85,9 +106,9 @@ func invalid(field string, value any, accepted string) error {
 	switch v := value.(type) {
 	case remark:
 	case string:
-		text = strconv.Quote(v[:min(len(v), 128)])
+		text = Quote(v)
 	case time.Duration:
 		text = FormatSpan(v)
 	}
-	return &InputError{Field: field, Value: text, Accepted: accepted}
+	return InvalidInput(field, text, accepted)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +32,18 @@ func TestAway(t *testing.T) {
 		if got := Away(err); got != want {
 			t.Errorf("%v: %t, want %t", err, got, want)
 		}
+	}
+}
+
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("x", 127) + "éé"
+	if got, want := Cut(long), strings.Repeat("x", 127)+"…"; got != want {
+		t.Errorf("cut: %q", got)
+	}
+	if got := Quote(long); len(got) > 140 || got[:2] != `"x` {
+		t.Errorf("quoted: %s", got)
+	}
+	if Cut("é") != "é" || Quote("é") != `"é"` {
+		t.Error("a short text is cut")
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -172,6 +173,15 @@ type Charge struct {
 	// Items is a bit set of the items in the caller's list that the charge covers: items on the same counter become one
 	// charge. 0 means only the item at the charge's own index.
 	Items uint32
+}
+
+// LeaseOf returns the lease time of a permit with the given charges: the shortest of their limits.
+func LeaseOf(charges []Charge) time.Duration {
+	shortest := time.Duration(math.MaxInt64)
+	for i := range charges {
+		shortest = min(shortest, Micros(charges[i].Limit.Numbers().Period))
+	}
+	return shortest
 }
 
 // Subject returns the namespace and the key of charge i.

@@ -22,7 +22,7 @@ func TestLimitTwice(t *testing.T) {
 		"two keys":                  {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "b"}}, false},
 		"one key of their own":      {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: minute, Key: "a"}}, true},
 		"two windows of an own key": {[]engine.Charge{{Limit: minute, Key: "a"}, {Limit: hour, Key: "a"}}, false},
-		"two that count nothing":    {[]engine.Charge{{Limit: rule.DenyAll()}, {Limit: rule.DenyAll()}}, false},
+		"two that count nothing":    {[]engine.Charge{{Limit: engine.DenyAll()}, {Limit: engine.DenyAll()}}, false},
 	} {
 		op := engine.Op{Kind: engine.OpAllow, Key: "k", Charges: c.charges}
 		if err := op.Check(); errors.Is(err, engine.ErrInvalid) != c.twice {

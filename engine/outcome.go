@@ -37,6 +37,9 @@ type Outcome struct {
 	Binding int
 	// Choice is the choice that was charged ([Charge].Choice), or 0 for a denial or an operation without choices.
 	Choice uint8
+	// Full is set for a denial because the store has no room for a new key. Nothing was charged, and the same cost may
+	// pass later.
+	Full bool
 	// Standing describes the binding limit, except for Delay, which is the longest delay of all limits.
 	Standing
 	// Limits contains each limit's answer, in the order of the charges. It is nil if there is only one limit.
@@ -154,7 +157,7 @@ func (o *Outcome) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicro
 // FillOne is like Fill, for an operation on one limit.
 func (o *Outcome) FillOne(from *algo.Outcome, allowed bool, granted, atMicros int64) {
 	o.Allowed, o.Granted, o.AtMicros, o.Binding = allowed, granted, atMicros, 0
-	o.Limits, o.Promise, o.Dropped, o.ByShares, o.Choice = nil, Promise{}, 0, nil, 0
+	o.Limits, o.Promise, o.Dropped, o.ByShares, o.Choice, o.Full = nil, Promise{}, 0, nil, 0, false
 	o.Standing.fill(from)
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 )
 
 func TestPool(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPoolOfGroups(t *testing.T) {
 	}
 	l := headgate.New()
 	defer l.Close()
-	p, spent := operate.Policy(l, "p", limit), map[string]int64{}
+	p, spent := core.Policy(l, "p", limit), map[string]int64{}
 	for i, c := range []struct {
 		key   string
 		units int64
@@ -95,7 +95,7 @@ func TestPoolOfPermits(t *testing.T) {
 	} {
 		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
 		acquire.ID = "a permit"
-		results := operate.Do(t.Context(), l, []engine.Op{acquire, peek}, nil)
+		results := core.Do(t.Context(), l, []engine.Op{acquire, peek}, nil)
 		if results[0].Err != nil || !results[0].Decision.Allowed || results[1].Err != nil {
 			t.Fatalf("step %d: %+v", i, results)
 		}

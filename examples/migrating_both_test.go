@@ -14,8 +14,8 @@ import (
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/lab/redistest"
 )
 
 // TestPeekAtTheLimit checks the statement about ulule's Peek in docs/migrating-from-other-limiters.md.

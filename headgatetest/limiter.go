@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -34,7 +34,7 @@ func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), operate.WithOutcomeClock(l.Clock.Now)}
+	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), core.WithOutcomeClock(l.Clock.Now)}
 	l.Limiter = headgate.New(append(own, options...)...)
 	t.Cleanup(func() {
 		_ = l.Close()

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/headgate/headgate/internal/queue"
 )
 
 // Bounds for a scope that has no response yet.
@@ -22,7 +20,7 @@ const (
 type scope struct {
 	mu sync.Mutex
 	// line is the queue of requests waiting to be sent.
-	line     queue.Queue[struct{}, struct{}]
+	line     line
 	limits   quotas
 	hold     time.Time // no request is sent before then
 	known    bool      // a response has arrived
@@ -37,17 +35,17 @@ func newScope() *scope { return &scope{retries: retryBurst} }
 func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64, err error) {
 	start := time.Now()
 	s.mu.Lock()
-	place := s.line.Add(struct{}{})
+	own := s.line.join()
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.line.Leave(place)
+		s.line.leave(own)
 		s.mu.Unlock()
 	}()
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	for {
-		turn := s.try(place, start, longest)
+		turn := s.try(own, start, longest)
 		if turn.sent {
 			return turn.ticket, nil
 		}
@@ -58,7 +56,7 @@ func (s *scope) enter(ctx context.Context, longest time.Duration) (ticket int64,
 			timer.Reset(turn.wait)
 		}
 		select {
-		case <-place.Ready():
+		case <-own.woken:
 		case <-timer.C:
 			if !turn.first {
 				return 0, &LimitedError{RetryAfter: s.soonest()}
@@ -99,11 +97,11 @@ func (t *turn) tooLong(ctx context.Context, latest time.Time) error {
 }
 
 // try counts a request as sent if it is first in the queue and fits.
-func (s *scope) try(place *queue.Waiter[struct{}], start time.Time, longest time.Duration) turn {
+func (s *scope) try(own *place, start time.Time, longest time.Duration) turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	t := turn{first: s.line.First(place), known: s.known, wait: s.untilFit(now)}
+	t := turn{first: s.line.first(own), known: s.known, wait: s.untilFit(now)}
 	if !s.known && s.inFlight >= unknownInFlight {
 		t.wait = max(t.wait, min(unknownWait, longest)-now.Sub(start))
 	}
@@ -145,9 +143,9 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 		s.note(ticket, answer, time.Now())
 	}
 	if answer != nil && denied(answer) {
-		s.line.WakeAll() // some waiting requests may have deadlines before the end of the hold
+		s.line.wakeAll() // some waiting requests may have deadlines before the end of the hold
 	} else {
-		s.line.Wake()
+		s.line.wake()
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 )
 
 // Decider decides HTTP requests.
@@ -80,7 +80,7 @@ func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 	case c.limits != nil:
 		style.Write(h, c.limits...)
 	case c.policy != nil && len(d.Limits) > 1:
-		limits := operate.Limits(c.policy)
+		limits := core.Limits(c.policy)
 		style.Write(h, LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
 			return c.policy.Name(), "", limits[place], c.Units
 		})...)

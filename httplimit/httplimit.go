@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/queue"
 )
 
@@ -137,7 +137,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		return ErrNoKey
 	}
 	c.policy, c.Units = policy, 1
-	if operate.Adapts(policy) {
+	if core.Adapts(policy) {
 		key = strings.Clone(key)
 		c.outcome = func(failed bool, retryAfter time.Duration) { policy.Outcome(key, failed, retryAfter) }
 	}
@@ -146,13 +146,13 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 			return &programError{fmt.Errorf("WithCost returned %d; accepted: 0 or more", c.Units)}
 		}
 	}
-	if m.finalCost == nil && !operate.Paces(policy) {
+	if m.finalCost == nil && !core.Paces(policy) {
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
 	// If a client leaves while the store decides, its slot is still given back.
 	ctx, cancel := queue.Outliving(settleWithin, r.Context())
-	charged, d, err := operate.Charge(ctx, policy, key, c.Units)
+	charged, d, err := core.Charge(ctx, policy, key, c.Units)
 	cancel()
 	c.Decision = d
 	if err != nil || charged == nil {

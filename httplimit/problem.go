@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/errcode"
 )
 
@@ -16,7 +17,7 @@ type Problem struct {
 	// Field is the invalid field of the request. It is omitted if the error does not concern a field.
 	Field string `json:"field,omitempty"`
 	// Code is the anchor of the error's section in docs/reference/errors.md, such as "not_found". It is omitted for a
-	// denial and for statuses that are not on that page.
+	// denial by a limit and for statuses that are not on that page.
 	Code string `json:"code,omitempty"`
 	// RequestID is the id of the request. [Problem.Write] takes it from the X-Request-Id header of the response.
 	RequestID string `json:"request_id,omitempty"`
@@ -37,8 +38,13 @@ func NewProblem(status int, field, detail string) Problem {
 
 // QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA. The
 // policy's name can be "". countedBy describes the key if the request has several, such as "header X-API-Key". Otherwise
-// it is "".
-func QuotaExceeded(status int, policy, countedBy string) Problem {
+// it is "". A denial for lack of room has the code full.
+func QuotaExceeded(status int, d *headgate.Decision, policy, countedBy string) Problem {
+	if d.Full {
+		p := NewProblem(status, "", "there is no room for a new key")
+		p.Code = errcode.Full
+		return p
+	}
 	p := Problem{
 		Type:  "https://iana.org/assignments/http-problem-types#quota-exceeded",
 		Title: "Request cannot be satisfied as assigned quota has been exceeded", Status: status, Detail: "the rate limit is reached",

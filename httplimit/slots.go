@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/internal/operate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/queue"
 )
 
 // slots holds the requests that wait for their pacer slots.
 type slots struct {
-	queue.Slots[slotName, *operate.Charged]
+	queue.Slots[slotName, *core.Charged]
 }
 
 // slotName identifies requests that can take over each other's slots.
@@ -28,9 +28,9 @@ const undoneAtOnce = 100
 
 // wait returns at the time of the request's slot, with the charge of that slot. If the client disconnects, wait
 // gives the slot back.
-func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *operate.Charged) (*operate.Charged, error) {
+func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *core.Charged) (*core.Charged, error) {
 	waiter := s.Take(name, time.Now().Add(delay), charged)
-	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*operate.Charged) {
+	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*core.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()
 		for _, c := range left {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -50,7 +50,7 @@ func BenchmarkNewKeys(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p = operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			p = core.Policy(headgate.New(headgate.WithStore(store)), "", limit)
 			b.StartTimer()
 		}
 		if _, err := p.Allow(ctx, keys[i%n]); err != nil {
@@ -67,7 +67,7 @@ func decideAll(b *testing.B, limit engine.Limit) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx, p := context.Background(), operate.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			ctx, p := context.Background(), core.Policy(headgate.New(headgate.WithStore(store)), "", limit)
 			keys := make([]string, n)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("user:%015d", i)

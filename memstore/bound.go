@@ -24,6 +24,7 @@ var _ engine.Binder = (*Store)(nil)
 // request and does not count denied requests. It returns nil for any other limit, and if the store has a custom clock.
 // See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
+	s.KeepRoom(space)
 	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
 		return nil
 	}
@@ -46,6 +47,8 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	hash, whose := s.secret.hash(key), uint64(0)
 	if b.divides {
 		hash, whose = s.pooled(c, b.numbers, key, hash)
+	} else {
+		hash.hi ^= c.salt
 	}
 	h := &s.shards[s.shard(hash)]
 	s.prefetch(h, hash) // the lines are fetched while the clock is read

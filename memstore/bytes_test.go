@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -49,7 +49,7 @@ func TestBytes(t *testing.T) {
 			key := fmt.Sprintf("%s%015d", strings.Repeat("k", c.length-15), i)
 			var err error
 			if c.limit.Algorithm().Holds() {
-				_, _, err = operate.Semaphore(l, "", c.limit).TryAcquire(context.Background(), key, 1)
+				_, _, err = core.Semaphore(l, "", c.limit).TryAcquire(context.Background(), key, 1)
 			} else {
 				err = take(t, l, key, c.limit)
 			}

@@ -12,34 +12,19 @@ import (
 // bytes, and 16 more for each segment or instant with spent units. A concurrency limit takes about 550 bytes.
 const DefaultMaxKeys = 1_000_000
 
-// ErrFull is returned for an operation on a new key if the store is full and does not evict, or if the key's namespace
-// has reached its bound ([Config.MaxKeysOf]). It is also returned for one open reservation, group, topic or value too
-// many. It matches [engine.ErrStoreUnavailable]: the decision is not known.
+// ErrFull is returned for an open reservation, group, topic or value too many, and for a settlement whose record finds
+// no room. It matches [engine.ErrStoreUnavailable]: the decision is not known. An operation on a new key that finds no
+// room is denied instead ([engine.Outcome.Full]).
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
-
-// errShareFull is the error for a new key in a namespace that has reached its bound.
-var errShareFull = fmt.Errorf("%w: its name space has all keys that it may have", ErrFull)
-
-// WhenFull determines what happens to a new key if the store is full and all of its keys still have spent units.
-type WhenFull uint8
-
-const (
-	// Refuse rejects the new key with ErrFull. The spent units of existing keys stay counted.
-	Refuse WhenFull = iota
-	// Evict drops the key whose limit would reset first. This key gets its spent units back.
-	Evict
-)
 
 // Config configures a store. The zero Config means the defaults.
 type Config struct {
 	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one key. 0 means
 	// DefaultMaxKeys.
 	MaxKeys int
-	// MaxKeysOf bounds the number of keys in some namespaces, each 1 to 2^31, so that these namespaces cannot fill
-	// the store. A new key beyond its namespace's bound gets ErrFull, even if the store evicts.
+	// MaxKeysOf bounds the number of keys in some namespaces, each 1 to 2^31, below what [Store.KeepRoom] leaves them.
+	// A new key beyond its namespace's bound is denied.
 	MaxKeysOf map[string]int
-	// WhenFull determines what happens to new keys beyond MaxKeys. The default is Refuse.
-	WhenFull WhenFull
 	// Clock replaces the system clock in tests: see package headgatetest.
 	Clock func() time.Time
 }
@@ -49,10 +34,13 @@ type Stats struct {
 	// Keys is the number of stored keys. It includes keys that have expired, because all of their units have refilled,
 	// but have not been dropped yet.
 	Keys int64
+	// Most is [Config.MaxKeys].
+	Most int64
+	// Shared is the number of keys beyond the parts of their namespaces ([Store.KeepRoom]), and MostShared the most that
+	// it can be: then a namespace has only its part.
+	Shared, MostShared int64
 	// Expired is the number of keys dropped because they had expired.
 	Expired int64
-	// Evicted is the number of keys dropped to make room before they had expired.
-	Evicted int64
-	// Refused is the number of operations that returned ErrFull.
+	// Refused is the number of operations that found no room.
 	Refused int64
 }

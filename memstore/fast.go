@@ -174,14 +174,13 @@ func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash,
 }
 
 // takeNew decides an allow on a key without a state, and stores the key's first state. If the request does not pass, if
-// the number of the namespace's keys is bounded, or if keys must be dropped or moved first, only the steps can decide
-// it.
+// there is no room, or if keys must be dropped or moved first, only the steps can decide it.
 func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, cost int64, o *algo.Outcome) verdict {
-	if c.share != nil || h.soonest.Load() <= now || h.table.crowded() {
+	if h.soonest.Load() <= now || h.table.crowded() {
 		return verdictUndecided
 	}
 	var state algo.Words // of an unused limit
-	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !s.reserve(1) {
+	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !s.reserve(c) {
 		return verdictUndecided
 	}
 	i := h.enter(s, key, c)

@@ -31,11 +31,10 @@ func TestHotKeyIsDeniedWithoutLock(t *testing.T) {
 		{"give", []engine.Op{give}, limit},
 		{"reset", []engine.Op{engine.Single(engine.OpReset, "k", limit, 0)}, limit},
 		{"give of several", []engine.Op{several}, limit},
-		{"eviction", []engine.Op{engine.Single(engine.OpAllow, "the only key that is kept", limit, 1)}, limit},
 		{"a larger burst", nil, more},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := New(Config{MaxKeys: 1, WhenFull: Evict})
+			s, err := New(Config{MaxKeys: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

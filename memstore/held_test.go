@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 )
@@ -19,12 +19,12 @@ func TestFullStoreDecidesLimitsWithoutState(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	for _, limit := range []engine.Limit{rule.NoLimit(), rule.DenyAll()} {
+	for _, limit := range []engine.Limit{engine.NoLimit(), engine.DenyAll()} {
 		if err := take(t, l, "b", limit); err != nil {
 			t.Errorf("%v: %v", limit, err)
 		}
 	}
-	if got, want := store.Stats(), (memstore.Stats{Keys: 1}); got != want {
+	if got, want := store.Stats(), (memstore.Stats{Keys: 1, Most: 1, Shared: 1, MostShared: 1}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 }
@@ -35,17 +35,17 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operate.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
+	if _, err := core.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	// An allow on several limits, followed by a give, leaves nothing stored either.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
-		if r := operate.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
+		if r := core.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}
-	if got, want := store.Stats(), (memstore.Stats{}); got != want {
+	if got, want := store.Stats(), (memstore.Stats{Most: 1_000_000, MostShared: 500_000}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 }
@@ -61,7 +61,7 @@ func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 		}
 	}
 	for _, charges := range [][]engine.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
-		r := operate.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
+		r := core.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
 		if r.Err != nil || !r.Found || r.TTL != time.Minute {
 			t.Errorf("%v, %v, %v; want a minute", r.Found, r.TTL, r.Err)
 		}

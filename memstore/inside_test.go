@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -124,7 +125,9 @@ func TestTableSizeIsBounded(t *testing.T) {
 // A scope is dropped when no state refers to it, and not before. An operation on a dropped scope gets a new scope.
 func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
-	cs.start(nil, &secret{})
+	var all room
+	all.start(100, nil)
+	cs.start(&all, &secret{})
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}
@@ -157,45 +160,79 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	}
 }
 
-// TestSoonestShard checks that soonestShard returns the shard with the lowest bound, and the lowest bound of the other
-// shards.
+// TestSoonestShard checks that soonestShard returns the shard with the lowest bound.
 func TestSoonestShard(t *testing.T) {
 	for _, c := range []struct {
 		bounds []int64
 		index  int
-		others int64
 	}{
-		{[]int64{never, never}, -1, never},
-		{[]int64{never, 4}, 1, never},
-		{[]int64{5, 9, 3, 7}, 2, 5},
-		{[]int64{3, 5, 9, 7}, 0, 5},
-		{[]int64{9, 7, 5, 3}, 3, 5},
+		{[]int64{never, never}, -1},
+		{[]int64{never, 4}, 1},
+		{[]int64{5, 9, 3, 7}, 2},
+		{[]int64{3, 5, 9, 7}, 0},
+		{[]int64{9, 7, 5, 3}, 3},
 	} {
 		s := &Store{shards: make([]shard, len(c.bounds))}
 		for i, bound := range c.bounds {
 			s.shards[i].soonest.Store(bound)
 		}
-		if index, others := s.soonestShard(); index != c.index || others != c.others {
-			t.Errorf("%v: %d and %d, want %d and %d", c.bounds, index, others, c.index, c.others)
+		got := s.soonestShard()
+		if c.index < 0 && got != nil || c.index >= 0 && got != &s.shards[c.index] {
+			t.Errorf("%v: want shard %d", c.bounds, c.index)
 		}
 	}
 }
 
-// A state that expires at the current instant is dropped, not evicted.
-func TestStateExpiringNowIsDroppedNotEvicted(t *testing.T) {
-	s, err := New(Config{MaxKeys: 1, WhenFull: Evict})
+// A state that expires at the current instant makes room, and one that expires later does not.
+func TestStateExpiringNowMakesRoom(t *testing.T) {
+	s, err := New(Config{MaxKeys: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		now  int64
-		want Stats
-	}{{99, Stats{Evicted: 1}}, {100, Stats{Evicted: 1, Expired: 1}}} {
-		s.keys.Add(1)
-		scope := s.scopes.of("s", parse(t, "fixed-window 1/s"))
-		s.shards[0].insert(s, hash{}, scope, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
-		if ok := s.makeRoom(algo.Instant{Now: c.now, Wall: c.now}, false); !ok || s.Stats() != c.want {
-			t.Errorf("at %d: %v, %+v, want %+v", c.now, ok, s.Stats(), c.want)
+	scope := s.scopes.of("s", parse(t, "fixed-window 1/s"))
+	if !s.reserve(scope) || s.reserve(scope) {
+		t.Fatal("there is room for one key")
+	}
+	s.shards[0].insert(s, hash{}, scope, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)
+	for _, now := range []int64{99, 100} {
+		if ok := s.makeRoom(algo.Instant{Now: now, Wall: now}); ok != (now == 100) {
+			t.Errorf("at %d: %v, %+v", now, ok, s.Stats())
 		}
+	}
+}
+
+// TestOpenReservationsAreBoundedInBytes checks that reservations of many charges with long keys do not take more memory
+// than short ones may, that a reserve beyond the bound is a denial, and that settled ones make room (regression: bug 134).
+func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := parse(t, "fixed-window 1000000/1h")
+	result := make([]engine.Result, 1)
+	reserve := func(i int) *engine.Outcome {
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: strconv.Itoa(i), Term: &engine.Term{Within: time.Hour}}
+		for c := range 16 {
+			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Space: "s" + strconv.Itoa(c), Key: strings.Repeat("k", engine.MaxKeyBytes)})
+		}
+		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil {
+			t.Fatal(result[0].Err)
+		}
+		return &result[0].Outcome
+	}
+	n := 0
+	for ; reserve(n).Allowed; n++ {
+		if s.opens.bytes > maxOpenBytes+(64<<10) {
+			t.Fatalf("%d reservations have %d bytes", n, s.opens.bytes)
+		}
+	}
+	if o := &result[0].Outcome; !o.Full || n < maxOpenBytes/(64<<10) {
+		t.Errorf("after %d: %+v", n, o)
+	}
+	for _, name := range s.opens.names() {
+		s.opens.remove(name)
+	}
+	if s.opens.bytes != 0 || !reserve(n).Allowed {
+		t.Errorf("%d bytes of none, %+v", s.opens.bytes, result[0].Outcome)
 	}
 }

@@ -19,10 +19,13 @@ func (s *Store) shard(key hash) int { return int(key.lo & uint64(len(s.shards)-1
 // number of the key.
 func (s *Store) counter(c *scope, limit *algo.Limit, key string) (counter hash, whose uint64) {
 	counter = s.secret.hash(key)
-	if !limit.Algorithm.Divides() {
-		return counter, 0
+	switch {
+	case limit.Algorithm.Divides():
+		return s.pooled(c, limit, key, counter)
+	case c != nil:
+		counter.hi ^= c.salt
 	}
-	return s.pooled(c, limit, key, counter)
+	return counter, 0
 }
 
 // pooled is like counter for a limit whose counter all keys share. The argument own is the key's hash.

@@ -2,7 +2,10 @@ package memstore
 
 import (
 	"math/big"
+	"strconv"
 	"testing"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // A hash equals the key's polynomial at both points, computed with unbounded integers. The first coefficient is the
@@ -76,5 +79,35 @@ func TestSlotComparesEveryBit(t *testing.T) {
 		if same := slot.of(other); same != (bit < 32) || (h.mark() != other.mark()) != mark {
 			t.Errorf("bit %d: the slot belongs to both hashes: %v; marks %x and %x", bit, same, h.mark(), other.mark())
 		}
+	}
+}
+
+// TestOneKeyUnderManyPolicies checks that a key under thousands of policies is found within a few places (regression: bug
+// 130).
+func TestOneKeyUnderManyPolicies(t *testing.T) {
+	const policies = 5000
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := parse(t, "fixed-window 10/1h")
+	result := make([]engine.Result, 1)
+	for i := range policies {
+		op := engine.Single(engine.OpAllow, "ann", limit, 1)
+		op.Space = engine.PolicySpace("p" + strconv.Itoa(i))
+		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil || !result[0].Outcome.Allowed {
+			t.Fatal(result[0])
+		}
+	}
+	h := &s.shards[s.shard(s.secret.hash("ann"))]
+	longest := 0
+	for i := range policies {
+		c := s.scopes.of(engine.PolicySpace("p"+strconv.Itoa(i)), limit)
+		key, _ := s.counter(c, limit.Numbers(), "ann")
+		place, home := h.find(&s.scopes, key, c), h.table.home(key.hi)
+		longest = max(longest, (place-home+len(h.table.slots))%len(h.table.slots))
+	}
+	if longest > policies/4 { // it was nearly 5000
+		t.Errorf("a policy's state is %d places behind the first one of its key", longest)
 	}
 }

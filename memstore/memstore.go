@@ -9,8 +9,8 @@
 // probability below 2^-95, however a caller chooses them.
 //
 // No state is lost while there is room. States whose units have all refilled are dropped, a few at a time, as new keys
-// come in. If a store is full and all of its keys still have spent units, it either refuses new keys or evicts,
-// depending on [Config.WhenFull]. There is no goroutine: an idle store does nothing.
+// come in. If a store is full and all of its keys still have spent units, new keys are denied: nothing is evicted, because a
+// client could want its own key to be. There is no goroutine: an idle store does nothing.
 //
 // The files, in the order in which a request passes through them:
 //
@@ -22,7 +22,8 @@
 //	lookup.go    key → hash → shard → slot; prefetches cache lines
 //	shard.go     the states under one lock; table.go, where they are
 //	scope.go     the shared part of many states: namespace and limit
-//	expiry.go    the next state to expire; evict.go the next to drop when the store is full
+//	room.go      the parts of the store that namespaces cannot take from one another
+//	expiry.go    the next state to expire
 //	save.go      all states → a snapshot; restore.go, back
 //
 // Lock order: shards by index, then the scopes. makeRoom searches the whole store without holding a shard's lock.
@@ -42,19 +43,18 @@ import (
 
 // Store is an [engine.Store] in memory. It is safe for concurrent use.
 type Store struct {
-	shards   []shard
-	lines    []lines // one for each shard
-	scopes   scopes
-	secret   secret
-	maxKeys  int64
-	whenFull WhenFull
-	clock    clock
-	closed   atomic.Bool
+	shards []shard
+	lines  []lines // one for each shard
+	scopes scopes
+	secret secret
+	room   room
+	clock  clock
+	closed atomic.Bool
 
 	coordinator coordinator
 	opens       opens
 
-	keys, expired, evicted, refused atomic.Int64
+	keys, expired, refused atomic.Int64
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -75,9 +75,6 @@ func New(c Config) (*Store, error) {
 	if c.MaxKeys < 1 || c.MaxKeys > 1<<31 {
 		return nil, &engine.InputError{Field: "max_keys", Value: fmt.Sprint(c.MaxKeys), Accepted: "1 to 2147483648"}
 	}
-	if c.WhenFull > Evict {
-		return nil, &engine.InputError{Field: "when_full", Value: fmt.Sprint(c.WhenFull), Accepted: "Refuse or Evict"}
-	}
 	for space, most := range c.MaxKeysOf {
 		if most < 1 || most > 1<<31 {
 			return nil, &engine.InputError{Field: "max_keys_of " + space, Value: fmt.Sprint(most), Accepted: "1 to 2147483648"}
@@ -86,9 +83,9 @@ func New(c Config) (*Store, error) {
 	n := min(maxShards, 1<<bits.Len(uint(c.MaxKeys/keysPerShard)))
 	s := &Store{
 		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
-		maxKeys: int64(c.MaxKeys), whenFull: c.WhenFull,
 	}
-	s.scopes.start(c.MaxKeysOf, &s.secret)
+	s.room.start(int64(c.MaxKeys), c.MaxKeysOf)
+	s.scopes.start(&s.room, &s.secret)
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {
@@ -128,20 +125,50 @@ func (s *Store) decide(op *engine.Op, r *engine.Result) {
 	}
 	t := transactions.Get().(*transaction)
 	defer t.free()
-	if err := t.begin(s, op); err != nil {
+	switch err := t.begin(s, op); {
+	case err == nil:
+		t.run(r)
+		t.end(r)
+	case !errors.Is(err, ErrFull):
 		r.Err = err
-		if errors.Is(err, ErrFull) {
-			s.refused.Add(1)
+	default:
+		s.refused.Add(1)
+		if r.Err = err; op.Kind != engine.OpSettle {
+			s.denyFull(op, r)
 		}
+	}
+}
+
+// fullWait is the wait of a denial for lack of room. When a key of the namespace will expire is not known.
+const fullWait = time.Second
+
+// denyFull denies an operation that finds no room for a new key. It is a denial and not an error, because an error lets
+// requests pass where a decision that is not known does, and a client can make up keys until the store is full.
+func (s *Store) denyFull(op *engine.Op, r *engine.Result) {
+	peek := *op
+	peek.Kind, peek.Term = engine.OpPeek, nil
+	t := transactions.Get().(*transaction)
+	defer t.free()
+	if r.Err = t.begin(s, &peek); r.Err != nil {
 		return
 	}
 	t.run(r)
 	t.end(r)
+	o := &r.Outcome
+	o.Allowed, o.Granted, o.Choice, o.Delay, o.Full = false, 0, 0, 0, true
+	o.RetryAfter = max(o.RetryAfter, fullWait)
+	if len(o.Limits) > 0 {
+		l := &o.Limits[o.Binding]
+		l.RetryAfter, l.Delay = o.RetryAfter, 0
+	}
 }
 
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
-	return Stats{Keys: s.keys.Load(), Expired: s.expired.Load(), Evicted: s.evicted.Load(), Refused: s.refused.Load()}
+	return Stats{
+		Keys: s.keys.Load(), Most: s.room.most, Shared: s.room.common.Load(), MostShared: s.room.shared.Load(),
+		Expired: s.expired.Load(), Refused: s.refused.Load(),
+	}
 }
 
 // Close drops all keys. It is idempotent. After Close, every other method with an error returns engine.ErrClosed, and

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -26,15 +26,24 @@ func open(t *testing.T, c memstore.Config) (*memstore.Store, *headgate.Limiter) 
 	return store, headgate.New(headgate.WithStore(store))
 }
 
+// errNoRoom is take's error for a denial because there is no room for the key.
+var errNoRoom = errors.New("no room")
+
 func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) error {
 	t.Helper()
-	_, err := operate.Policy(l, "", limit).Allow(context.Background(), key)
+	d, err := core.Policy(l, "", limit).Allow(context.Background(), key)
+	if err == nil && d.Full {
+		if d.Allowed || d.Granted != 0 || d.RetryAfter < time.Second {
+			t.Errorf("for lack of room: %+v", d)
+		}
+		return errNoRoom
+	}
 	return err
 }
 
 func stored(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) bool {
 	t.Helper()
-	r := operate.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
+	r := core.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
 	return r[0].Found
 }
 
@@ -42,7 +51,7 @@ func seconds(n int64) engine.Limit {
 	return rule.FixedWindow(rule.Per(10, time.Duration(n)*time.Second))
 }
 
-// A full store keeps its keys and returns ErrFull for new keys, but first drops expired keys.
+// A full store keeps its keys and denies new ones, but first drops expired keys (regression: bug 131).
 func TestFullStoreRefusesNewKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})
@@ -52,63 +61,21 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := take(t, l, "new", seconds(1)); !errors.Is(err, memstore.ErrFull) || !errors.Is(err, headgate.ErrStoreUnavailable) {
-			t.Fatalf("a fourth key: %v, want ErrFull", err)
+		if err := take(t, l, "new", seconds(1)); !errors.Is(err, errNoRoom) {
+			t.Fatalf("a fourth key: %v, want a denial", err)
 		}
 	}
 	if err := take(t, l, "0", seconds(10)); err != nil {
 		t.Errorf("a known key on a full store: %v", err)
 	}
-	if _, err := operate.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
+	if _, err := core.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
 		t.Errorf("a peek needs no room: %v", err)
 	}
 	clock.Advance(10 * time.Second)
 	if err := take(t, l, "new", seconds(1)); err != nil {
 		t.Errorf("after one expired: %v", err)
 	}
-	if got, want := store.Stats(), (memstore.Stats{Keys: 3, Expired: 1, Refused: 2}); got != want {
-		t.Errorf("stats %+v, want %+v", got, want)
-	}
-}
-
-// refills returns a bucket that refills one unit in this many seconds.
-func refills(n int64) engine.Limit {
-	return rule.TokenBucket(rule.Per(1, time.Duration(n)*time.Second), rule.Burst(10))
-}
-
-// The key that would expire first is evicted, regardless of its shard and its history.
-func TestEvictDropsTheLeastUsedKey(t *testing.T) {
-	const keys = 4096 // several shards
-	clock := headgatetest.NewClock()
-	store, l := open(t, memstore.Config{MaxKeys: keys, WhenFull: memstore.Evict, Clock: clock.Now})
-	// This key would have been evicted first, but its expiry moves far away.
-	bucket := rule.TokenBucket(rule.PerSecond(1), rule.Burst(100_000))
-	for _, n := range []int64{1, 90_000} {
-		if _, err := operate.Policy(l, "", bucket).AllowN(context.Background(), "moved", n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range keys - 1 {
-		if err := take(t, l, strconv.Itoa(i), refills(int64(1000+i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// A faster refill brings the expiry of key 7 forward.
-	if err := take(t, l, "7", refills(100)); err != nil {
-		t.Fatal(err)
-	}
-	for n, victim := range []string{"7", "0", "1", "2", "3"} {
-		if !stored(t, l, victim, refills(1)) {
-			t.Fatalf("key %s was evicted too early", victim)
-		}
-		if err := take(t, l, "new"+victim, refills(100_000)); err != nil {
-			t.Fatal(err)
-		}
-		if stored(t, l, victim, refills(1)) {
-			t.Errorf("new key %d: %s is still stored, although it was nearest to untouched", n, victim)
-		}
-	}
-	if got, want := store.Stats(), (memstore.Stats{Keys: keys, Evicted: 5}); got != want {
+	if got, want := store.Stats(), (memstore.Stats{Keys: 3, Most: 3, Shared: 2, MostShared: 2, Expired: 1, Refused: 2}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 }
@@ -128,7 +95,7 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := store.Stats(), (memstore.Stats{Keys: 100, Expired: 400}); got != want {
+	if got, want := store.Stats(), (memstore.Stats{Keys: 100, Most: 1000, MostShared: 500, Expired: 400}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 }
@@ -151,7 +118,7 @@ func TestKeyInUseDoesNotExpire(t *testing.T) {
 	if err := take(t, l, "new", bucket); err != nil {
 		t.Fatalf("idle has expired: %v", err)
 	}
-	if d, err := operate.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
+	if d, err := core.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
 		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
 	}
 	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
@@ -168,7 +135,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 	for g := range 16 {
 		wg.Go(func() {
 			for i := range 500 {
-				if err := take(t, l, strconv.Itoa(g)+"-"+strconv.Itoa(i), seconds(60)); err != nil && !errors.Is(err, memstore.ErrFull) {
+				if err := take(t, l, strconv.Itoa(g)+"-"+strconv.Itoa(i), seconds(60)); err != nil && !errors.Is(err, errNoRoom) {
 					t.Error(err)
 				}
 				if s := store.Stats(); s.Keys > 2000+16 { // each caller may have reserved room for one key
@@ -187,7 +154,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
-		if _, err := operate.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
+		if _, err := core.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +167,7 @@ func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	for _, c := range []memstore.Config{{MaxKeys: -1}, {MaxKeys: 1<<31 + 1}, {WhenFull: 2}} {
+	for _, c := range []memstore.Config{{MaxKeys: -1}, {MaxKeys: 1<<31 + 1}} {
 		if _, err := memstore.New(c); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%+v: %v, want an InputError", c, err)
 		}
@@ -211,7 +178,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
-	d, err := operate.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
+	d, err := core.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +209,7 @@ func TestNoAllocation(t *testing.T) {
 		if err := take(t, l, "k", limit); err != nil {
 			t.Fatal(err)
 		}
-		p := operate.Policy(l, "", limit)
+		p := core.Policy(l, "", limit)
 		allocs := testing.AllocsPerRun(200, func() {
 			if _, err := p.Allow(ctx, "k"); err != nil {
 				t.Error(err)

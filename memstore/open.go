@@ -20,7 +20,15 @@ type opens struct {
 	of map[hash]kept
 	// earliest is a lower bound on the end of every term.
 	earliest int64
+	bytes    int // of all reservations, with what the map needs for each
 }
+
+// Bounds of the open reservations. The second one is for reservations of many charges with long keys, of up to 47 KB
+// each.
+const (
+	maxOpenBytes = 128 << 20
+	openOverhead = 64
+)
 
 // kept is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
 // end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
@@ -110,6 +118,10 @@ func (o *opens) add(name hash, k kept) {
 	if o.of == nil {
 		o.of, o.earliest = map[hash]kept{}, math.MaxInt64
 	}
+	if before, ok := o.of[name]; ok {
+		o.bytes -= len(before) + openOverhead
+	}
+	o.bytes += len(k) + openOverhead
 	o.of[name] = k
 	o.earliest = min(o.earliest, k.due())
 }
@@ -124,14 +136,17 @@ func (o *opens) get(name hash) (one kept, ok bool) {
 func (o *opens) remove(name hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.of, name)
+	if before, ok := o.of[name]; ok {
+		o.bytes -= len(before) + openOverhead
+		delete(o.of, name)
+	}
 }
 
 // fits reports whether there is room for one more open reservation.
 func (o *opens) fits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.of) < engine.MaxOpen
+	return len(o.of) < engine.MaxOpen && o.bytes < maxOpenBytes
 }
 
 // names returns the names of all open reservations.

@@ -141,7 +141,7 @@ func (r *snapshotReader) value() {
 func (r *snapshotReader) open() {
 	name := hash{hi: r.word(), lo: r.word()}
 	k := kept(r.text())
-	if r.err != nil || k.reservation() == nil || r.store.opens.len() >= engine.MaxOpen {
+	if r.err != nil || k.reservation() == nil || !r.store.opens.fits() {
 		r.wrong()
 		return
 	}
@@ -205,12 +205,8 @@ func (r *snapshotReader) key(h *shard) {
 // from the scope's.
 func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	s := r.store
-	if !c.share.reserve() {
-		r.err = &engine.InputError{Field: "max_keys_of " + c.space, Value: fmt.Sprint(c.share.most), Accepted: "more: the snapshot has more keys than that"}
-		return
-	}
-	if !s.reserve(1) {
-		r.err = &engine.InputError{Field: "max_keys", Value: fmt.Sprint(s.maxKeys), Accepted: "more: the snapshot has more keys than that"}
+	if !s.reserve(c) {
+		r.err = &engine.InputError{Field: "max_keys", Value: fmt.Sprint(s.room.most), Accepted: "more: the snapshot has more keys than that"}
 		return
 	}
 	if h.table.crowded() {

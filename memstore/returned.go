@@ -10,7 +10,7 @@ import (
 )
 
 // The record of a bucket's returns is stored like a state, under its own key, until it has no effect. The record
-// therefore counts as a key, and expires and can be evicted like any other key.
+// therefore counts as a key, and expires like any other key.
 
 // returnedLimit is the limit of these records. Only its algorithm and its name matter.
 var returnedLimit = engine.Build(algo.Concurrency, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "returned"})
@@ -81,6 +81,7 @@ func (t *transaction) storeReturned(added bool) (count int64) {
 			continue
 		}
 		h.insert(t.store, p.key, p.scope, &state, t.now, r.Ends())
+		p.reserved = false
 		count++
 	}
 	return count

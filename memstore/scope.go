@@ -19,10 +19,14 @@ type scope struct {
 	// name is the number of the counter name, which consists of the space and the limit's algorithm, name and grid.
 	// States whose scopes have the same name share counters. Such scopes differ only in other parameters of the limit.
 	name uint32
-	// share counts the keys of the namespace. It is nil if their number is not bounded.
+	// share counts the keys of the namespace.
 	share *share
 	// pool is the hash of the common counter's key if the limit divides its units among keys.
 	pool hash
+	// salt separates the places of one key under many names: without it, a key under 20 000 policies had 20 000 places
+	// in a row. A snapshot keeps the places, so the salt
+	// depends only on texts that later builds have too, and on the store's secret.
+	salt uint64
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
 
@@ -41,27 +45,6 @@ func (cs *scopes) enter(c *scope) *scope {
 		c = cs.of(c.space, c.limit)
 	}
 	return c
-}
-
-// share counts the keys of a bounded namespace.
-type share struct {
-	keys atomic.Int64
-	most int64
-}
-
-// reserve reserves room for one more key. A nil share always has room.
-func (s *share) reserve() bool {
-	if s == nil || s.keys.Add(1) <= s.most {
-		return true
-	}
-	s.keys.Add(-1)
-	return false
-}
-
-func (s *share) release() {
-	if s != nil {
-		s.keys.Add(-1)
-	}
 }
 
 // name is a counter's name, except for the key.
@@ -93,8 +76,8 @@ type scopes struct {
 	next  uint32   // the next number for a new name
 	limit int      // number of scopes that triggers dropping of unused ones
 
-	shares map[string]*share // of bounded namespaces
-	secret *secret           // of the store
+	room   *room   // of the store
+	secret *secret // of the store
 }
 
 // page contains the scopes with 1024 consecutive numbers.
@@ -108,11 +91,8 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start(maxKeysOf map[string]int, secret *secret) {
-	cs.shares, cs.secret = map[string]*share{}, secret
-	for space, most := range maxKeysOf {
-		cs.shares[space] = &share{most: int64(most)}
-	}
+func (cs *scopes) start(r *room, secret *secret) {
+	cs.room, cs.secret = r, secret
 	cs.known, cs.names, cs.limit = map[scopeKey]*scope{}, map[name]*naming{}, fewScopes
 	cs.pages.Store(new([]*page))
 }
@@ -139,9 +119,11 @@ func (cs *scopes) register(r scopeKey) *scope {
 		cs.limit = max(fewScopes, 2*len(cs.known))
 	}
 	r.space = strings.Clone(r.space)
-	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.shares[r.space]}
+	c := &scope{space: r.space, limit: r.limit, name: cs.naming(r).id, share: cs.room.of(owner(r.space))}
 	if r.limit.Algorithm().Divides() {
 		c.pool = cs.secret.hash(r.limit.Counts(r.space, ""))
+	} else {
+		c.salt = cs.secret.hash(r.space + "\x00" + r.limit.Name()).hi
 	}
 	if n := len(cs.free); n > 0 {
 		c.id, cs.free = cs.free[n-1], cs.free[:n-1]
@@ -152,6 +134,12 @@ func (cs *scopes) register(r scopeKey) *scope {
 	cs.set(c)
 	cs.known[r] = c
 	return c
+}
+
+// owner returns the namespace that a namespace of records belongs to: of settled reservations, or of returns.
+func owner(space string) string {
+	space, _, _ = strings.Cut(space, "\x00")
+	return space
 }
 
 func (r scopeKey) name() name {

@@ -10,7 +10,7 @@ import (
 )
 
 // A settlement is recorded like a state, under its own key, until the reservation ends. The record therefore counts as
-// a key, and expires and can be evicted like any other key.
+// a key, and expires like any other key.
 
 // settledLimit is the limit of these records. Only its name matters.
 var settledLimit = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)}, engine.Setting{Field: "name", Word: "settled"})
@@ -71,5 +71,6 @@ func (t *transaction) storeSettled(r *engine.Result) (added int64) {
 	}
 	p, state := &t.settled, algo.StoredFixed(1, t.op.Reservation.Ends)
 	t.store.shards[p.shard].insert(t.store, p.key, p.scope, &state, t.now, t.op.Reservation.Ends)
+	p.reserved = false
 	return 1
 }

@@ -1,7 +1,6 @@
 package memstore_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -13,62 +12,129 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// allowIn charges one unit to a key in a namespace, and returns the operation's error.
-func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit) error {
+// allowIn charges one unit to a key in a namespace. It reports false if there is no room for the key.
+func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit) bool {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, key, limit, 1)
 	op.Space = space
 	results := make([]engine.Result, 1)
 	s.Do(t.Context(), []engine.Op{op}, results)
-	return results[0].Err
+	if o := &results[0].Outcome; results[0].Err != nil || o.Full && o.Allowed {
+		t.Fatalf("%+v", results[0])
+	}
+	return !results[0].Outcome.Full
 }
 
-// TestShareOfNameSpace checks that a namespace with a bound cannot take the room of other namespaces, whatever its
-// limits. Expired keys and resets make room in the bounded namespace.
+// TestShareOfNameSpace checks that a namespace with a bound cannot take more keys, whatever its limits. Expired keys and
+// resets make room in the bounded namespace.
 func TestShareOfNameSpace(t *testing.T) {
-	for _, whenFull := range []memstore.WhenFull{memstore.Refuse, memstore.Evict} {
-		clock := headgatetest.NewClock()
-		s, err := memstore.New(memstore.Config{MaxKeys: 100, MaxKeysOf: map[string]int{"inline": 50}, WhenFull: whenFull, Clock: clock.Now})
-		if err != nil {
-			t.Fatal(err)
+	clock := headgatetest.NewClock()
+	s, err := memstore.New(memstore.Config{MaxKeys: 100, MaxKeysOf: map[string]int{"inline": 50}, Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	admitted, hundred := 0, rule.FixedWindow(rule.Per(1, 100*365*24*time.Hour))
+	for i := range 200 {
+		limit := rule.FixedWindow(rule.Per(int64(1+i%7), 100*365*24*time.Hour))
+		if allowIn(t, s, "inline", fmt.Sprint("k", i), limit) {
+			admitted++
 		}
-		admitted, hundred := 0, rule.FixedWindow(rule.Per(1, 100*365*24*time.Hour))
-		for i := range 200 {
-			limit := rule.FixedWindow(rule.Per(int64(1+i%7), 100*365*24*time.Hour))
-			switch err := allowIn(t, s, "inline", fmt.Sprint("k", i), limit); {
-			case err == nil:
-				admitted++
-			case !errors.Is(err, memstore.ErrFull) || !errors.Is(err, engine.ErrStoreUnavailable):
-				t.Fatal(err)
-			}
+	}
+	if admitted != 50 {
+		t.Errorf("%d keys, %+v, want 50", admitted, s.Stats())
+	}
+	for i := range 50 {
+		if !allowIn(t, s, "policy:api", fmt.Sprint("k", i), rule.TokenBucket(rule.PerSecond(5))) {
+			t.Fatal("the share fills the store")
 		}
-		if admitted != 50 || s.Stats().Evicted != 0 {
-			t.Errorf("%d keys, %+v, want 50, and none evicted", admitted, s.Stats())
+	}
+	reset := engine.Single(engine.OpReset, "k0", hundred, 0)
+	reset.Space = "inline"
+	s.Do(t.Context(), []engine.Op{reset}, make([]engine.Result, 1))
+	if !allowIn(t, s, "inline", "after the reset", hundred) {
+		t.Error("no room after a reset")
+	}
+	if allowIn(t, s, "inline", "one more", hundred) {
+		t.Error("one more")
+	}
+	clock.Advance(101 * 365 * 24 * time.Hour)
+	for i := range 50 {
+		if !allowIn(t, s, "inline", fmt.Sprint("later", i), hundred) {
+			t.Fatal("no room after all have expired")
 		}
-		for i := range 50 {
-			if err := allowIn(t, s, "policy:api", fmt.Sprint("k", i), rule.TokenBucket(rule.PerSecond(5))); err != nil {
-				t.Fatalf("the share fills the store: %v", err)
-			}
-		}
-		reset := engine.Single(engine.OpReset, "k0", hundred, 0)
-		reset.Space = "inline"
-		s.Do(t.Context(), []engine.Op{reset}, make([]engine.Result, 1))
-		if err := allowIn(t, s, "inline", "after the reset", hundred); err != nil {
-			t.Errorf("after a reset: %v", err)
-		}
-		if err := allowIn(t, s, "inline", "one more", hundred); !errors.Is(err, memstore.ErrFull) {
-			t.Errorf("one more: %v", err)
-		}
-		clock.Advance(101 * 365 * 24 * time.Hour)
-		for i := range 50 {
-			if err := allowIn(t, s, "inline", fmt.Sprint("later", i), hundred); err != nil {
-				t.Fatalf("after all have expired: %v", err)
-			}
-		}
-		_ = s.Close()
 	}
 	if _, err := memstore.New(memstore.Config{MaxKeysOf: map[string]int{"inline": 0}}); err == nil {
 		t.Error("a share of 0 keys is accepted")
+	}
+}
+
+// TestOnePolicyCannotFillTheStore checks that made-up keys under one policy leave the others their parts, whether these
+// have had keys before or not, and that a policy alone has the whole store (regression: bug 132).
+func TestOnePolicyCannotFillTheStore(t *testing.T) {
+	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.KeepRoom("policy:search", "policy:sign-in", "policy:api", "policy:new")
+	day := rule.FixedWindow(rule.PerDay(5))
+	fill := func(space string, keys int) (admitted int) {
+		for i := range keys {
+			if allowIn(t, s, space, fmt.Sprint("k", i), day) {
+				admitted++
+			}
+		}
+		return admitted
+	}
+	if n := fill("policy:api", 100); n != 100 {
+		t.Fatalf("%d of 100 keys", n)
+	}
+	// A part is 1000/2/4 = 125 keys, and 500 are shared.
+	if n := fill("policy:search", 5000); n != 625 {
+		t.Errorf("the flood has %d keys, want its part and what is shared, 625", n)
+	}
+	for space, more := range map[string]int{"policy:api": 125, "policy:sign-in": 125, "policy:new": 125} {
+		if n := fill(space, 5000); n != more {
+			t.Errorf("%s has %d keys, want its part, %d", space, n, more)
+		}
+	}
+	if st := s.Stats(); st.Keys != 1000 || st.Shared != 500 || st.MostShared != 500 {
+		t.Errorf("%+v", st)
+	}
+	alone, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	admitted := 0
+	for i := range 2000 {
+		if allowIn(t, alone, "policy:api", fmt.Sprint("k", i), day) {
+			admitted++
+		}
+	}
+	if admitted != 1000 {
+		t.Errorf("a policy alone has %d keys of 1000", admitted)
+	}
+}
+
+// TestFullStoreDeniesInLists checks that a list is denied as a whole if one of its limits finds no room, and charges
+// nothing.
+func TestFullStoreDeniesInLists(t *testing.T) {
+	s, err := memstore.New(memstore.Config{MaxKeys: 2, Clock: headgatetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	day := rule.FixedWindow(rule.PerDay(5))
+	allowIn(t, s, "a", "known", day)
+	allowIn(t, s, "a", "other", day)
+	op := engine.Op{Kind: engine.OpReserve, Space: "a", Key: "known", ID: "r", Charges: []engine.Charge{{Limit: day, Cost: 1}, {Limit: day, Cost: 1, Key: "new"}}}
+	results := make([]engine.Result, 1)
+	s.Do(t.Context(), []engine.Op{op}, results)
+	o := &results[0].Outcome
+	if results[0].Err != nil || o.Allowed || !o.Full || o.RetryAfter != time.Second || o.Limits[o.Binding].RetryAfter != time.Second || o.Limits[0].Remaining != 4 {
+		t.Errorf("%+v", results[0])
 	}
 }
 

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"errors"
 	"slices"
 	"sync"
 
@@ -75,40 +74,56 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 			return nil
 		}
 		t.unlock()
-		if !s.makeRoom(t.now, errors.Is(err, errShareFull)) {
+		if !s.makeRoom(t.now) {
 			return err
 		}
 	}
 }
 
+// lacking calls f with the location of each state and record that is not stored, until f returns false.
+func (t *transaction) lacking(f func(p *location) bool) {
+	for i := range t.places {
+		if p := &t.places[i]; p.scope != nil && p.slot == nowhere && !f(p) {
+			return
+		}
+	}
+	for i := range t.returned {
+		if p := &t.returned[i]; p.scope != nil && p.slot == nowhere && !f(p) {
+			return
+		}
+	}
+	if p := &t.settled; p.scope != nil && p.slot == nowhere {
+		f(p)
+	}
+}
+
 // reserve reserves room for absent states, in the store and in the shares of their namespaces.
 func (t *transaction) reserve(absent int64) error {
-	for i := range t.places {
-		p := &t.places[i]
-		if p.scope == nil || p.scope.share == nil || p.slot != nowhere {
-			continue
-		}
-		if p.reserved = p.scope.share.reserve(); !p.reserved {
-			t.release()
-			return errShareFull
-		}
+	fits := true
+	t.lacking(func(p *location) bool {
+		p.reserved = p.scope.share.reserve()
+		fits = p.reserved
+		return fits
+	})
+	if s := t.store; fits && s.keys.Add(absent) <= s.room.most {
+		t.reserved = absent
+		return nil
+	} else if fits {
+		s.keys.Add(-absent)
 	}
-	if !t.store.reserve(absent) {
-		t.release()
-		return ErrFull
-	}
-	t.reserved = absent
-	return nil
+	t.release()
+	return ErrFull
 }
 
 // release returns unused reserved room to the shares.
 func (t *transaction) release() {
-	for i := range t.places {
-		if p := &t.places[i]; p.reserved {
+	t.lacking(func(p *location) bool {
+		if p.reserved {
 			p.reserved = false
 			p.scope.share.release()
 		}
-	}
+		return true
+	})
 }
 
 // neverBack keeps each shard's time from going back. Only a custom clock may go back.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -36,9 +35,9 @@ const MaxChangeBytes = 64 << 10
 // String describes the policy or key to change.
 func (c *Change) String() string {
 	if c.Key == "" {
-		return "policy " + format.Quote(c.Policy)
+		return "policy " + engine.Quote(c.Policy)
 	}
-	return "policy " + format.Quote(c.Policy) + ", key " + format.Quote(c.Key)
+	return "policy " + engine.Quote(c.Policy) + ", key " + engine.Quote(c.Key)
 }
 
 // With applies changes to the file and returns the result. Changes to policies come first, in order. Changes to keys
@@ -84,7 +83,7 @@ func (r *read) rank() int {
 func (c *Change) read() (r read, err error) {
 	switch {
 	case !isTarget(c.Policy, c.Key != ""):
-		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -; for a key also one limit of a policy with all, such as free/minute", format.Quote(c.Policy))
+		return r, fmt.Errorf("policy name %s; accepted: 1 to 64 of A-Z a-z 0-9 _ . -; for a key also one limit of a policy with all, such as free/minute", engine.Quote(c.Policy))
 	case len(c.Key) > engine.MaxKeyBytes:
 		return r, invalid("key", fmt.Sprint(len(c.Key), " bytes"), "a key of 1 to 1024 bytes, or a pattern with *")
 	case len(c.Fields) > MaxChangeBytes:
@@ -143,7 +142,7 @@ func (o *overrideFields) read(fields string) error {
 // checkChange returns an error for a change that sets no field of the policy, and for a name without an algorithm.
 func (p *policyFields) checkChange() error {
 	if p.Name != nil && p.Algorithm == nil {
-		return invalid("name", format.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
+		return invalid("name", engine.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
 	}
 	if p.replacesLimit() || p.firstSet() != "" {
 		return nil
@@ -272,7 +271,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
 	case before == nil && !change.replacesLimit():
-		return invalid("policy", format.Quote(name), "a policy of the file"+yamlfile.DidYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
+		return invalid("policy", engine.Quote(name), "a policy of the file"+yamlfile.DidYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
 	case before == nil:
 		f.Policies[name] = change
 		return nil

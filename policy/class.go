@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // maxClasses is the maximum number of classes of one policy.
@@ -59,7 +58,7 @@ func (p *Policy) setClasses(fields list[classFields]) error {
 	for i, f := range fields {
 		class, err := f.class()
 		if err == nil && slices.ContainsFunc(p.classes.list, func(c Class) bool { return c.Name == class.Name }) {
-			err = invalid("name", format.Quote(class.Name)+" twice", "each name once")
+			err = invalid("name", engine.Quote(class.Name)+" twice", "each name once")
 		}
 		if err != nil {
 			return atField(err, "classes", strconv.Itoa(i))
@@ -75,7 +74,7 @@ func (f *classFields) class() (c Class, err error) {
 	if f.Name == nil || engine.CheckPolicyName(*f.Name) != nil {
 		name := "not set"
 		if f.Name != nil {
-			name = format.Quote(*f.Name)
+			name = engine.Quote(*f.Name)
 		}
 		return c, invalid("name", name, nameAccepted)
 	}
@@ -151,11 +150,11 @@ func (p *Policy) lower(limit engine.Limit) error {
 func (p *Policy) addClass(o *overrideFields) error {
 	switch {
 	case p.classes.list == nil:
-		return invalid("class", format.Quote(*o.Class), "none on a policy without classes")
+		return invalid("class", engine.Quote(*o.Class), "none on a policy without classes")
 	case p.classes.place(*o.Class) < 0:
-		return invalid("class", format.Quote(*o.Class), p.classes.names())
+		return invalid("class", engine.Quote(*o.Class), p.classes.names())
 	case o.Deny != nil || o.Unlimited != nil:
-		return invalid("class", format.Quote(*o.Class), "none with deny and unlimited, which are the same for every class")
+		return invalid("class", engine.Quote(*o.Class), "none with deny and unlimited, which are the same for every class")
 	default:
 		return p.classes.keys.add(*o.Key, *o.Class)
 	}

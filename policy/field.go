@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -42,12 +41,12 @@ func atOwnField(err error) error {
 
 // invalid returns the error for an invalid value of a field.
 func invalid(field, value, accepted string) error {
-	return atField(format.Invalid(field, value, accepted), field)
+	return atField(engine.InvalidInput(field, value, accepted), field)
 }
 
 // invalidWord returns the error for a word that is not accepted.
 func invalidWord(field, word, accepted string) error {
-	return invalid(field, format.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
+	return invalid(field, engine.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
 }
 
 // Explain describes an error in a limit that was sent in a request field. path is the invalid field as the caller

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // several is the list of limits of a policy with "all" or "first".
@@ -30,7 +29,7 @@ func (p *policyFields) several() *several {
 // choose assigns choice i to the members from index members on, and to the groups from index groups on.
 func (p *Policy) choose(members, groups, i int) error {
 	if p.choosing != nil && p.choosing != p {
-		return &engine.InputError{Field: "policy", Value: format.Quote(p.choosing.Name), Accepted: "policies without first"}
+		return &engine.InputError{Field: "policy", Value: engine.Quote(p.choosing.Name), Accepted: "policies without first"}
 	}
 	p.choosing = p
 	if i >= engine.MaxCharges {
@@ -50,7 +49,7 @@ func (p *Policy) chooseFrom(other *Policy) error {
 	switch {
 	case other.choosing == nil:
 	case p.choosing != nil:
-		return &engine.InputError{Field: "policy", Value: format.Quote(other.Name), Accepted: "one policy with first at most, and " + format.Quote(p.choosing.Name) + " is one"}
+		return &engine.InputError{Field: "policy", Value: engine.Quote(other.Name), Accepted: "one policy with first at most, and " + engine.Quote(p.choosing.Name) + " is one"}
 	default:
 		p.choosing = other.choosing
 	}
@@ -63,7 +62,7 @@ func (p *Policy) checkChoices(field string) error {
 		return nil
 	}
 	if p.Shadow {
-		return invalid("shadow", "true, with choices of "+format.Quote(p.choosing.Name), "false; a policy that first names can be a shadow")
+		return invalid("shadow", "true, with choices of "+engine.Quote(p.choosing.Name), "false; a policy that first names can be a shadow")
 	}
 	for i := range p.members {
 		if err := p.checkChoice(field, p.members[i].limit); err != nil {
@@ -79,9 +78,9 @@ func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 	case p.choosing == nil:
 		return nil
 	case holds(limit):
-		return invalid(field, "a concurrency limit, with choices of "+format.Quote(p.choosing.Name), "limits whose units are taken")
+		return invalid(field, "a concurrency limit, with choices of "+engine.Quote(p.choosing.Name), "limits whose units are taken")
 	case limit.Numbers().CountDenied:
-		return invalid(field, limit.String()+", with choices of "+format.Quote(p.choosing.Name), "limits that do not count denials")
+		return invalid(field, limit.String()+", with choices of "+engine.Quote(p.choosing.Name), "limits that do not count denials")
 	default:
 		return nil
 	}
@@ -104,7 +103,7 @@ func bothWays(charges []Charge) error {
 	for i := range charges {
 		for j := range charges[:i] {
 			if c := &charges[i]; c.sameCounter(&charges[j]) && c.Choice != charges[j].Choice && !c.Shadow && !charges[j].Shadow {
-				return invalid("policies", format.Quote(c.Policy)+" twice, once as a choice of first", "a limit that is a choice, or one that is always charged")
+				return invalid("policies", engine.Quote(c.Policy)+" twice, once as a choice of first", "a limit that is a choice, or one that is always charged")
 			}
 		}
 	}

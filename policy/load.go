@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -60,7 +59,7 @@ func (*file) checkStore(address string) error {
 		return nil
 	}
 	if !redisurl.Known(address) {
-		return invalid("url", format.Quote(redisurl.Redacted(address)), acceptedStores)
+		return invalid("url", engine.Quote(redisurl.Redacted(address)), acceptedStores)
 	}
 	_, err := redisurl.Parse(address)
 	if input, ok := errors.AsType[*engine.InputError](err); ok {
@@ -76,7 +75,7 @@ func checkAddress(address string) error {
 	if address == "off" || err == nil && notPort == nil && n <= 65535 {
 		return nil
 	}
-	return invalid("address", format.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
+	return invalid("address", engine.Quote(address), `a host and a port, such as "127.0.0.1:6380", or off`)
 }
 
 // sortedKeys returns the map's keys in sorted order, so that every run visits them in the same order.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -168,7 +167,7 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 		c.Policies.byName[name].rules.each(func(key string, _ engine.Limit) {
 			if !slices.ContainsFunc(charges, func(c *route.Charge) bool { return c.MayCount(key) }) {
 				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
-					format.Quote(key), name, strings.Join(keyOf(charges[0]), ", ")))
+					engine.Quote(key), name, strings.Join(keyOf(charges[0]), ", ")))
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
@@ -28,10 +27,10 @@ type byKey[T any] struct {
 func (o *byKey[T]) add(key string, value T) error {
 	if strings.Contains(key, "*") {
 		if o.patterns.Len() == maxPatterns {
-			return invalid("key", format.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
+			return invalid("key", engine.Quote(key), "at most "+strconv.Itoa(maxPatterns)+" patterns for a policy")
 		}
 		if !o.patterns.Add(key, value) {
-			return invalid("key", format.Quote(key), "each key once for a policy")
+			return invalid("key", engine.Quote(key), "each key once for a policy")
 		}
 		return nil
 	}
@@ -39,7 +38,7 @@ func (o *byKey[T]) add(key string, value T) error {
 		o.exact = map[string]T{}
 	}
 	if _, exists := o.exact[key]; exists {
-		return invalid("key", format.Quote(key), "each key once for a policy")
+		return invalid("key", engine.Quote(key), "each key once for a policy")
 	}
 	o.exact[key] = value
 	return nil

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -173,7 +171,7 @@ func Classify(charges []Charge, class string, key string, names ...string) {
 
 // nothing returns the charge for a policy that allows everything.
 func (p *Policy) nothing(cost int64) Charge {
-	return Charge{Charge: engine.Charge{Limit: rule.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
+	return Charge{Charge: engine.Charge{Limit: engine.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
 }
 
 // find returns the limit that replaces the limits of all members for a key. It returns false if none does.
@@ -313,7 +311,7 @@ func (s *Set) Get(name string) (*Policy, bool) {
 
 // Unknown returns the error for a name that is not in the set.
 func (s *Set) Unknown(name string) *engine.InputError {
-	return &engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
+	return &engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
 }
 
 // Leased returns the limits of leased policies and of their overrides, by namespace. Disabled policies are left out. So

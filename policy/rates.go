@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 // rates returns the single rate of a limit that refills, or the units of a concurrency limit. Other limits have
@@ -23,7 +22,7 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 		if f.Limit == nil {
 			return nil, invalid("limit", "not set", "1 to 100000")
 		}
-		return []engine.Rate{rule.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
+		return []engine.Rate{engine.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
 	}
 	if f.Windows == nil {
 		rate, err := window(f.Limit, f.Window)
@@ -64,7 +63,7 @@ func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 // error name the invalid window instead of the whole list.
 func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	if a.Has("segments") { // the default depends on the whole list of windows
-		return atOwnField(rule.FixedWindow(rate).Err())
+		return atOwnField(engine.Build(algo.FixedWindow, []engine.Rate{rate}).Err())
 	}
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }

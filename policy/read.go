@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -100,7 +99,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	}
 	for i, method := range m.Method {
 		if to.Methods = append(to.Methods, method); !route.IsToken(method) || strings.ToUpper(method) != method {
-			r.try(atField(&engine.InputError{Field: "method", Value: format.Quote(method), Accepted: "a method in capital letters, such as GET"}, "match", "method", strconv.Itoa(i)))
+			r.try(atField(&engine.InputError{Field: "method", Value: engine.Quote(method), Accepted: "a method in capital letters, such as GET"}, "match", "method", strconv.Itoa(i)))
 		}
 	}
 	if m.Method != nil && len(m.Method) == 0 {
@@ -109,7 +108,7 @@ func (r *routeReader) conditions(m *matchFields) (to route.Conditions) {
 	for _, name := range sortedKeys(m.Header) {
 		value, err := route.HeaderValue(name, m.Header[name])
 		if strings.EqualFold(name, "Host") {
-			err = &engine.InputError{Field: "header", Value: format.Quote(name), Accepted: "match.host for the host"}
+			err = &engine.InputError{Field: "header", Value: engine.Quote(name), Accepted: "match.host for the host"}
 		}
 		r.try(err, "match", "header", name)
 		to.Headers = append(to.Headers, value)
@@ -137,11 +136,11 @@ func readPrefixes(texts []string, report func(error)) (all []netip.Prefix) {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil || prefix.Addr().Is4In6() {
-			report(atField(&engine.InputError{Field: "network", Value: format.Quote(text), Accepted: prefixAccepted}, strconv.Itoa(i)))
+			report(atField(&engine.InputError{Field: "network", Value: engine.Quote(text), Accepted: prefixAccepted}, strconv.Itoa(i)))
 			continue
 		}
 		if prefix.Masked() != prefix {
-			report(atField(&engine.InputError{Field: "network", Value: format.Quote(text) + " with bits beyond its length", Accepted: prefix.Masked().String()}, strconv.Itoa(i)))
+			report(atField(&engine.InputError{Field: "network", Value: engine.Quote(text) + " with bits beyond its length", Accepted: prefix.Masked().String()}, strconv.Itoa(i)))
 			continue
 		}
 		all = append(all, prefix)

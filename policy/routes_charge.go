@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -57,7 +56,7 @@ func divided(charges, before []Charge) error {
 	for i := range charges {
 		c := &charges[i]
 		if c.Limit.Algorithm().Divides() && !c.Shadow && slices.ContainsFunc(before, func(b Charge) bool { return !b.Shadow && c.sameCounter(&b) }) {
-			return invalid("policy", format.Quote(c.Policy)+" twice", "a limit that divides its units among keys once in a route, because its keys share a counter")
+			return invalid("policy", engine.Quote(c.Policy)+" twice", "a limit that divides its units among keys once in a route, because its keys share a counter")
 		}
 	}
 	return nil
@@ -124,15 +123,15 @@ func (r *chargeReader) checkPolicy(i int) {
 	p, ok := r.set.Get(name)
 	switch {
 	case !ok:
-		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
 		return
 	case slices.Index(r.policies, name) < i:
-		r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " twice", Accepted: "each policy once"}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name) + " twice", Accepted: "each policy once"}, at...)
 		return
 	}
 	if p.choosing != nil {
 		if other := r.choosing; other != nil {
-			r.try(&engine.InputError{Field: "policy", Value: format.Quote(name) + " beside " + format.Quote(other.Name), Accepted: "one policy with first in a route, once"}, at...)
+			r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name) + " beside " + engine.Quote(other.Name), Accepted: "one policy with first in a route, once"}, at...)
 		}
 		r.choosing = p
 	}
@@ -140,7 +139,7 @@ func (r *chargeReader) checkPolicy(i int) {
 		r.checkHeld(p, at)
 	}
 	if len(r.key) == 1 && slices.ContainsFunc(p.members, func(m member) bool { return m.limit.Numbers().Nested }) {
-		r.try(&engine.InputError{Field: "key", Value: "1 part", Accepted: "2 or more parts with policy " + format.Quote(name) + ": its limit is nested, and the first part of a key is its group"}, "key")
+		r.try(&engine.InputError{Field: "key", Value: "1 part", Accepted: "2 or more parts with policy " + engine.Quote(name) + ": its limit is nested, and the first part of a key is its group"}, "key")
 	}
 	if cost := r.cost; cost != nil && cost.number != nil && *cost.number <= algo.MaxUnits && *cost.number >= 0 {
 		r.try(p.checkCost(*cost.number))
@@ -150,10 +149,10 @@ func (r *chargeReader) checkPolicy(i int) {
 // checkHeld checks a policy with a concurrency limit, whose permits the gateway holds while a request lasts.
 func (r *chargeReader) checkHeld(p *Policy, at []string) {
 	if !r.builder.file.gateway {
-		r.try(&engine.InputError{Field: "policy", Value: format.Quote(p.Name) + " with a concurrency limit", Accepted: "policies whose units are taken; only headgate gateway can hold permits while a request lasts"}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(p.Name) + " with a concurrency limit", Accepted: "policies whose units are taken; only headgate gateway can hold permits while a request lasts"}, at...)
 	}
 	if r.cost == nil && p.Cost == 0 || r.cost != nil && r.cost.number != nil && *r.cost.number == 0 {
-		r.try(invalid("cost", "0", "1 or more with policy "+format.Quote(p.Name)+", whose permits are held"))
+		r.try(invalid("cost", "0", "1 or more with policy "+engine.Quote(p.Name)+", whose permits are held"))
 	}
 }
 

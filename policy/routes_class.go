@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -23,7 +23,7 @@ func (c *routeClass) class(r *routeReader) (route.Class, error) {
 	}
 	known, accepted := r.classes()
 	if !known[*c.name] {
-		return route.Class{}, invalid("class", format.Quote(*c.name), accepted)
+		return route.Class{}, invalid("class", engine.Quote(*c.name), accepted)
 	}
 	return route.Class{Name: *c.name}, nil
 }

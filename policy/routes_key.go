@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
@@ -58,9 +58,9 @@ func checkPart(field, name string, path *route.Path) error {
 	case name == "" || len(name) > 256:
 		return invalid(field, strconv.Itoa(len(name))+" bytes", "1 to 256 bytes")
 	case (field == "header" || field == "cookie") && !route.IsToken(name):
-		return invalid(field, format.Quote(name), "letters, digits and !#$%&'*+-.^_`|~")
+		return invalid(field, engine.Quote(name), "letters, digits and !#$%&'*+-.^_`|~")
 	case field == "path" && !path.Has(name):
-		return invalid(field, format.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+yamlfile.DidYouMean(name, path.Names()))
+		return invalid(field, engine.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+yamlfile.DidYouMean(name, path.Names()))
 	default:
 		return nil
 	}
@@ -72,7 +72,7 @@ func (j *jwtFields) part() (route.Part, error) {
 		part.Name = *j.Header
 	}
 	if !route.IsToken(part.Name) {
-		return part, atField(invalid("header", format.Quote(part.Name), "the name of a header"), "jwt")
+		return part, atField(invalid("header", engine.Quote(part.Name), "the name of a header"), "jwt")
 	}
 	if j.Claim == nil || *j.Claim == "" || len(*j.Claim) > 256 {
 		return part, atField(invalid("claim", "not set or too long", "the name of a claim, 1 to 256 bytes, such as sub"), "jwt")

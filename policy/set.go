@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -106,7 +105,7 @@ var errBroken = errors.New("a policy inside all is broken")
 func (b *builder) build(name string, parents []string) error {
 	p, fields := b.set.byName[name], b.file.Policies[name]
 	if slices.Contains(parents, name) {
-		return invalid("all", format.Quote(name), "policies that do not contain themselves")
+		return invalid("all", engine.Quote(name), "policies that do not contain themselves")
 	}
 	if b.broken[name] || fields == nil {
 		return errBroken
@@ -219,7 +218,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 		return nil
 	}
 	if a, _ := engine.ParseAlgorithm(spec.Text); !a.Constant() && engine.CheckPolicyName(spec.Text) == nil {
-		return fmt.Errorf("no policy %s in this file%s", format.Quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
+		return fmt.Errorf("no policy %s in this file%s", engine.Quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {

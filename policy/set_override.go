@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -47,7 +45,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)
 	if !ok {
-		return nil, nil, invalid("policy", format.Quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
+		return nil, nil, invalid("policy", engine.Quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
 	}
 	if !ofLimit || b.broken[name] {
 		return p, nil, nil
@@ -79,7 +77,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	if p.combined {
 		accepted = strings.Join(slices.Compact(names), ", ") + yamlfile.DidYouMean(text, names)
 	}
-	return nil, nil, invalid("policy", format.Quote(text), accepted)
+	return nil, nil, invalid("policy", engine.Quote(text), accepted)
 }
 
 // OverrideTarget returns the target whose overrides apply to the target text. For a policy inside a policy with "all",
@@ -106,13 +104,13 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	case given != 1:
 		return engine.Limit{}, invalid("set", strconv.Itoa(given)+" of set, deny, unlimited", "exactly one of them, or class")
 	case o.Deny != nil && *o.Deny:
-		return rule.DenyAll(), nil
+		return engine.DenyAll(), nil
 	case o.Unlimited != nil && *o.Unlimited:
-		return rule.NoLimit(), nil
+		return engine.NoLimit(), nil
 	case p.combined && m == nil:
 		return engine.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all or first; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
 	case o.Set != nil && o.Set.Name != nil:
-		return engine.Limit{}, atField(invalid("name", format.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+		return engine.Limit{}, atField(invalid("name", engine.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
 	}
 	if m == nil {
 		m = &p.members[0]

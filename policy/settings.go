@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/layer/prefetch"
 )
 
@@ -21,7 +20,7 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 		}
 	}
 	if engine.CheckPolicyName(name) != nil {
-		report(fmt.Errorf("policy name %s; accepted: %s", format.Quote(name), nameAccepted))
+		report(fmt.Errorf("policy name %s; accepted: %s", engine.Quote(name), nameAccepted))
 	}
 	if fields == nil {
 		report(errors.New(`empty; accepted: a limit such as "100/s", or its fields`))
@@ -105,7 +104,7 @@ func (p *Policy) setEstimateMax(most *string) error {
 func (p *Policy) setTerm(fields *policyFields) error {
 	if fields.SettleWithin == nil {
 		if fields.Unsettled != nil {
-			return invalid("unsettled", format.Quote(*fields.Unsettled), "none without settle_within")
+			return invalid("unsettled", engine.Quote(*fields.Unsettled), "none without settle_within")
 		}
 		return nil
 	}

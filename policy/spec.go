@@ -5,9 +5,7 @@ import (
 	"reflect"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/internal/jsontext"
-	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/policy/jsontext"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -103,7 +101,7 @@ func (f *LimitFields) build() (engine.Limit, error) {
 	}
 	a, ok := engine.ParseAlgorithm(*f.Algorithm)
 	if !ok || a.Constant() {
-		return engine.Limit{}, invalid("algorithm", format.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
+		return engine.Limit{}, invalid("algorithm", engine.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
 	}
 	settings, err := f.settings()
 	if err != nil {
@@ -136,7 +134,7 @@ func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 		return engine.Limit{}, false, invalid(name, "set", "no other fields with "+field+": true")
 	}
 	if unlimited {
-		return rule.NoLimit(), true, nil
+		return engine.NoLimit(), true, nil
 	}
-	return rule.DenyAll(), true, nil
+	return engine.DenyAll(), true, nil
 }

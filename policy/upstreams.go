@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -23,7 +22,7 @@ func (f *file) upstreams(report func(error)) map[string]*route.Upstream {
 	}
 	for _, name := range sortedKeys(f.Upstreams) {
 		if engine.CheckPolicyName(name) != nil {
-			report(atField(&engine.InputError{Field: "name", Value: format.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
+			report(atField(&engine.InputError{Field: "name", Value: engine.Quote(name), Accepted: "1 to 64 of A-Z a-z 0-9 _ . -"}, "upstreams", name))
 		}
 		fields := f.Upstreams[name]
 		u, err := route.ParseUpstream(name, fields.URL)
@@ -70,7 +69,7 @@ func (r *routeReader) upstream() *route.Upstream {
 	}
 	u, ok := r.upstreams[*name]
 	if !ok {
-		r.try(invalid("upstream", format.Quote(*name), "the name of one of upstreams"+r.builder.didYouMean(*name, sortedKeys(r.upstreams))))
+		r.try(invalid("upstream", engine.Quote(*name), "the name of one of upstreams"+r.builder.didYouMean(*name, sortedKeys(r.upstreams))))
 	}
 	return u
 }

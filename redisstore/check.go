@@ -131,7 +131,7 @@ func versionWarning(info *Reply) string {
 		name, version = "Dragonfly", v
 	}
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
-	const advice = "; `headgate verify --store URL testdata/vectors/*.json` shows whether it decides right"
+	const advice = "; `headgate verify --store URL storetest/vectors/*.json` shows whether it decides right"
 	switch {
 	case name == "Dragonfly" || err != nil:
 		return fmt.Sprintf("%s %q is not known to decide right%s", name, version, advice)

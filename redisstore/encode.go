@@ -86,7 +86,8 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 	for i := range m.limits {
 		l := &m.limits[i]
 		numbers := l.limit.Numbers()
-		b := append(p.text, byte(families[numbers.Algorithm]))
+		b := p.text
+		b = append(b, byte(families[numbers.Algorithm]))
 		b = appendInt(b, 2, int64(l.count))
 		p.endArg(encodeCharge(b, numbers, l.cost, now), false)
 		for k := l.first; k != none && l.cost == 0; k = m.keys[k].next {
@@ -213,10 +214,10 @@ func leadingStrings(op *engine.Op) byte {
 			break
 		}
 		keys++
-		switch {
-		case value == storedHolders:
+		switch value {
+		case storedHolders:
 			keys++
-		case value == storedString:
+		case storedString:
 			last, found = keys, found+1
 		}
 		if keepsReturns(op, i) {

@@ -51,6 +51,12 @@ func (s *Store) EnsureFormat(ctx context.Context) error {
 }
 
 func (s *Store) ensureFormat(ctx context.Context) error {
+	if s.conn.Cluster() {
+		// A client of a Cluster also works with a single server, until that server has to find a key's node.
+		if _, err := s.sendCommand(ctx, "", "CLUSTER", "SLOTS"); err != nil && !engine.Away(err) {
+			return err
+		}
+	}
 	marker, err := s.readMarker(ctx)
 	switch {
 	case err != nil:

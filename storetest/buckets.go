@@ -137,6 +137,6 @@ var _ = register([]scenario{
 	},
 	{
 		name: "constants", why: "deny all and no limit keep no state",
-		steps: []step{take(rule.DenyAll(), 1, no(0, never, 0)), take(rule.DenyAll(), 0, yes(0, 0)), take(rule.NoLimit(), 1<<40, yes(0, 0))},
+		steps: []step{take(engine.DenyAll(), 1, no(0, never, 0)), take(engine.DenyAll(), 0, yes(0, 0)), take(engine.NoLimit(), 1<<40, yes(0, 0))},
 	},
 })

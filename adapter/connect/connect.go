@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adapter/rpc"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/rpc"
 )
 
 // New returns an interceptor that charges each call to a policy, like [httplimit.New]. Calls made by clients are not

@@ -24,7 +24,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -45,13 +45,13 @@ func New(client redis.UniversalClient) (redisstore.Conn, error) {
 	case *redis.ClusterClient:
 		return newConn(client, true, c.Options().ContextTimeoutEnabled)
 	default:
-		return nil, format.Invalid("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
+		return nil, engine.InvalidInput("client", fmt.Sprintf("%T", client), "*redis.Client or *redis.ClusterClient")
 	}
 }
 
 func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redisstore.Conn, error) {
 	if !contextTimeouts {
-		return nil, format.Invalid("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
+		return nil, engine.InvalidInput("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
 	}
 	return &conn{client: client, cluster: cluster}, nil
 }

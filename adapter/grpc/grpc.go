@@ -23,8 +23,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adapter/rpc"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/rpc"
 )
 
 // Limit provides the interceptors for one policy or decider. For an [httplimit.Rule], the response to a call is an HTTP

@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/adapter/outcomes"
 )
 
 const scope = "github.com/headgate/headgate/adapter/otel"

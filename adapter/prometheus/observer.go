@@ -25,8 +25,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/outcomes"
 )
 
 // Observer counts decisions. It is a [prometheus.Collector], safe for concurrent use.

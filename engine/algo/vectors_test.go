@@ -11,7 +11,7 @@ import (
 
 // TestVectors replays the recorded vectors through the steps, and compares every field of the answers.
 func TestVectors(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/vectors/*.json")
+	files, err := filepath.Glob("../../storetest/vectors/*.json")
 	if err != nil || len(files) < 14 {
 		t.Fatalf("found %d vector files, want at least 14 (%v)", len(files), err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/examples/internal/exampletest"
+	"github.com/headgate/headgate/lab/redistest"
 )
 
 const printed = "12 jobs done by 6 workers, never more than 3 at a time here: true\n"

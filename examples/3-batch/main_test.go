@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/examples/internal/exampletest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/open"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/examples/internal/exampletest"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/open"
 )
 

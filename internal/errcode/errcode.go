@@ -11,6 +11,8 @@ import (
 const (
 	// NoKey means that a request lacks a part of its key. A route chooses the status.
 	NoKey = "no_key"
+	// Full means that the memory store has no room for a new key of a policy. It is the code of a denial.
+	Full = "full"
 	// NoUser means that the client has no valid secret.
 	NoUser = "no_user"
 	// InvalidFile means that a file has errors.
@@ -32,6 +34,7 @@ type Code struct {
 var Codes = []Code{
 	{Name: "invalid", Statuses: []int{400, 408, 413, 415}},
 	{Name: NoKey},
+	{Name: Full},
 	{Name: "unprocessable", Statuses: []int{422}, Replies: []string{"WRONGVERB"}},
 	{Name: "not_found", Statuses: []int{404}, Replies: []string{`no policy "`}},
 	{Name: "wrong_method", Statuses: []int{405}},

@@ -3,10 +3,7 @@ package format
 
 import (
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/headgate/headgate/engine"
 )
 
 // Ceil returns d in the given unit, rounded up, so that a caller that waits for this long is not too early. A negative
@@ -21,26 +18,6 @@ func Ceil(d, unit time.Duration) int64 {
 
 // Millis returns d in ms, rounded up.
 func Millis(d time.Duration) int64 { return Ceil(d, time.Millisecond) }
-
-// maxQuoted is the maximum number of bytes of a caller's text that a message repeats.
-const maxQuoted = 128
-
-// Cut returns a caller's text of up to 128 bytes unchanged. For a longer text it returns the first 128 bytes without
-// invalid UTF-8, followed by an ellipsis.
-func Cut(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
-}
-
-// Quote shortens a caller's text with [Cut] and returns it quoted and escaped.
-func Quote(text string) string { return strconv.Quote(Cut(text)) }
-
-// Invalid returns the error for an invalid value of a field.
-func Invalid(field, value, accepted string) error {
-	return &engine.InputError{Field: field, Value: value, Accepted: accepted}
-}
 
 // Counted formats a number with its noun, as in "1 key" or "2 keys".
 func Counted(n int64, noun string) string {

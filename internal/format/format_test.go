@@ -1,7 +1,6 @@
 package format_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -16,18 +15,5 @@ func TestCeil(t *testing.T) {
 		if got := format.Millis(d); got != want {
 			t.Errorf("%d ns: %d ms, want %d", d, got, want)
 		}
-	}
-}
-
-func TestLongTextsAreCut(t *testing.T) {
-	long := strings.Repeat("x", 127) + "éé"
-	if got, want := format.Cut(long), strings.Repeat("x", 127)+"…"; got != want {
-		t.Errorf("cut: %q", got)
-	}
-	if got := format.Quote(long); len(got) > 140 || got[:2] != `"x` {
-		t.Errorf("quoted: %s", got)
-	}
-	if format.Cut("é") != "é" || format.Quote("é") != `"é"` {
-		t.Error("a short text is cut")
 	}
 }

@@ -1,5 +1,5 @@
-// Package inside gives package operate access to functions that package headgate does not export, because they are not
-// for programs. Package headgate stores the functions in this package's variables, and package operate converts them
+// Package inside gives package core access to functions that package headgate does not export, because they are not
+// for programs. Package headgate stores the functions in this package's variables, and package core converts them
 // back to their types.
 package inside
 
@@ -29,7 +29,7 @@ type Result[D, R any] struct {
 	Err error
 }
 
-// These variables hold the functions of package operate, in the order of its documentation.
+// These variables hold the functions of package core, in the order of its documentation.
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any

@@ -3,20 +3,8 @@ package lease
 
 import (
 	"context"
-	"math"
 	"time"
-
-	"github.com/headgate/headgate/engine"
 )
-
-// Term returns the lease time of a permit with the given charges: the shortest of their limits.
-func Term(charges []engine.Charge) time.Duration {
-	shortest := time.Duration(math.MaxInt64)
-	for i := range charges {
-		shortest = min(shortest, engine.Micros(charges[i].Limit.Numbers().Period))
-	}
-	return shortest
-}
 
 // Keep calls renew at intervals of a third of the term, until ctx ends or the units are lost. The units are lost if
 // renew reports it, or if renew still fails at the instant that expires returns. Keep reports whether they were lost.

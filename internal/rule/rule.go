@@ -70,12 +70,6 @@ func FairConcurrency(limit int64, settings ...engine.Setting) engine.Limit {
 	return engine.Build(algo.FairConcurrency, []engine.Rate{Per(limit, engine.DefaultLease)}, settings...)
 }
 
-// DenyAll returns the limit that denies every request.
-func DenyAll() engine.Limit { return engine.Build(algo.DenyAll, nil) }
-
-// NoLimit returns the limit that allows every request.
-func NoLimit() engine.Limit { return engine.Build(algo.Unlimited, nil) }
-
 // Per returns a rate of count units per period.
 func Per(count int64, period time.Duration) engine.Rate { return engine.Per(count, period) }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	openstore "github.com/headgate/headgate/open"
@@ -35,7 +35,7 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 		contenders[i] = contender{name: "headgate", ask: func(key string) error {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
 			op.Hints.Local = true
-			results := operate.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
+			results := core.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
 			if results[0].Decision.Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")
 			}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate/lab/model"
-	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/lab/model"
+	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/storetest/vectors"
 )
 

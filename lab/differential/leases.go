@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/model"
-	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/model"
+	"github.com/headgate/headgate/lab/script"
 )
 
 var LeaseKinds = map[string]engine.Kind{

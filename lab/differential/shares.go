@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/model"
 )
 
 // shareKinds maps the kinds of operations that [RunShares] uses to their names in the model.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/lab/model"
 )
 
 // Differs reports whether the answers to a case's steps still differ from the model's. The model computes all answers

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 )
@@ -134,5 +134,5 @@ func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 			t.Error(err)
 		}
 	})
-	return operate.Policy(limiter, "per-user", rule.FixedWindow(rule.PerHour(10)))
+	return core.Policy(limiter, "per-user", rule.FixedWindow(rule.PerHour(10)))
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -64,8 +64,8 @@ func cutStreams(w *world) {
 func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
 	r, d, err := w.a.ReserveAll(context.Background(),
-		headgate.Charge{Policy: operate.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then.String()), Key: key, Units: 1},
-		headgate.Charge{Policy: operate.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then.String()), Key: key, Units: estimate})
+		headgate.Charge{Policy: core.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then.String()), Key: key, Units: 1},
+		headgate.Charge{Policy: core.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then.String()), Key: key, Units: estimate})
 	if r == nil {
 		w.Fatalf("denied: %+v, %v", d, err)
 	}
@@ -82,7 +82,7 @@ func (w *world) endOverdue() {
 			w.Fatal(err)
 		}
 		for _, r := range due {
-			operate.Do(ctx, w.a.Limiter, []engine.Op{r.Overdue()}, nil)
+			core.Do(ctx, w.a.Limiter, []engine.Op{r.Overdue()}, nil)
 		}
 		if open, err = keeper.OpenCount(ctx); err != nil {
 			w.Fatal(err)

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/differential"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/differential"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )
@@ -91,7 +91,7 @@ func randomOp(r *rand.Rand) engine.Op {
 		rule.SlidingWindow(rule.PerSecond(12), rule.Segments(4)),
 		rule.SlidingLog(rule.PerSecond(9)),
 		rule.FixedWindow(rule.PerDay(500), rule.Align("Asia/Tokyo"), rule.Named("day")),
-		rule.DenyAll(), rule.NoLimit(),
+		engine.DenyAll(), engine.NoLimit(),
 	}
 	op := engine.Op{Space: "batch", Key: subjects[r.IntN(len(subjects))]}
 	switch n := r.IntN(20); {

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/redisstore"
 )

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/headgate/headgate/lab/differential"
-	"github.com/headgate/headgate/lab/script"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
+	"github.com/headgate/headgate/lab/differential"
+	"github.com/headgate/headgate/lab/script"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest/vectors"
 )
@@ -53,10 +53,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// replayVectors checks that the store gives the exact answers recorded in testdata/vectors.
+// replayVectors checks that the store gives the exact answers recorded in storetest/vectors.
 func replayVectors(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.Store) {
 	t.Helper()
-	files, err := filepath.Glob("../../testdata/vectors/*.json")
+	files, err := filepath.Glob("../../storetest/vectors/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no vectors", err)
 	}

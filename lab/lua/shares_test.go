@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/headgate/headgate/lab/differential"
-	"github.com/headgate/headgate/lab/redistest"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/differential"
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )

@@ -3,10 +3,10 @@ package lua
 import (
 	"testing"
 
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/rolling"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/redisstore"
 )
 

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/linearize"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/linearize"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"

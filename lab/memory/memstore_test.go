@@ -5,8 +5,8 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )

@@ -9,7 +9,7 @@ import (
 )
 
 func TestVectors(t *testing.T) {
-	paths, err := filepath.Glob("../../testdata/vectors/*.json")
+	paths, err := filepath.Glob("../../storetest/vectors/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no vectors: %v", err)
 	}

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/lab/script"
-	"github.com/headgate/headgate/internal/raced"
 )
 
 // These tests check every value in an answer by trial: the wait (rule 3), the remaining units (section 5) and the
 // reset.
 
 func TestVectorsBruteForce(t *testing.T) {
-	paths, _ := filepath.Glob("../../testdata/vectors/*.json")
+	paths, _ := filepath.Glob("../../storetest/vectors/*.json")
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {

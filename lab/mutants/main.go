@@ -9,6 +9,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -63,7 +64,7 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	r := &runner{began: time.Now(), options: *o, mutants: mutants, known: known, caught: catches{}, field: field{root: root}}
 	if r.plantation, err = plant(dir, edits, ids(mutants)); err != nil {
 		return err
@@ -75,9 +76,7 @@ func run(o *options) error {
 		return err
 	}
 	if o.record {
-		for key, s := range r.caught {
-			known[key] = s
-		}
+		maps.Copy(known, r.caught)
 		if err := known.write(catchesFile, mutants); err != nil {
 			return err
 		}
@@ -154,7 +153,7 @@ func (r *runner) tryOne(m *mutant) {
 	} else {
 		r.survived = append(r.survived, m.key())
 	}
-	fmt.Printf("%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
+	fmt.Fprintf(os.Stdout, "%-8s %5.1f s  %s: %s  [%s %s]\n", outcome, time.Since(began).Seconds(), m.place(), m.breaks, by.pkg, by.tests)
 }
 
 // summary prints the counts, and checks that the tests that caught mutants pass without a mutant. If there is a time
@@ -171,7 +170,7 @@ func (r *runner) summary() error {
 			return fmt.Errorf("tests of %s fail although no mistake is on:\n%s", pkg, out)
 		}
 	}
-	fmt.Printf("mutants: %d caught, %d not, of %d\n", len(r.caught), len(r.survived), len(r.mutants))
+	fmt.Fprintf(os.Stdout, "mutants: %d caught, %d not, of %d\n", len(r.caught), len(r.survived), len(r.mutants))
 	if len(r.survived) > 0 {
 		return fmt.Errorf("%d mutants survived:\n%s", len(r.survived), strings.Join(r.survived, "\n"))
 	}

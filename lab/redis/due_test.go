@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/lab/redistest"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 )
 

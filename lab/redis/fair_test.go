@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/redistest"
-	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
-	"github.com/headgate/headgate/redisstore"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/simulator/model"
+	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // tenant is a key under a fair share. It starts at the second begins, and then sends rate requests a second on average.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -33,8 +33,8 @@ const termOfCalls = 3 * time.Second
 
 // callPolicies returns the charges of a call. On a Cluster, their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
-	tokens := operate.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge.String())
-	budget := operate.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
+	tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge.String())
+	budget := core.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 

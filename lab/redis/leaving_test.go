@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
-	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
 )
 
 // afterAnswer is a store that cancels its caller's context immediately after the wrapped store's answer. The units are
@@ -62,14 +62,14 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 		for i := range limiters {
 			t.Run(name, func(t *testing.T) {
 				key := headgate.Key(name, string(rune('a'+i)))
-				p := operate.Policy(limiters[1-i], "cancelled", limit)
+				p := core.Policy(limiters[1-i], "cancelled", limit)
 				before, err := p.Allow(t.Context(), key)
 				if err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				store := &afterAnswer{stores[i], cancel, make(chan struct{})}
-				leaving := operate.Policy(headgate.New(headgate.WithStore(store)), "cancelled", limit)
+				leaving := core.Policy(headgate.New(headgate.WithStore(store)), "cancelled", limit)
 				if _, err := leaving.Wait(ctx, key); !errors.Is(err, context.Canceled) {
 					t.Errorf("one left in flight with %v", err)
 				}
@@ -90,9 +90,9 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 // before the remaining callers.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
-	p := operate.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
+	p := core.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
 	answers := &answered{Store: stores[0]}
-	byWeb := operate.Policy(headgate.New(headgate.WithStore(answers)), "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
+	byWeb := core.Policy(headgate.New(headgate.WithStore(answers)), "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
 	served := httplimit.New(byWeb, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
 	if _, err := p.Allow(t.Context(), "all"); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		})
 	}
 	peek := func() headgate.Decision {
-		d, err := operate.Policy(limiters[1], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99))).Peek(t.Context(), "all", 1)
+		d, err := core.Policy(limiters[1], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99))).Peek(t.Context(), "all", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,9 @@ package redis
 import (
 	"testing"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/lab/linearize"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 

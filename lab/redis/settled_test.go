@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
 )
 
 // TestSettledAllowOnRedis checks that the reservation of an allow with Settled gives its charge back on each limit
@@ -25,18 +25,18 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
 	for i, l := range limiters {
-		if r := operate.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
+		if r := core.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
 			t.Fatalf("request %d: %+v", i, r)
 		}
 	}
 	peek := op
 	peek.Kind, peek.Hints.Settled = engine.OpPeek, false
 	for round := range 3 {
-		last := operate.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
+		last := core.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
 		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {
 			t.Fatalf("round %d: %+v", round, last)
 		}
-		if over := operate.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
+		if over := core.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
 			t.Errorf("round %d, beyond the limits: %+v", round, over)
 		}
 		other, err := limiters[1].Reservation(last.Reservation.String())
@@ -47,7 +47,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 			if err := held.Cancel(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := operate.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Decision
+			d := core.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Decision
 			for i := range 3 {
 				if d.Limits[i].Remaining != 1 {
 					t.Errorf("round %d: %s has %d left, want 1", round, d.Limits[i].Name, d.Limits[i].Remaining)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/headgate/headgate/lab/programs"
 	"github.com/headgate/headgate/internal/tlstest"
+	"github.com/headgate/headgate/lab/programs"
 )
 
 // Flavor is a kind of server.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/storetest"
 )
 

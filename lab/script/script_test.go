@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/internal/raced"
+	"github.com/headgate/headgate/lab/model"
 )
 
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }

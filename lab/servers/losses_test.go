@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"

@@ -28,7 +28,7 @@ import (
 func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	headgate := programs.Headgate(t)
-	files, _ := filepath.Glob("../../testdata/vectors/*.json")
+	files, _ := filepath.Glob("../../storetest/vectors/*.json")
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, _ string, _ testbed.Open) {
 		d.User.Permit(t, redisstore.DefaultPrefix)
 		args := append([]string{"verify", "--store", d.User.In(d.URL)}, files...)

@@ -11,11 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/programs"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/redisstore"
 )
 

@@ -22,7 +22,7 @@ func TestFigures(t *testing.T) {
 	if last := bugs[len(bugs)-1][1]; strconv.Itoa(figure(t, page, `(\d+) known bugs`)) != last {
 		t.Errorf("the last known bug is %s", last)
 	}
-	vectors, err := filepath.Glob("../../testdata/vectors/*.json")
+	vectors, err := filepath.Glob("../../storetest/vectors/*.json")
 	if err != nil || len(vectors) != figure(t, page, `(\d+) files of recorded requests`) {
 		t.Errorf("%d files of recorded requests, %v", len(vectors), err)
 	}

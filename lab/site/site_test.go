@@ -20,7 +20,7 @@ import (
 // base is the path of the site on its host.
 const base = "/docs/"
 
-// TestSite drives the site with Chromium, using the script site/test/click.mjs.
+// TestSite drives the site with Chromium, using the script tools/site/test/click.mjs.
 func TestSite(t *testing.T) {
 	chromium, node := programs.Tool(t, "chromium"), programs.Tool(t, "node")
 	out := t.TempDir()
@@ -31,7 +31,7 @@ func TestSite(t *testing.T) {
 	server := httptest.NewServer(http.StripPrefix(base, http.FileServer(http.Dir(out))))
 	defer server.Close()
 	c := exec.CommandContext(t.Context(), node, "test/click.mjs")
-	c.Dir = "../../site"
+	c.Dir = "../../tools/site"
 	c.Env = append(os.Environ(), "CHROMIUM="+chromium, "PROFILE="+t.TempDir(), "SITE="+server.URL+base)
 	printed, err := c.CombinedOutput()
 	t.Logf("%s", printed)
@@ -42,7 +42,7 @@ func TestSite(t *testing.T) {
 
 func build(t *testing.T, out, version string) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "../../scripts/site")
+	c := exec.CommandContext(t.Context(), "../../tools/scripts/site")
 	c.Env = append(os.Environ(), "OUT="+out, "BASE="+base, "VERSION="+version)
 	if printed, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, printed)

@@ -7,12 +7,12 @@ import (
 	"testing"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate/lab/differential"
-	"github.com/headgate/headgate/lab/rolling"
-	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
+	"github.com/headgate/headgate/lab/differential"
+	"github.com/headgate/headgate/lab/rolling"
+	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/lab/model"
 	"github.com/headgate/headgate/lab/script"
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
 

@@ -3,9 +3,9 @@ package steps
 import (
 	"testing"
 
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/lab/script"
-	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 )
 

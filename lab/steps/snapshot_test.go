@@ -3,10 +3,10 @@ package steps
 import (
 	"testing"
 
+	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/headgatetest"
 )
 
 // TestRestoredDifferential runs random scripts of every algorithm on the model and on a store that is saved and

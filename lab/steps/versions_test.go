@@ -3,8 +3,8 @@ package steps
 import (
 	"testing"
 
-	"github.com/headgate/headgate/lab/rolling"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/lab/rolling"
 	"github.com/headgate/headgate/memstore"
 )
 

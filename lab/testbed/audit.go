@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/redistest"
 )
 
 // padding is added to the lifetimes of keys in the tests' scripts. Without it, keys could expire in real time before

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
 )

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/memstore"
@@ -91,7 +91,7 @@ func TestWaitingCallersShareACall(t *testing.T) {
 		var allowed []int
 		for i := range 8 {
 			go func() {
-				d, err := operate.Policy(l, "", five).Allow(context.Background(), "k")
+				d, err := core.Policy(l, "", five).Allow(context.Background(), "k")
 				if err != nil {
 					t.Error(err)
 				}
@@ -140,7 +140,7 @@ func TestCallsAreBounded(t *testing.T) {
 					for _, key := range keys {
 						ops = append(ops, engine.Single(engine.OpAllow, string(key), five, 1))
 					}
-					for _, r := range operate.Do(context.Background(), l, ops, nil) {
+					for _, r := range core.Do(context.Background(), l, ops, nil) {
 						if r.Err != nil || !r.Decision.Allowed {
 							t.Errorf("%s: %+v", keys, r)
 						}
@@ -159,7 +159,7 @@ func TestCallsAreBounded(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1, MaxBytes: 1024})
 		defer store.Close()
 		for range 5 {
-			go func() { _, _ = operate.Policy(l, "", five).Allow(context.Background(), strings.Repeat("k", 400)) }()
+			go func() { _, _ = core.Policy(l, "", five).Allow(context.Background(), strings.Repeat("k", 400)) }()
 			synctest.Wait()
 		}
 		close(g.open)
@@ -180,7 +180,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		within := func(d time.Duration, key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), d)
 			defer cancel()
-			_, err := operate.Policy(l, "", five).Allow(ctx, key)
+			_, err := core.Policy(l, "", five).Allow(ctx, key)
 			return err
 		}
 		go func() { _ = within(2*time.Second, "first") }()
@@ -213,7 +213,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		if len(g.decided) == 0 || g.decided[0] != "in flight" {
 			t.Errorf("decided %q; want the key in flight as it was", g.decided)
 		}
-		if d, err := operate.Policy(l, "", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
+		if d, err := core.Policy(l, "", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%d left, %v; want 5: what the operation in flight took is given back", d.Remaining, err)
 		}
 		if got := store.Stats(); got.Waiting != 0 {
@@ -324,7 +324,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		defer store.Close()
 		for range 200 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if _, _, err := operate.Policy(l, "", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
+			if _, _, err := core.Policy(l, "", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
 				t.Error(err)
 			}
 			cancel()
@@ -338,7 +338,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		if waiting := store.Stats().Waiting; waiting != 0 {
 			t.Errorf("%d operations are in flight, want none", waiting)
 		}
-		if d, err := operate.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
+		if d, err := core.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%+v, %v: want all units back", d, err)
 		}
 	})
@@ -359,7 +359,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 				patience := time.Duration(1+i%100) * time.Millisecond
 				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
-				_, err := operate.Policy(l, "", five).Allow(ctx, strconv.Itoa(i))
+				_, err := core.Policy(l, "", five).Allow(ctx, strconv.Itoa(i))
 				switch {
 				case errors.Is(err, batch.ErrQueueFull):
 					mu.Lock()
@@ -378,7 +378,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 			t.Errorf("%+v, %d refused", got, full)
 		}
 		close(g.open)
-		if _, err := operate.Policy(l, "", five).Allow(context.Background(), "after"); err != nil {
+		if _, err := core.Policy(l, "", five).Allow(context.Background(), "after"); err != nil {
 			t.Errorf("after the crowd: %v", err)
 		}
 		if err := store.Close(); err != nil {
@@ -397,7 +397,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
-				_, err := operate.Policy(l, "", five).Allow(ctx, "k")
+				_, err := core.Policy(l, "", five).Allow(ctx, "k")
 				if i > 1 && !errors.Is(err, headgate.ErrClosed) || i < 2 && err == nil {
 					t.Errorf("caller %d: %v", i, err)
 				}
@@ -421,7 +421,7 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
 	close(g.open)
-	r := operate.Do(context.Background(), l, []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
+	r := core.Do(context.Background(), l, []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
 	if !errors.Is(r[0].Err, headgate.ErrInvalid) || r[1].Err != nil {
 		t.Errorf("%v, %v", r[0].Err, r[1].Err)
 	}
@@ -443,7 +443,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 		defer store.Close()
 		for range 2 {
 			go func() {
-				if _, err := operate.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
+				if _, err := core.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/memstore"
@@ -55,7 +55,7 @@ func start(t *testing.T, c denycache.Config) (*remote, *headgate.Limiter) {
 
 func allow(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) headgate.Decision {
 	t.Helper()
-	d, err := operate.Policy(l, "", limit).Allow(context.Background(), key)
+	d, err := core.Policy(l, "", limit).Allow(context.Background(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 		"a peek":             engine.Single(engine.OpPeek, "k", bucket, 1),
 		"counts its denials": engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerMinute(1), rule.CountDenied()), 1),
 		"a pacer":            engine.Single(engine.OpAllow, "k", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(1)), 1),
-		"denied for ever":    engine.Single(engine.OpAllow, "k", rule.DenyAll(), 1),
+		"denied for ever":    engine.Single(engine.OpAllow, "k", engine.DenyAll(), 1),
 		"a hold":             {Kind: engine.OpAcquire, Key: "k", ID: "i", Charges: []engine.Charge{{Limit: rule.Concurrency(1), Cost: 2}}},
 		"two limits": {Key: "k", Charges: []engine.Charge{
 			{Limit: bucket, Cost: 1}, {Limit: rule.FixedWindow(rule.PerMinute(1)), Cost: 1},
@@ -130,7 +130,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})
 			for range 6 {
-				for _, r := range operate.Do(context.Background(), l, []engine.Op{op}, nil) {
+				for _, r := range core.Do(context.Background(), l, []engine.Op{op}, nil) {
 					if r.Err != nil || r.Decision.Promise != (engine.Promise{}) {
 						t.Errorf("%s: %+v", name, r)
 					}
@@ -163,16 +163,16 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			}
 		}
 		deny()
-		if _, err := operate.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
+		if _, err := core.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		deny() // denied once more, by the store
-		if _, err := operate.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
+		if _, err := core.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
 		deny()
 		// One call contains the same operations, with a give in between.
-		r := operate.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
+		r := core.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
 		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
@@ -196,12 +196,12 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
-		go func() { _, _ = operate.Policy(l, "", limit).Allow(ctx, "k") }()
+		go func() { _, _ = core.Policy(l, "", limit).Allow(ctx, "k") }()
 		time.Sleep(f.away * 3 / 2) // it was decided, and its answer is in flight
 		f.mu.Lock()
 		f.away = time.Microsecond
 		f.mu.Unlock()
-		if _, err := operate.Policy(l, "", limit).Give(ctx, "k", 1); err != nil {
+		if _, err := core.Policy(l, "", limit).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

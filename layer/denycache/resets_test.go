@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/memstore"
@@ -73,7 +73,7 @@ func TestResetReachesOtherProcesses(t *testing.T) {
 		}
 		reset := func(key string) {
 			t.Helper()
-			if _, err := operate.Policy(here, "", limit).Reset(t.Context(), key); err != nil {
+			if _, err := core.Policy(here, "", limit).Reset(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

@@ -78,7 +78,6 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(member); err != nil {
 		return nil, err
 	}
-	c.Memory.WhenFull = memstore.Refuse // a share that was dropped would start over
 	own, err := memstore.New(c.Memory)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
@@ -58,17 +58,17 @@ func TestSharesOfAnOutage(t *testing.T) {
 				s := newServer(t)
 				all := s.start(t, 4, fallback.Config{})
 				defer end(t, all)
-				if _, err := operate.Policy(all[0].Limiter, "p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
+				if _, err := core.Policy(all[0].Limiter, "p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
 					t.Fatal(err)
 				}
 				for _, p := range all { // each process receives the remaining units
-					if d, err := operate.Policy(p.Limiter, "p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
+					if d, err := core.Policy(p.Limiter, "p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
 						t.Fatal(d, err)
 					}
 				}
 				s.set(headgate.ErrStoreUnavailable, false)
 				for _, p := range all { // a share ignores outcomes
-					operate.Policy(p.Limiter, "p", c.limit).Outcome("k", true, time.Hour)
+					core.Policy(p.Limiter, "p", c.limit).Outcome("k", true, time.Hour)
 				}
 				passed, last := allow(t, all, "k", c.limit)
 				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 80 {
@@ -122,7 +122,7 @@ func TestHangingStore(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			d, err := operate.Policy(all[0].Limiter, "p", limit).Allow(ctx, "k")
+			d, err := core.Policy(all[0].Limiter, "p", limit).Allow(ctx, "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestEndedContext(t *testing.T) {
 		defer cancelOver()
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		p := operate.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(5)))
+		p := core.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(5)))
 		for range 50 {
 			for ctx, want := range map[context.Context]error{over: context.DeadlineExceeded, cancelled: context.Canceled} {
 				if d, err := p.Allow(ctx, "k"); !errors.Is(err, want) {
@@ -234,11 +234,11 @@ func TestLossIsRemembered(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if d, err := operate.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := core.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of an hour, 11 s after the loss: %+v, %v", d, err)
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if d, err := operate.Policy(all[0].Limiter, "p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := core.Policy(all[0].Limiter, "p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of a second, and the store is away again: %+v, %v", d, err)
 		}
 	})
@@ -261,7 +261,7 @@ func TestUnansweredOperations(t *testing.T) {
 		limit := rule.TokenBucket(rule.PerSecond(10))
 		s.set(loud{}, false)
 		for range 20 {
-			if _, err := operate.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			if _, err := core.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
 				t.Fatalf("a wrong password: %v", err)
 			}
 		}
@@ -269,7 +269,7 @@ func TestUnansweredOperations(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 20 {
-			if _, err := operate.Policy(all[0].Limiter, "p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
+			if _, err := core.Policy(all[0].Limiter, "p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
 				t.Fatalf("a cancelled call: %v", err)
 			}
 		}
@@ -277,23 +277,23 @@ func TestUnansweredOperations(t *testing.T) {
 			t.Error("these errors began an outage")
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if _, err := operate.Policy(all[0].Limiter, "p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		if _, err := core.Policy(all[0].Limiter, "p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("give: %v", err)
 		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
-		if _, err := operate.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) || !strings.HasSuffix(err.Error(), "set Config.Expect (--expect-processes)") {
+		if _, err := core.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) || !strings.HasSuffix(err.Error(), "set Config.Expect (--expect-processes)") {
 			t.Errorf("started in the outage: %v", err)
 		}
 		expecting := s.start(t, 1, fallback.Config{Expect: 5})
 		defer end(t, expecting)
-		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
+		if d, err := core.Policy(expecting[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
 			t.Errorf("started in the outage, of five: %+v, %v; want a burst of 2", d, err)
 		}
-		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
+		if d, err := core.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
 			t.Errorf("a cost above the share: %+v, %v; want to try again in 1 s", d, err)
 		}
-		if d, err := operate.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
+		if d, err := core.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
 			t.Errorf("a cost above the limit: %+v, %v; want never", d, err)
 		}
 	})
@@ -306,8 +306,8 @@ func TestPermitsOfAnOutage(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		p := operate.Semaphore(all[0].Limiter, "p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
-		single := operate.Semaphore(all[0].Limiter, "q", rule.Concurrency(1))
+		p := core.Semaphore(all[0].Limiter, "p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
+		single := core.Semaphore(all[0].Limiter, "q", rule.Concurrency(1))
 		acquire := func(mode engine.Mode, want bool) *headgate.Permit {
 			t.Helper()
 			permit, d, err := p.TryAcquire(t.Context(), "k", 1)
@@ -359,7 +359,7 @@ func TestGapsDoNotAccumulate(t *testing.T) {
 			if i%2 == 1 {
 				s.set(headgate.ErrStoreUnavailable, false)
 			}
-			d, err := operate.Policy(all[i/2%2].Limiter, "p", limit).Allow(t.Context(), "k")
+			d, err := core.Policy(all[i/2%2].Limiter, "p", limit).Allow(t.Context(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}

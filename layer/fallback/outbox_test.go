@@ -153,7 +153,7 @@ func TestPermitOutsideTheStore(t *testing.T) {
 }
 
 // An acquire that the store grants has the mode fallback too if the share granted a permit of the same key before the
-// answer came, because the store did not know the share's permit (regression: bug 60).
+// answer came, because the store did not know the share's permit (regression: bugs 55 and 60).
 func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -176,7 +176,7 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 }
 
 // An acquire with an unknown outcome is released in the background, again and again until a release is known to have
-// arrived after the acquire, unless its caller has acquired the permit again (regression: bug 60).
+// arrived after the acquire, unless its caller has acquired the permit again (regression: bugs 55 and 60).
 func TestUnknownAcquireIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -301,7 +301,7 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 	})
 }
 
-// A permit granted by both the share and the store is owed again after another loss of data (regression: bug 60).
+// A permit granted by both the share and the store is owed again after another loss of data (regression: bugs 55 and 60).
 func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
@@ -237,7 +237,7 @@ func allow(t *testing.T, all []process, key string, limit engine.Limit) (passed 
 		denied = 0
 		for _, p := range all {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			d, err := operate.Policy(p.Limiter, "p", limit).Allow(ctx, key)
+			d, err := core.Policy(p.Limiter, "p", limit).Allow(ctx, key)
 			cancel()
 			if err != nil {
 				t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
@@ -53,7 +53,7 @@ func turns(t *testing.T, joins int) {
 				if i == 1 && tick < joins {
 					continue
 				}
-				if _, err := operate.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
+				if _, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -70,7 +70,7 @@ func drain(t *testing.T, limiters []*headgate.Limiter, limit engine.Limit) (pass
 	t.Helper()
 	for _, l := range limiters {
 		for {
-			d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
+			d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}

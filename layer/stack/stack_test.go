@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/layer/fallback"
@@ -65,7 +65,7 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 		modes := func(limit engine.Limit, times int) map[engine.Mode]int {
 			counts := map[engine.Mode]int{}
 			for range times {
-				d, err := operate.Policy(l, "", limit).Allow(context.Background(), "k")
+				d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
 				}

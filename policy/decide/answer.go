@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -61,7 +61,7 @@ func (b *Batch) Answer(i int) Response {
 	}
 	response.Decision.Binding.Policy = response.Policy
 	if kind == engine.OpAllow && response.Decision.Allowed && op.Adapts() {
-		response.Outcome = operate.Outcomes(b.rules.Limiter, op)
+		response.Outcome = core.Outcomes(b.rules.Limiter, op)
 	}
 	if op.Hints.Settled {
 		response.Charged = b.toSettle(at, result)
@@ -131,7 +131,7 @@ func named(owner *policy.Policy) (name, unit string) {
 }
 
 // toSettle returns a request's charges, including those on shadows. It is nil if nothing was charged.
-func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
+func (b *Batch) toSettle(at *plan, deciding *core.Result) *core.Charged {
 	if !deciding.Decision.Allowed || deciding.Decision.Promise.OvershootMax == engine.Unbounded {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (b *Batch) toSettle(at *plan, deciding *operate.Result) *operate.Charged {
 		}
 	}
 	results := append(slices.Clone(b.Results[at.op:at.op+1]), b.Results[at.shadows:at.shadows+at.shadowCount]...)
-	return operate.ChargedBy(b.rules.Limiter, ops, results)
+	return core.ChargedBy(b.rules.Limiter, ops, results)
 }
 
 // shadowed answers a request whose limits are all shadows. The request passes. A reset, give or expiry returns the

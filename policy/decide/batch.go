@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/keyhash"
 )
@@ -38,7 +38,7 @@ type Batch struct {
 	// Ops contains the operations of all requests. Results contains their answers in the same order. A caller that
 	// does not call Do must decide Ops in the same way as [Do].
 	Ops     []engine.Op
-	Results []operate.Result
+	Results []core.Result
 
 	rules       *Rules
 	policies    *policy.Set
@@ -81,9 +81,9 @@ func (b *Batch) Refuse(r *Request, err error) {
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
 // Room returns Results, resized to the length of Ops.
-func (b *Batch) Room() []operate.Result {
+func (b *Batch) Room() []core.Result {
 	if cap(b.Results) < len(b.Ops) {
-		b.Results = make([]operate.Result, len(b.Ops))
+		b.Results = make([]core.Result, len(b.Ops))
 	}
 	b.Results = b.Results[:len(b.Ops)]
 	return b.Results
@@ -91,10 +91,10 @@ func (b *Batch) Room() []operate.Result {
 
 // Do decides operations, with at most engine.MaxOps in one call to the store. The lengths of results and ops must be
 // equal.
-func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []operate.Result) {
+func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []core.Result) {
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))
-		operate.Do(ctx, l, ops[from:to], results[from:to])
+		core.Do(ctx, l, ops[from:to], results[from:to])
 	}
 }
 

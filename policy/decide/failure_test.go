@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -28,7 +28,7 @@ policies:
 	for failure, want := range map[policy.Failure]string{policy.Deny: "false false", policy.Local: "true false", policy.Allow: "false true"} {
 		name, limit := failure.String(), rule.FixedWindow(rule.PerHour(9))
 		var marks []string
-		limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
+		limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
 			marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
 		}))
 		requests := []decide.Request{

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -17,7 +16,7 @@ type choices struct {
 // the request also charges directly or under another choice.
 func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	if at := op.Counter(&charge.Charge); at >= 0 && op.Charges[at].Choice != charge.Choice {
-		return &engine.InputError{Field: "policy", Value: format.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
+		return &engine.InputError{Field: "policy", Value: engine.Quote(charge.Policy) + " twice, once as a choice of first", Accepted: "a limit that is a choice, or one that is always charged"}
 	}
 	switch {
 	case charge.First == nil:
@@ -28,7 +27,7 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	case c.of == charge.First && c.item == item:
 		return nil
 	default:
-		return &engine.InputError{Field: "policy", Value: format.Quote(charge.First.Name) + " beside " + format.Quote(c.of.Name), Accepted: "one policy with first in a request, once"}
+		return &engine.InputError{Field: "policy", Value: engine.Quote(charge.First.Name) + " beside " + engine.Quote(c.of.Name), Accepted: "one policy with first in a request, once"}
 	}
 }
 

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/lease"
-	"github.com/headgate/headgate/internal/operate"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -41,7 +39,7 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
-			operate.WatchTerms(r.Limiter)
+			core.WatchTerms(r.Limiter)
 			return
 		}
 	}
@@ -101,7 +99,7 @@ func (r *Request) holdWith(op *engine.Op) {
 }
 
 // held returns the permits that the store has granted to a request with Holds and its shadows, or nil.
-func (b *Batch) held(at *plan) *operate.Held {
+func (b *Batch) held(at *plan) *core.Held {
 	var acquired []engine.Op
 	add := func(i int) {
 		op, result := &b.Ops[i], &b.Results[i]
@@ -118,7 +116,7 @@ func (b *Batch) held(at *plan) *operate.Held {
 	if acquired == nil {
 		return nil
 	}
-	return operate.HeldBy(b.rules.Limiter, acquired)
+	return core.HeldBy(b.rules.Limiter, acquired)
 }
 
 // acquireOf returns the acquire of a reserve's or an acquire's permits, if it has any. It shares no memory with the
@@ -169,7 +167,7 @@ func withoutPermits(op *engine.Op, unlimited bool) {
 	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
 	switch {
 	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
-		op.Charges = []engine.Charge{{Limit: rule.NoLimit(), Cost: 1}}
+		op.Charges = []engine.Charge{{Limit: engine.NoLimit(), Cost: 1}}
 		op.Hints.Local = true // no limit can deny it
 		if isHold(op.Kind) {
 			op.Kind = engine.OpPeek
@@ -186,7 +184,7 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	case engine.OpReserve:
 		if result.Reservation != nil {
 			response.Reservation = b.textOf(result.Reservation)
-			if t := operate.Term(result.Reservation); t != nil {
+			if t := core.Term(result.Reservation); t != nil {
 				response.SettleWithin = t.Within
 			}
 		}
@@ -203,5 +201,5 @@ func leaseOf(op *engine.Op) time.Duration {
 	if op.Kind == engine.OpSettle {
 		return op.Reservation.Term.Within
 	}
-	return lease.Term(op.Charges)
+	return engine.LeaseOf(op.Charges)
 }

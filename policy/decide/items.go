@@ -3,9 +3,8 @@ package decide
 import (
 	"slices"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -31,7 +30,7 @@ func (b *Batch) items(at *plan) {
 		for j := range b.limits {
 			c := &b.limits[j]
 			if c.Space != "" {
-				c.Space = operate.Space(b.rules.Limiter, c.Space)
+				c.Space = core.Space(b.rules.Limiter, c.Space)
 			}
 			c.Key = counted
 			b.itemCharges = append(b.itemCharges, itemCharge{*c, i})
@@ -43,7 +42,7 @@ func (b *Batch) items(at *plan) {
 		return
 	}
 	if len(op.Charges) == 0 && op.Kind == engine.OpReserve { // all limits are shadows, but the client needs a reservation to settle
-		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: rule.NoLimit(), Cost: 1}}, 0}
+		none := itemCharge{policy.Charge{Charge: engine.Charge{Key: b.itemCharges[0].Key, Limit: engine.NoLimit(), Cost: 1}}, 0}
 		at.join(&op, &none)
 		at.failure = policy.Local // no limit can deny it
 	}

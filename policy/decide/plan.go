@@ -5,10 +5,9 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/operate"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -191,7 +190,7 @@ func (b *Batch) inline(at *plan, key string) {
 	r := at.request
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.failure = len(b.Ops), r.ownCost(), own.Failure
-	op.Space = operate.Space(b.rules.Limiter, own.Space)
+	op.Space = core.Space(b.rules.Limiter, own.Space)
 	Mark(&op, own.Failure)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
@@ -244,14 +243,14 @@ func (b *Batch) charge(c engine.Charge) []engine.Charge {
 // shadow.
 func (b *Batch) charged(at *plan, key string, settled bool) {
 	r, limiter := at.request, b.rules.Limiter
-	space := operate.Space(limiter, at.policy.Space())
+	space := core.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
 	op.Hints.Settled = settled && r.Kind == engine.OpAllow
 	Mark(&op, at.failure)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a disabled policy does not count
-			c.Space = operate.Space(limiter, c.Space)
+			c.Space = core.Space(limiter, c.Space)
 		}
 		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
 			c.Limit = r.Limit
@@ -349,7 +348,7 @@ func (b *Batch) renew(at *plan) {
 		at.reports = true
 	}
 	if !ok {
-		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: rule.NoLimit()}}}
+		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: engine.NoLimit()}}}
 	} else {
 		op.Kind = engine.OpRenew
 	}

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 )
@@ -143,10 +143,10 @@ type Response struct {
 	SettleWithin time.Duration
 	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
 	// shadows.
-	Charged *operate.Charged
+	Charged *core.Charged
 	// Held contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
 	// request was denied, because shadows may hold permits.
-	Held *operate.Held
+	Held *core.Held
 	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
 	// limits.
 	Outcome func(failed bool, retryAfter time.Duration)

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -52,7 +52,7 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 	for name, options := range map[string][]decide.Option{"keys": nil, "hashes": {decide.WithHashKeys(secrets)}} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
-			limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
+			limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
 				for i := range op.Charges {
 					_, key := op.Subject(i)
 					seen[key] = true

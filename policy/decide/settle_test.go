@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -61,8 +61,8 @@ func newSettling(t *testing.T, rule httplimit.Rule) *settling {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	s := &settling{}
-	count := func(context.Context, *engine.Op, *operate.Result) { s.calls++ }
-	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), operate.WithObserver(count)))
+	count := func(context.Context, *engine.Op, *core.Result) { s.calls++ }
+	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), core.WithObserver(count)))
 	s.handler = httplimit.By(s.limiter, httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-User", "another")
 		var status, bytes int
@@ -159,7 +159,7 @@ func TestFinalCostOfShadows(t *testing.T) {
 			t.Fatal(err)
 		}
 		gives := 0
-		limiter := decide.New(config, headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
+		limiter := decide.New(config, headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
 			for i := range op.Charges {
 				if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
 					gives++

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 const hostAccepted = `a host without a port, such as api.example.com, or *.example.com for all hosts below it`
@@ -73,7 +73,7 @@ func ParseHost(text string) (Host, error) {
 	_, notIP := netip.ParseAddr(strings.Trim(name, "[]"))
 	if name == "" || len(name) > maxHost || strings.ContainsAny(name, "*/ ?#@") ||
 		notIP != nil && (strings.Contains(name, ":") || strings.Contains(name, "..") || name[0] == '.') || sub && notIP == nil {
-		return Host{}, format.Invalid("host", format.Quote(text), hostAccepted)
+		return Host{}, engine.InvalidInput("host", engine.Quote(text), hostAccepted)
 	}
 	return Host{name: normalHost(name), sub: sub}, nil
 }

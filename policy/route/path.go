@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 const (
@@ -106,7 +106,7 @@ const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and doe
 // ParsePath parses a path pattern.
 func ParsePath(text string) (Path, error) {
 	wrong := func(reason string) (Path, error) {
-		return Path{}, format.Invalid("path", format.Quote(text)+reason, pathAccepted)
+		return Path{}, engine.InvalidInput("path", engine.Quote(text)+reason, pathAccepted)
 	}
 	if text == "/" {
 		return Path{text: text, segments: []segment{}}, nil
@@ -126,9 +126,9 @@ func ParsePath(text string) (Path, error) {
 			p.tail = true
 			return p, nil
 		case !ok:
-			return wrong(" with the segment " + format.Quote(part))
+			return wrong(" with the segment " + engine.Quote(part))
 		case s.name != "" && p.place(s.name) >= 0:
-			return wrong(" with " + format.Quote(part) + " twice")
+			return wrong(" with " + engine.Quote(part) + " twice")
 		}
 		p.segments = append(p.segments, s)
 	}

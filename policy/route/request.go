@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // Request holds the properties of an HTTP request that routes match.
@@ -51,13 +51,13 @@ const maxFields = 10_000
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
-		return format.Invalid("request target", format.Quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
+		return engine.InvalidInput("request target", engine.Quote(r.Path), "a path that begins with /, a URL with such a path, or OPTIONS *")
 	}
 	if !isHost(r.Host) {
-		return format.Invalid("host", format.Quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
+		return engine.InvalidInput("host", engine.Quote(r.Host), "a name or an address with at most one port; an IPv6 address is in brackets")
 	}
 	if n := strings.Count(r.Query, "&") + 1; n > maxFields {
-		return format.Invalid("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
+		return engine.InvalidInput("query", strconv.Itoa(n)+" fields", "up to "+strconv.Itoa(maxFields))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
@@ -54,7 +54,7 @@ type Value struct {
 // bytes. The pattern * only requires that the header is present.
 func HeaderValue(name, pattern string) (Value, error) {
 	if !IsToken(name) {
-		return Value{}, format.Invalid("header", format.Quote(name), nameAccepted)
+		return Value{}, engine.InvalidInput("header", engine.Quote(name), nameAccepted)
 	}
 	return Value{name: canonical(name), pattern: glob.New(pattern)}, nil
 }

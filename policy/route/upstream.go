@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/adaptive"
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Upstream is a server that a gateway forwards requests to.
@@ -28,7 +28,7 @@ const upstreamAccepted = "http://, https:// or h2c://, a host, and optionally a 
 func ParseUpstream(name, text string) (*Upstream, error) {
 	u, err := url.Parse(text)
 	if err != nil || !reachable(u) || strings.ContainsAny(text, "?#") {
-		return nil, format.Invalid("url", format.Quote(withoutUser(text)), upstreamAccepted)
+		return nil, engine.InvalidInput("url", engine.Quote(withoutUser(text)), upstreamAccepted)
 	}
 	clear := u.Scheme == clearHTTP2
 	if clear {

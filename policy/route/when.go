@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // These constants bound a when condition. One unit of cost is one step of the evaluation, or ten bytes read.
@@ -63,25 +63,25 @@ func CompileWhen(text string) (*When, error) {
 		return nil, fmt.Errorf("when: %w", err)
 	}
 	if len(text) > maxWhenBytes {
-		return nil, format.Invalid("when", fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d bytes", maxWhenBytes))
+		return nil, engine.InvalidInput("when", fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d bytes", maxWhenBytes))
 	}
 	ast, issues := env.Compile(text)
 	if issues.Err() != nil {
-		return nil, format.Invalid("when", format.Quote(text)+", "+firstIssue(issues), whenAccepted)
+		return nil, engine.InvalidInput("when", engine.Quote(text)+", "+firstIssue(issues), whenAccepted)
 	}
 	if ast.OutputType() != cel.BoolType {
-		return nil, format.Invalid("when", format.Quote(text)+", which is of type "+ast.OutputType().String(), "a condition: true or false")
+		return nil, engine.InvalidInput("when", engine.Quote(text)+", which is of type "+ast.OutputType().String(), "a condition: true or false")
 	}
 	estimate, err := env.EstimateCost(ast, estimator{})
 	if err != nil {
 		return nil, fmt.Errorf("when: %w", err)
 	}
 	if estimate.Max > maxWhenCost {
-		return nil, format.Invalid("when", fmt.Sprintf("%s, which can cost %d units", format.Quote(text), estimate.Max), fmt.Sprintf("at most %d units", maxWhenCost))
+		return nil, engine.InvalidInput("when", fmt.Sprintf("%s, which can cost %d units", engine.Quote(text), estimate.Max), fmt.Sprintf("at most %d units", maxWhenCost))
 	}
 	program, err := env.Program(ast, cel.CostLimit(maxWhenCost), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
-		return nil, format.Invalid("when", format.Quote(text)+", "+err.Error(), whenAccepted)
+		return nil, engine.InvalidInput("when", engine.Quote(text)+", "+err.Error(), whenAccepted)
 	}
 	return &When{text: text, program: program}, nil
 }

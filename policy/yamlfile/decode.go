@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Decoder decodes a file's values into structs by their yaml tags. It reports every unknown field, duplicate field and
@@ -156,7 +156,7 @@ func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
 	pairs, ok = make([]Pair, 0, len(n.Pairs)), true
 	for _, p := range n.Pairs {
 		if line, twice := lines[p.Key.Text]; twice {
-			d.report(p.Key.At, path, format.Quote(p.Key.Text)+" is on line "+strconv.Itoa(line)+" already; accepted: each name once")
+			d.report(p.Key.At, path, engine.Quote(p.Key.Text)+" is on line "+strconv.Itoa(line)+" already; accepted: each name once")
 			ok = false
 			continue
 		}
@@ -213,7 +213,7 @@ func (d *Decoder) unknown(key *Node, names, path []string) {
 	if len(path) == 0 && d.Hints[key.Text] != "" {
 		hint = "; " + d.Hints[key.Text]
 	}
-	d.report(key.At, path, "unknown field "+format.Quote(key.Text)+"; accepted: "+strings.Join(names, ", ")+hint)
+	d.report(key.At, path, "unknown field "+engine.Quote(key.Text)+"; accepted: "+strings.Join(names, ", ")+hint)
 }
 
 func (d *Decoder) decodeMap(n *Node, v reflect.Value, path []string) bool {

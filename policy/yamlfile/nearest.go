@@ -3,7 +3,7 @@ package yamlfile
 import (
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // maxGuess is the maximum length of the names that nearest compares.
@@ -12,7 +12,7 @@ const maxGuess = 64
 // DidYouMean returns "; did you mean …?" with the most similar name, or "" if none is similar.
 func DidYouMean(given string, names []string) string {
 	if name := nearest(given, names); name != "" {
-		return "; did you mean " + format.Quote(name) + "?"
+		return "; did you mean " + engine.Quote(name) + "?"
 	}
 	return ""
 }

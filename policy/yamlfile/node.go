@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Node is a value of the file, with aliases and merge keys resolved. An alias shares its anchor's node, so an error in
@@ -96,9 +96,9 @@ func (n *Node) child(step string) *Node {
 func (n *Node) shown() string {
 	switch {
 	case n.Kind == Text:
-		return format.Quote(n.Text)
+		return engine.Quote(n.Text)
 	case n.Scalar():
-		return format.Cut(n.Text)
+		return engine.Cut(n.Text)
 	default:
 		return n.Kind.String()
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Bounds on the number and the nesting of a file's values.
@@ -71,7 +71,7 @@ func (r *resolver) node(from *yaml.Node) *Node {
 // value returns the node for a value that is not an alias.
 func (r *resolver) value(at Place, from *yaml.Node) *Node {
 	if from.Style&yaml.TaggedStyle != 0 && (from.Kind != yaml.ScalarNode || from.Tag != textTag) {
-		return r.broken(at, "tag "+format.Quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
+		return r.broken(at, "tag "+engine.Quote(from.Tag)+"; accepted: values without a tag, or texts with !!str")
 	}
 	if from.Kind != yaml.MappingNode && from.Kind != yaml.SequenceNode {
 		return scalar(at, from)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // ReadPassword sets the password from the file named in the URL, if any.
@@ -49,7 +49,7 @@ func Secret(name string) (string, error) {
 		return "", fmt.Errorf("password_file: %w", err)
 	}
 	if len(data) > maxSecretBytes {
-		return "", format.Invalid("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
+		return "", engine.InvalidInput("password_file", strconv.Quote(name), "a file of up to 4096 bytes")
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
@@ -59,7 +59,7 @@ func (a *Address) TLSConfig() (*tls.Config, error) {
 	ca, cert, key := a.Options.Get("ca_file"), a.Options.Get("cert_file"), a.Options.Get("key_file")
 	if !a.TLS {
 		if ca != "" || cert != "" || key != "" || a.Options.Get("server_name") != "" {
-			return nil, format.Invalid("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
+			return nil, engine.InvalidInput("store", "TLS files", "rediss://, rediss+sentinel:// or rediss+cluster:// with them")
 		}
 		return nil, nil //nolint:nilnil // no TLS
 	}
@@ -75,7 +75,7 @@ func (a *Address) TLSConfig() (*tls.Config, error) {
 		}
 	}
 	if (cert == "") != (key == "") {
-		return nil, format.Invalid("store", "one of cert_file and key_file", "both or none")
+		return nil, engine.InvalidInput("store", "one of cert_file and key_file", "both or none")
 	}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)

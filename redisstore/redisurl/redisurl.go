@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 )
 
 // Address is a parsed URL.
@@ -64,7 +63,7 @@ func Parse(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	a, known := schemes[scheme]
 	if !ok || !known {
-		return a, format.Invalid("store", strconv.Quote(Redacted(text)), acceptedURL)
+		return a, engine.InvalidInput("store", strconv.Quote(Redacted(text)), acceptedURL)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	// The last @ ends the user information, because a password may contain an unescaped "/".
@@ -78,17 +77,17 @@ func Parse(text string) (Address, error) {
 	}
 	var err error
 	if a.Options, err = url.ParseQuery(query); err != nil {
-		return a, format.Invalid("store", "a query that cannot be read", "name=value, joined by &")
+		return a, engine.InvalidInput("store", "a query that cannot be read", "name=value, joined by &")
 	}
 	for name, values := range a.Options {
 		if strings.Contains(name, "@") { // the error does not show the name, because it may be part of a password
-			return a, format.Invalid("store", "an @ after a ?", "a ? in a password written %3F")
+			return a, engine.InvalidInput("store", "an @ after a ?", "a ? in a password written %3F")
 		}
 		if !slices.Contains(options, name) || len(values) != 1 {
-			return a, format.Invalid("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
+			return a, engine.InvalidInput("store", "?"+name+"=", "once each: "+strings.Join(options, ", "))
 		}
 		if values[0] == "" {
-			return a, format.Invalid("store", "?"+name+"= without a value", "a value, or no "+name)
+			return a, engine.InvalidInput("store", "?"+name+"= without a value", "a value, or no "+name)
 		}
 	}
 	if err := a.deadline(); err != nil {
@@ -114,7 +113,7 @@ func (a *Address) deadline() (err error) {
 		a.Deadline = -1
 	default:
 		if a.Deadline, err = engine.ParseSpan(text); err != nil || a.Deadline < time.Millisecond || a.Deadline > MaxDeadline {
-			return format.Invalid("store", "a URL with a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // the error does not show the value, because a ? may be in a password
+			return engine.InvalidInput("store", "a URL with a deadline out of range", "?deadline=50ms: 1ms to 1m, or none") // the error does not show the value, because a ? may be in a password
 		}
 	}
 	return nil
@@ -136,7 +135,7 @@ func (a *Address) user(info string) (err error) {
 		a.Password, err = url.PathUnescape(password)
 	}
 	if err != nil {
-		return format.Invalid("store", "a user or password with a bad escape", "%XX for special bytes")
+		return engine.InvalidInput("store", "a user or password with a bad escape", "%XX for special bytes")
 	}
 	return nil
 }
@@ -146,7 +145,7 @@ func (a *Address) place(authority, path string) error {
 	if a.Kind == Unix {
 		a.Hosts = []string{path}
 		if path == "" {
-			return format.Invalid("store", `""`, "unix:///path/of/the/socket")
+			return engine.InvalidInput("store", `""`, "unix:///path/of/the/socket")
 		}
 		return a.database(a.Options.Get("db"))
 	}
@@ -156,7 +155,7 @@ func (a *Address) place(authority, path string) error {
 	}
 	for host := range strings.SplitSeq(authority, ",") {
 		if host == "" {
-			return format.Invalid("store", strconv.Quote(authority), "a host, or several joined by commas")
+			return engine.InvalidInput("store", strconv.Quote(authority), "a host, or several joined by commas")
 		}
 		withPort, err := hostPort(host, port)
 		if err != nil {
@@ -168,19 +167,19 @@ func (a *Address) place(authority, path string) error {
 	switch a.Kind {
 	case Sentinel:
 		if path == "" {
-			return format.Invalid("store", "no master", "redis+sentinel://host,host/master")
+			return engine.InvalidInput("store", "no master", "redis+sentinel://host,host/master")
 		}
 		a.Master = path
 	case Cluster:
 		if path != "" || db != "" {
-			return format.Invalid("store", "a database", "none: a Cluster has only one")
+			return engine.InvalidInput("store", "a database", "none: a Cluster has only one")
 		}
 	default:
 		if len(a.Hosts) > 1 {
-			return format.Invalid("store", strconv.Quote(authority), "one host; several with redis+sentinel:// or redis+cluster://")
+			return engine.InvalidInput("store", strconv.Quote(authority), "one host; several with redis+sentinel:// or redis+cluster://")
 		}
 		if path != "" && db != "" && path != db {
-			return format.Invalid("store", "database "+strconv.Quote(path)+" and ?db="+db, "one of them, or both the same")
+			return engine.InvalidInput("store", "database "+strconv.Quote(path)+" and ?db="+db, "one of them, or both the same")
 		}
 		if path != "" {
 			db = path
@@ -199,7 +198,7 @@ func hostPort(host, port string) (string, error) {
 	h, p, err := net.SplitHostPort(full)
 	n, bad := strconv.Atoi(p)
 	if err != nil || bad != nil || n < 1 || n > 65535 || h == "" || strings.Contains(h, ":") && net.ParseIP(h) == nil {
-		return "", format.Invalid("store", strconv.Quote(host), "host:port, the port 1 to 65535; [v6 address]:port")
+		return "", engine.InvalidInput("store", strconv.Quote(host), "host:port, the port 1 to 65535; [v6 address]:port")
 	}
 	return full, nil
 }
@@ -210,7 +209,7 @@ func (a *Address) database(text string) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1<<20 {
-		return format.Invalid("store", "database "+strconv.Quote(text), "0 to 1048576")
+		return engine.InvalidInput("store", "database "+strconv.Quote(text), "0 to 1048576")
 	}
 	a.DB = n
 	return nil

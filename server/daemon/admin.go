@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/internal/admin"
 	"github.com/headgate/headgate/server/internal/adminapi"
@@ -180,11 +180,11 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
-			Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
-				operate.Do(ctx, d.limiter, ops, results)
+			Decide: func(ctx context.Context, ops []engine.Op, results []core.Result) {
+				core.Do(ctx, d.limiter, ops, results)
 			},
 			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
-				return operate.OpenOf(ctx, d.limiter, key, most, under...)
+				return core.OpenOf(ctx, d.limiter, key, most, under...)
 			},
 			Counts: d.counts(),
 		}),

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -46,8 +46,8 @@ func (c *storeClock) measure() {
 	defer cancel()
 	op := engine.Single(engine.OpPeek, "clock", rule.TokenBucket(rule.PerSecond(1)), 1)
 	op.Space = "ready"
-	results := [1]operate.Result{}
-	operate.Do(ctx, c.limiter, []engine.Op{op}, results[:])
+	results := [1]core.Result{}
+	core.Do(ctx, c.limiter, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
 		c.ahead = time.Until(results[0].Decision.At)
 	}

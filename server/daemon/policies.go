@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/policies"
 )
@@ -64,6 +66,11 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 		d.admin.metrics.Reloaded(err)
 	}
 	generation = d.service.SetPolicies(set, c.Routes)
+	if memory, ok := d.store.Store.(*memstore.Store); ok {
+		for _, name := range set.Names() {
+			memory.KeepRoom(core.Space(d.limiter, engine.PolicySpace(name)))
+		}
+	}
 	d.keepUpstreams(c.Routes)
 	d.usersPolicies.activated(set.Names())
 	return generation, err

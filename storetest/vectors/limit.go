@@ -1,10 +1,9 @@
 // Package vectors replays files of exact answers against a store, at the times in the files, to verify that the store
-// decides exactly. testdata/vectors/README.md describes the format.
+// decides exactly. storetest/vectors/README.md describes the format.
 package vectors
 
 import (
 	"fmt"
-
 	"time"
 
 	"github.com/headgate/headgate/engine"

@@ -49,14 +49,14 @@ var floors = [][]room{
 		{"open", "a store by its URL", []string{"open"}},
 	},
 	{
-		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "internal/rpc", "internal/adaptertest"}},
+		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "adapter/rpc", "internal/adaptertest"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
-		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "internal/outcomes"}},
+		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "adapter/outcomes"}},
 		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},
 		{"snapshot", "memory in a file", []string{"server/internal/snapshot"}},
 	},
 	{
-		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "internal/operate", "internal/inside"}},
+		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "core", "internal/inside"}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency", []string{"adaptive"}},
@@ -67,7 +67,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},
@@ -108,7 +108,7 @@ type house struct {
 
 // inspect reads the imports of the packages that users run, excluding tests, benchmarks and examples.
 func inspect(root string) (*house, error) {
-	list := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "work")
+	list := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Module.Path}}{{range .Imports}} {{.}}{{end}}", "work")
 	list.Dir, list.Env = root, append(os.Environ(), "GOWORK=")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
@@ -122,7 +122,8 @@ func inspect(root string) (*house, error) {
 		if strings.HasPrefix(from, "lab") || strings.HasPrefix(from, "examples") || strings.HasPrefix(from, "tools") {
 			continue
 		}
-		h.look(from, words[1:])
+		h.look(from, words[2:])
+		h.lookAcross(from, words[1], words[2:])
 	}
 	return h, nil
 }
@@ -149,6 +150,27 @@ func (h *house) look(from string, imports []string) {
 				h.needs[here.room.name] = map[string]bool{}
 			}
 			h.needs[here.room.name][there.room.name] = true
+		}
+	}
+}
+
+// lookAcross records a fault for each import of what is internal to another module, or of lab. A program can combine a
+// newer root module with an older module of policies, so internal packages would have to keep their promises too. The
+// server is built as a whole, so it may.
+func (h *house) lookAcross(from, of string, imports []string) {
+	for _, path := range imports {
+		folder := folderOf(path)
+		if folder == path && path != module {
+			continue
+		}
+		if folder == "lab" || strings.HasPrefix(folder, "lab/") {
+			h.faults = append(h.faults, from+" imports "+folder+", which does not ship")
+		}
+		internal := strings.HasPrefix(folder, "internal/") || strings.Contains(folder, "/internal/")
+		if internal && !strings.HasPrefix(path, of+"/") || of != module && strings.HasPrefix(folder, "internal/") {
+			if of != module+"/server" {
+				h.faults = append(h.faults, fmt.Sprintf("%s imports %s, which is internal to another module", from, folder))
+			}
 		}
 	}
 }

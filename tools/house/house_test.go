@@ -38,6 +38,18 @@ func TestUpwardImport(t *testing.T) {
 	}
 }
 
+// TestInternalAcrossModules checks that an import of another module's internal package is found, and one of lab.
+func TestInternalAcrossModules(t *testing.T) {
+	h := &house{}
+	h.lookAcross("policy", module+"/policy", []string{module + "/internal/queue", module + "/policy/internal/glob", module + "/engine", "fmt"})
+	h.lookAcross("httplimit", module, []string{module + "/internal/queue", module})
+	h.lookAcross("server/daemon", module+"/server", []string{module + "/internal/format", module + "/server/internal/admin"})
+	h.lookAcross("open", module+"/open", []string{module + "/lab/redistest"})
+	if len(h.faults) != 2 || !strings.Contains(h.faults[0], "policy imports internal/queue") || !strings.Contains(h.faults[1], "open imports lab/redistest") {
+		t.Errorf("%q", h.faults)
+	}
+}
+
 // TestStoresReadNoHints checks that only layers read engine.Hints.
 func TestStoresReadNoHints(t *testing.T) {
 	for _, store := range []string{"memstore", "redisstore"} {

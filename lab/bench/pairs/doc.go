@@ -1,4 +1,4 @@
-// Command pairs compares the cost of a decision in two builds. scripts/bench-pairs builds it from an earlier commit
+// Command pairs compares the cost of a decision in two builds. tools/scripts/bench-pairs builds it from an earlier commit
 // and from the working tree, and alternates between them.
 //
 // A pair consists of one measurement of a row by each build, in separate processes. The pair's figure is the CPU time

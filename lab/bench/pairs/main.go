@@ -35,7 +35,7 @@ func main() {
 // compare measures the rows and prints a line for each. It returns an error if a row is slower or allocates more.
 func compare(ctx context.Context, p pairing, only string) error {
 	if p.before == "" {
-		return errors.New("-before is not set: scripts/bench-pairs COMMIT builds both programs and sets it")
+		return errors.New("-before is not set: tools/scripts/bench-pairs COMMIT builds both programs and sets it")
 	}
 	wanted, err := regexp.Compile(only)
 	if err != nil {

@@ -31,9 +31,6 @@ func Alternating(high, low float64, part, period, end int64) Course {
 	return Course{points: points}
 }
 
-// At returns the value at a time. Its cost is proportional to the number of points.
-func (c Course) At(at int64) float64 { return (&reader{Course: c}).at(at) }
-
 // maxPoints is the maximum number of points in a course.
 const maxPoints = 100_000
 

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/internal/errcode"
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/server/internal/adminapi"
 )
 

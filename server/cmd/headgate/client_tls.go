@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // certificateFlags holds the flags for calling a server over TLS.

@@ -23,7 +23,7 @@ var flagWords = map[string][]string{
 	"by": topkeys.Words[:], "window": {"1m", "1h"}, "envoy-semantics": {"envoy", "improved"},
 	"failure": policy.FailureNames(), "log-format": {"text", "json"},
 	"log-level": {"debug", "info", "warn", "error"}, "output": {"text", "json"},
-	"when-full": {"refuse", "evict"}, "unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
+	"unmatched": {"pass", "deny"}, "distribution": {"uniform", "zipf"},
 }
 
 // unknownWord returns the error for a flag's value that is not one of the accepted words.

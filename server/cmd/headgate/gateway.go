@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/internal/gateway"

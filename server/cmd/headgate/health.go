@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // exitUnhealthy is health's exit status for an unhealthy server. Container engines reserve 2.
@@ -83,5 +83,5 @@ func (h *healthClient) check(client *http.Client) error {
 		return nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // only the status matters
-	return fmt.Errorf("%s: %s: %s", url, answer.Status, format.Cut(strings.TrimSpace(string(body))))
+	return fmt.Errorf("%s: %s: %s", url, answer.Status, engine.Cut(strings.TrimSpace(string(body))))
 }

@@ -1,88 +1,53 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"io"
-	"os"
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Bounds of the width of help text. If there is no terminal, the width is maxWidth.
-const (
-	minWidth = 40
-	maxWidth = 100
-)
+// maxWidth is the width of help and tables without a terminal.
+const maxWidth = 100
 
-// helpPrinter prints a command's help.
-type helpPrinter struct {
-	w     io.Writer
-	width int
-	bold  bool
+// helpTemplate shows a command's purpose, its examples, its commands and its flags by group. Cobra's own template has no
+// groups of flags.
+const helpTemplate = `{{or .Long .Short}}
+{{if .Example}}
+Examples:
+{{.Example}}
+{{end}}
+Usage:
+  {{if and .Runnable (not .HasSubCommands)}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND [flags]{{end}}
+{{range $group := groups .}}
+{{$group.Title}}
+{{range $.Commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}  {{rpad .Name .NamePadding}}  {{.Short}}
+{{end}}{{end}}{{end}}{{range flagSections .}}
+{{.Title}}
+{{.Flags.FlagUsagesWrapped .Width}}{{end}}{{if .HasAvailableSubCommands}}
+{{.CommandPath}} COMMAND --help prints the examples and flags of a command.
+{{end}}`
+
+func init() {
+	cobra.AddTemplateFunc("groups", groupsOf)
+	cobra.AddTemplateFunc("flagSections", flagSections)
 }
 
-// showHelp prints a command's help: its purpose, its examples, its commands and its flags.
-func showHelp(c *cobra.Command) {
-	p := helpPrinter{w: c.OutOrStdout(), width: min(max(terminalWidth(c.OutOrStdout()), minWidth), maxWidth)}
-	if terminalOf(p.w) != nil {
-		p.bold = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// groupsOf returns the groups of a command's subcommands. A command without groups has one.
+func groupsOf(c *cobra.Command) []*cobra.Group {
+	if groups := c.Groups(); len(groups) > 0 || !c.HasAvailableSubCommands() {
+		return groups
 	}
-	fmt.Fprintln(p.w, wrap(cmp.Or(c.Long, c.Short), p.width))
-	if c.Example != "" {
-		p.heading("Examples:")
-		fmt.Fprintln(p.w, c.Example)
-	}
-	p.heading("Usage:")
-	if c.Runnable() && !c.HasSubCommands() {
-		fmt.Fprintln(p.w, "  "+c.UseLine())
-	} else {
-		fmt.Fprintln(p.w, "  "+c.CommandPath()+" COMMAND [flags]")
-	}
-	p.commands(c)
-	p.flags(c)
-	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(p.w, "\n%s\n", wrap(c.CommandPath()+" COMMAND --help prints the examples and flags of a command, and headgate examples whole examples.", p.width))
-	}
+	return []*cobra.Group{{Title: "Commands:"}}
 }
 
-func (p *helpPrinter) heading(text string) {
-	if p.bold {
-		text = "\x1b[1m" + text + "\x1b[0m"
-	}
-	fmt.Fprintf(p.w, "\n%s\n", text)
+// flagSection is a group of flags in a command's help.
+type flagSection struct {
+	Title string
+	Flags *pflag.FlagSet
+	Width int
 }
 
-// commands prints the subcommands by group.
-func (p *helpPrinter) commands(c *cobra.Command) {
-	widest := 0
-	for _, below := range c.Commands() {
-		widest = max(widest, len(below.Name()))
-	}
-	list := func(title, group string) {
-		titled := false
-		for _, below := range c.Commands() {
-			if below.GroupID != group || !below.IsAvailableCommand() && below.Name() != "help" {
-				continue
-			}
-			if !titled {
-				p.heading(title)
-				titled = true
-			}
-			lines := strings.Split(wrap(below.Short, p.width-widest-4), "\n")
-			fmt.Fprintf(p.w, "  %-*s  %s\n", widest, below.Name(), strings.Join(lines, "\n"+strings.Repeat(" ", widest+4)))
-		}
-	}
-	for _, group := range c.Groups() {
-		list(group.Title, group.ID)
-	}
-	list("Commands:", "")
-}
-
-// flags prints a command's flags by group.
-func (p *helpPrinter) flags(c *cobra.Command) {
+// flagSections returns a command's flags by group.
+func flagSections(c *cobra.Command) (all []flagSection) {
 	c.InitDefaultHelpFlag() // also adds the parents' flags
 	c.InitDefaultVersionFlag()
 	groups, names := map[string]*pflag.FlagSet{}, []string{}
@@ -99,28 +64,7 @@ func (p *helpPrinter) flags(c *cobra.Command) {
 		if name == "" {
 			title = "Flags:"
 		}
-		p.heading(title)
-		fmt.Fprintf(p.w, "%s", groups[name].FlagUsagesWrapped(p.width))
+		all = append(all, flagSection{title, groups[name], maxWidth})
 	}
-}
-
-// wrap wraps text at width bytes, and joins the lines of a paragraph. It keeps empty and indented lines unchanged.
-func wrap(text string, width int) string {
-	var out []string
-	column := 0 // column in the last line; 0 starts a new line
-	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || line[0] == ' ' {
-			out, column = append(out, line), 0
-			continue
-		}
-		for word := range strings.FieldsSeq(line) {
-			if column > 0 && column+1+len(word) <= width {
-				out[len(out)-1] += " " + word
-				column += 1 + len(word)
-				continue
-			}
-			out, column = append(out, word), len(word)
-		}
-	}
-	return strings.Join(out, "\n")
+	return all
 }

@@ -46,8 +46,7 @@ var helpExamples = map[string]string{
 	"check": `  headgate check policies.yaml
   headgate check --output json policies.yaml`,
 	"test": `  headgate test policies_test.yaml
-  headgate test --output json a_test.yaml b_test.yaml
-  headgate examples test                              # a whole file of cases`,
+  headgate test --output json a_test.yaml b_test.yaml`,
 	"explain": `  headgate explain policies.yaml --request 'POST /v1/items' --header 'X-API-Key: acme'
   headgate explain policies.yaml --request https://api.example.com/v1/items --client 203.0.113.7`,
 	"replay": `  headgate replay --suggest --key client_ip access.log
@@ -55,10 +54,9 @@ var helpExamples = map[string]string{
   headgate replay --compare old.yaml new.yaml access.log`,
 	"bench": `  headgate bench --rate 20000 --duration 30s
   headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
-	"verify":   `  headgate verify testdata/vectors/all.json`,
-	"schema":   `  headgate schema > policies.schema.json`,
-	"examples": `  headgate examples test`,
-	"version":  `  headgate version --output json`,
+	"verify":  `  headgate verify storetest/vectors/all.json`,
+	"schema":  `  headgate schema > policies.schema.json`,
+	"version": `  headgate version --output json`,
 
 	"completion":            `  headgate completion bash`,
 	"completion bash":       `  headgate completion bash > /etc/bash_completion.d/headgate`,

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -48,7 +46,7 @@ func TestHelpExamples(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
 			}
-			if c.HasParent() && found.Name() != "examples" && !strings.HasPrefix(found.CommandPath(), c.CommandPath()) {
+			if c.HasParent() && !strings.HasPrefix(found.CommandPath(), c.CommandPath()) {
 				t.Errorf("%s: the example is of %s", c.CommandPath(), found.CommandPath())
 			}
 		}
@@ -100,47 +98,6 @@ func TestFlagGroups(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestWrapKeepsIndentedLines(t *testing.T) {
-	got := wrap("one two three\nfour\n\n  a   b   c d e f\nfive", 9)
-	if want := "one two\nthree\nfour\n\n  a   b   c d e f\nfive"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestHelpFitsWidth checks that no line of the help is more than 5 bytes wider than maxWidth, except example commands
-// and usage lines.
-func TestHelpFitsWidth(t *testing.T) {
-	everyCommand(newRoot(), func(c *cobra.Command) {
-		var b bytes.Buffer
-		c.SetOut(&b)
-		showHelp(c)
-		for line := range strings.SplitSeq(b.String(), "\n") {
-			if len(line) > maxWidth+5 && !strings.HasPrefix(line, "  headgate ") {
-				t.Errorf("%s: %d characters: %s", c.CommandPath(), len(line), line)
-			}
-		}
-	})
-}
-
-// TestExamples checks that the scripts printed by the command examples run, and that the printed text has commands and
-// no words that only the test needs.
-func TestExamples(t *testing.T) {
-	all, names := topics()
-	for i, name := range names {
-		var b bytes.Buffer
-		printExample(&b, exampleText(name))
-		for _, left := range []string{"$RESP", "$HTTP", "$ADMIN", "$UPSTREAM", "127.0.0.1:0", "stdout", "exec "} {
-			if strings.Contains(b.String(), left) {
-				t.Errorf("%s has %q:\n%s", name, left, b.String())
-			}
-		}
-		if !strings.Contains(b.String(), "\n$ headgate ") || all[i].Summary == "" {
-			t.Errorf("%s has no command:\n%s", name, b.String())
-		}
-	}
-	testscript.Run(t, params(t, "examples"))
 }
 
 func TestBuildOf(t *testing.T) {

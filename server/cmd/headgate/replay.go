@@ -61,7 +61,7 @@ Exit status: 0 done, 2 invalid.`,
 	flags.IntVar(&f.top, "top", 10, "number of keys to list")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "maximum number of states in the store, and of keys counted separately")
 	f.output.addTo(flags)
-	flags.StringArrayVar(&f.reports, "report", nil, "write a report to this `FILE`, .html or .md; can be repeated")
+	flags.StringArrayVar(&f.reports, "report", nil, "write a report to this `FILE`.html; can be repeated")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not show progress")
 	f.suggest.define(c)
 	return c

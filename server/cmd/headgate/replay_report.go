@@ -54,34 +54,23 @@ func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, p *report.Page)
 	return err
 }
 
-// checkReports rejects unknown report formats before the log is read.
+// checkReports rejects files of other formats before the log is read.
 func checkReports(paths []string) error {
 	for _, path := range paths {
-		switch filepath.Ext(path) {
-		case ".html", ".md":
-		default:
-			return fmt.Errorf("--report %q: accepted: a file that ends with .html or .md", path)
+		if filepath.Ext(path) != ".html" {
+			return fmt.Errorf("--report %q: accepted: a file that ends with .html", path)
 		}
 	}
 	return nil
 }
 
-// writeReport writes a report as HTML, or as Markdown with its drawings in separate files.
+// writeReport writes a report as HTML.
 func writeReport(path string, p *report.Page) error {
-	if filepath.Ext(path) == ".html" {
-		var b bytes.Buffer
-		if err := report.HTML(&b, p); err != nil {
-			return fmt.Errorf("--report: %w", err)
-		}
-		return writeFile(path, b.Bytes())
+	var b bytes.Buffer
+	if err := report.HTML(&b, p); err != nil {
+		return fmt.Errorf("--report: %w", err)
 	}
-	m := report.NewMarkdown(p, strings.TrimSuffix(filepath.Base(path), ".md"))
-	for name, svg := range m.Drawings {
-		if err := writeFile(filepath.Join(filepath.Dir(path), name), []byte(svg)); err != nil {
-			return err
-		}
-	}
-	return writeFile(path, []byte(m.Text))
+	return writeFile(path, b.Bytes())
 }
 
 // writeFile writes a file that other users may read. It contains data from a log, but no secrets of this program.

@@ -24,7 +24,7 @@ var commandGroups = []commandGroup{
 		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
 	}},
 	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify, newSchema}},
-	{"other", "Other:", []func() *cobra.Command{newExamples, newVersion}},
+	{"other", "Other:", []func() *cobra.Command{newVersion}},
 }
 
 func newRoot() *cobra.Command {
@@ -39,8 +39,8 @@ func newRoot() *cobra.Command {
   headgate test policies_test.yaml         # test the file, in virtual time and without a server`,
 	}
 	root.SetVersionTemplate("headgate " + build().String() + "\n")
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { showHelp(c) })
-	root.SetUsageFunc(func(c *cobra.Command) error { showHelp(c); return nil })
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(helpTemplate)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
@@ -68,9 +68,10 @@ func newRoot() *cobra.Command {
 // group's help and reports no error. In that case execute returns an error.
 func execute(root *cobra.Command) error {
 	var unknown error
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if unknown = knownCommand(c, c.Flags().Args()); unknown == nil {
-			showHelp(c)
+			show(c, args)
 		}
 	})
 	if err := root.Execute(); err != nil {

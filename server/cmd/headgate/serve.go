@@ -30,7 +30,7 @@ type serveFlags struct {
 	snapshot                  string
 	snapshotEvery             time.Duration
 	store, resp, http         string
-	failure, whenFull         string
+	failure                   string
 	level, format, denied     string
 	keys                      bool
 	hashKeysFile              string
@@ -97,7 +97,6 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.snapshot, "snapshot", "", "`file` that keeps the memory store through restarts: read at startup, and replaced every --snapshot-every and at the end")
 	flags.DurationVar(&f.snapshotEvery, "snapshot-every", 10*time.Second, "time between two snapshots, 1s to 24h; a crash loses the charges since the last one")
 	flags.IntVar(&f.maxKeys, "max-keys", memstore.DefaultMaxKeys, "maximum number of keys in the memory store")
-	flags.StringVar(&f.whenFull, "when-full", "refuse", "for new keys beyond --max-keys: refuse (an error), or evict (drop the key with the least usage left)")
 	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", "text", "text or json")
 	flags.StringVar(&f.denied, "log-denied", "0/s", "log up to this many denied requests, 0/s to 1000/s, with up to 8 bytes and half of the key")
@@ -262,13 +261,6 @@ func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 	}
 	if inline > 0 {
 		m.MaxKeysOf = map[string]int{decide.Inline: inline}
-	}
-	switch f.whenFull {
-	case "refuse":
-	case "evict":
-		m.WhenFull = memstore.Evict
-	default:
-		return m, unknownWord("when-full", f.whenFull)
 	}
 	return m, nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/daemon"
 	"github.com/headgate/headgate/server/internal/envoy"

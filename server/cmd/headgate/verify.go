@@ -26,7 +26,7 @@ func newVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Replay exact answers against an engine",
-		Long: `Replay files of exact answers (see testdata/vectors) against an engine, with the time
+		Long: `Replay files of exact answers (see storetest/vectors) against an engine, with the time
 of the files, and print each difference with its case and step. On Redis, verify uses
 keys of its own and deletes them. Its scripts differ from those of the server only in
 their source of time.

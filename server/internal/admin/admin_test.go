@@ -17,9 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -134,11 +134,11 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Server: server, Page: page.Handler(), Version: "v1", Shadows: compared.Compare,
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
-		Decide: func(ctx context.Context, ops []engine.Op, results []operate.Result) {
-			operate.Do(ctx, limiter, ops, results)
+		Decide: func(ctx context.Context, ops []engine.Op, results []core.Result) {
+			core.Do(ctx, limiter, ops, results)
 			for i := range ops {
 				if w.away && ops[i].Kind == engine.OpExpiry {
-					results[i] = operate.Result{Err: engine.ErrStoreUnavailable}
+					results[i] = core.Result{Err: engine.ErrStoreUnavailable}
 				}
 			}
 		},

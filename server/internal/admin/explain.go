@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/adminapi"
@@ -142,9 +142,9 @@ func (a *api) explainKey(
 	for i := range ops {
 		decide.Mark(&ops[i], p.Failure)
 	}
-	results := make([]operate.Result, len(ops))
+	results := make([]core.Result, len(ops))
 	a.Decide(ctx, ops, results)
-	var answered operate.Result
+	var answered core.Result
 	if len(together) > 0 {
 		answered, results = results[0], results[1:]
 		answer(&e, &answered, deciding, p.Failure)
@@ -185,7 +185,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 
 // answer sets the answer of an explanation from the result for the whole request, and marks the limit that determines
 // it.
-func answer(e *adminapi.Explanation, r *operate.Result, deciding []int, failure policy.Failure) {
+func answer(e *adminapi.Explanation, r *core.Result, deciding []int, failure policy.Failure) {
 	d := &r.Decision
 	if policy.NotKnown(r.Err) || d.Promise.Mode == engine.Fallback {
 		e.Failure = failure.String()
@@ -203,7 +203,7 @@ func answer(e *adminapi.Explanation, r *operate.Result, deciding []int, failure 
 }
 
 // stand sets the standing from the results of a peek and an expiry.
-func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
+func stand(l *adminapi.Standing, peek, expiry *core.Result) {
 	if peek.Err != nil {
 		l.Error = peek.Err.Error()
 		return
@@ -217,7 +217,7 @@ func stand(l *adminapi.Standing, peek, expiry *operate.Result) {
 
 // more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
 // remaining results. The argument whole is the whole limit, including the units that a class leaves.
-func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Result) (rest []operate.Result) {
+func more(l *adminapi.Standing, limit, whole engine.Limit, results []core.Result) (rest []core.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := limit.Newcomer("", ""); ok {
 		free, rest = rest[0].Decision.Remaining, rest[1:]
@@ -239,7 +239,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []operate.Res
 }
 
 // inClass returns a class's standing from the result of a peek.
-func inClass(class string, peek *operate.Result) adminapi.ClassStanding {
+func inClass(class string, peek *core.Result) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
 	if d := &peek.Decision; peek.Err == nil {
 		if s.Allowed = d.Allowed; !d.Unlimited {

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
@@ -92,7 +92,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 // refused logs a refused call.
 func (g *guard) refused(r *http.Request, reason string) {
 	g.lines.Warn(g.logger, "admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
-		"path", format.Cut(r.URL.Path), "host", format.Cut(r.Host), "request_id", requestid.From(r.Context()))
+		"path", engine.Cut(r.URL.Path), "host", engine.Cut(r.Host), "request_id", requestid.From(r.Context()))
 }
 
 // isPage reports whether a request is for a file of the page, which contains no data. Other sites may link to it, so

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
@@ -40,7 +40,7 @@ func (a *api) setLevel(r *http.Request, body *adminapi.Level) (adminapi.Level, e
 			return *body, nil
 		}
 	}
-	return *body, adminapi.BadField("level", format.Quote(body.Level)+"; accepted: debug, info, warn, error")
+	return *body, adminapi.BadField("level", engine.Quote(body.Level)+"; accepted: debug, info, warn, error")
 }
 
 var levelNames = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"}

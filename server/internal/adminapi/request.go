@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 // maxBody is the maximum size of a body in bytes. It is twice the size of the largest change's fields.
@@ -41,7 +41,7 @@ func BadField(field, detail string) error {
 
 // NoPolicy returns the error for a policy that does not exist.
 func NoPolicy(name string) error {
-	return &Error{Status: http.StatusNotFound, Field: "policy", Detail: "no policy " + format.Quote(name)}
+	return &Error{Status: http.StatusNotFound, Field: "policy", Detail: "no policy " + engine.Quote(name)}
 }
 
 // decode decodes a body into v. Content types other than JSON are errors, because the forms of other web pages cannot
@@ -78,7 +78,7 @@ func Number(r *http.Request, name string, without, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, BadField(name, format.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
+		return 0, BadField(name, engine.Quote(text)+"; accepted: 1 to "+strconv.Itoa(most))
 	}
 	return n, nil
 }
@@ -91,7 +91,7 @@ func Word(r *http.Request, name string, accepted ...string) (string, error) {
 		return accepted[0], nil
 	}
 	if !slices.Contains(accepted, text) {
-		return "", BadField(name, format.Quote(text)+"; accepted: "+strings.Join(accepted, ", "))
+		return "", BadField(name, engine.Quote(text)+"; accepted: "+strings.Join(accepted, ", "))
 	}
 	return text, nil
 }

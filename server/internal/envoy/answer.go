@@ -11,7 +11,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 // status holds a descriptor's answer and its reset time, so that both take one allocation.
@@ -100,7 +99,7 @@ func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *st
 		return
 	}
 	quota, near := m.quota, m.near
-	if o.limit != quota.limit && !(quota.blocked() && o.limit == rule.DenyAll()) {
+	if o.limit != quota.limit && !(quota.blocked() && o.limit == engine.DenyAll()) {
 		quota = quota.as(o.limit)
 		near = quota.near(s.options.ratio())
 	}

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -87,7 +87,7 @@ func serving(t *testing.T, options Options, yaml string) *fixture {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	f := &fixture{t: t, clock: clock}
-	f.limiter = headgate.New(headgate.WithStore(&failingStore{store, f}), operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) {
+	f.limiter = headgate.New(headgate.WithStore(&failingStore{store, f}), core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
 		f.operations = append(f.operations, op.Kind)
 	}))
 	f.Service = New(f.options(options), f.decided)

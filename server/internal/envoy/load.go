@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 

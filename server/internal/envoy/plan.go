@@ -7,7 +7,6 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -82,7 +81,7 @@ func (m *match) kind(semantics Semantics, hits int64, negative bool) (engine.Kin
 // window, and other operations are denied.
 func (q *quota) forKind(kind engine.Kind) engine.Limit {
 	if q.blocked() && !counted(kind) {
-		return rule.DenyAll()
+		return engine.DenyAll()
 	}
 	return q.limit
 }

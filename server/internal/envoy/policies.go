@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
 
@@ -59,7 +58,7 @@ func (c *Config) Policies(failure policy.Failure) (made []policy.Made) {
 		}
 		m := policy.Made{Name: r.policy, Limit: r.quota.limit, Space: r.space, Failure: failure, Shadow: r.shadow, Classes: r.classes.all}
 		if r.quota.blocked() {
-			m.Limit = rule.DenyAll()
+			m.Limit = engine.DenyAll()
 		}
 		made = append(made, m)
 	}

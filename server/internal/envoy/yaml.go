@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -86,7 +86,7 @@ func (n *node) shown() string {
 	case yamlfile.Mapping:
 		return "map[…]"
 	default:
-		return format.Cut(n.Text)
+		return engine.Cut(n.Text)
 	}
 }
 

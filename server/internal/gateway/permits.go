@@ -1,9 +1,9 @@
 package gateway
 
-import "github.com/headgate/headgate/internal/operate"
+import "github.com/headgate/headgate/core"
 
 // giveUp releases the permits of a request that has ended.
-func (g *Gateway) giveUp(e *exchange, held *operate.Held) {
+func (g *Gateway) giveUp(e *exchange, held *core.Held) {
 	if err := g.config.Service.Release(e, held); err != nil {
 		g.releases.Warn(g.config.Logger, "permits of a request could not be released; they end after their lease time", "error", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/jsontext"
+	"github.com/headgate/headgate/policy/jsontext"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/service"
 )

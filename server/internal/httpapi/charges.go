@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/jsontext"
 	"github.com/headgate/headgate/server/internal/service"
 )
 

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -19,6 +20,7 @@ import (
 // decision is the JSON form of a decision. Durations are whole milliseconds, rounded up.
 type decision struct {
 	Allowed   bool   `json:"allowed"`
+	Code      string `json:"code,omitempty"` // "full" for a denial for lack of room
 	Policy    string `json:"policy,omitempty"`
 	Paid      string `json:"paid,omitempty"`      // the charged limit of a policy with "first"
 	Charges   []int  `json:"charges,omitempty"`   // indexes of the binding limit's charges
@@ -60,6 +62,9 @@ func decisionOf(r *decide.Response) decision {
 	}
 	if d.Promise.OvershootMax == engine.Unbounded {
 		a.OvershootMax = null
+	}
+	if d.Full {
+		a.Code = errcode.Full
 	}
 	if !d.Unlimited {
 		a.Limit, a.Remaining = &d.Limit, &d.Remaining

@@ -110,7 +110,7 @@ func (p *plainReader) units() (*int64, bool) {
 // adaptive rate, a charged choice of "first" or an unbounded overshoot. Policy names do not have to be escaped.
 func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	d := &r.Decision
-	if len(r.Limits) > 1 || adapts(r) || r.Paid != "" || chargesOf(r) != nil || d.Promise.OvershootMax == engine.Unbounded {
+	if d.Full || len(r.Limits) > 1 || adapts(r) || r.Paid != "" || chargesOf(r) != nil || d.Promise.OvershootMax == engine.Unbounded {
 		return b, false
 	}
 	number := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/jsontext"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/jsontext"
 )
 
 // TestPlainFields covers bodies that are parsed without encoding/json, and some that are not.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/internal/service"
@@ -230,7 +229,7 @@ func (f *requestFields) hold(r *decide.Request) error {
 	}
 	needed := r.Kind == engine.OpRenew && f.Reservation == nil || r.Kind == engine.OpRelease
 	if f.ID == nil && needed || f.ID != nil && (r.ID == "" || len(r.ID) > maxIDBytes) {
-		return badField("id", "id is "+format.Quote(r.ID)+"; accepted: the id of the acquire, 1 to 64 bytes")
+		return badField("id", "id is "+engine.Quote(r.ID)+"; accepted: the id of the acquire, 1 to 64 bytes")
 	}
 	return nil
 }

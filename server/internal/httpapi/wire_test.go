@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/storetest"
 )
 
 const policies = `
@@ -45,7 +46,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := headgate.New(headgate.WithStore(storetest.Away(store, "unanswered")))
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: true})
 	return front{httpapi.New(s)}, s, limiter
 }
@@ -70,8 +71,8 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 	}
 }
 
-// TestFailureModeAnswersForTheStore checks that if the store cannot add a key, the policy's failure mode determines
-// the answer. The store in this test is full.
+// TestFailureModeAnswersForTheStore checks that if the store does not answer, the policy's failure mode determines
+// the answer, and that a new key that finds no room is a denial in each of them (regression: bug 131).
 func TestFailureModeAnswersForTheStore(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
 	for i := range 16 {
@@ -79,10 +80,15 @@ func TestFailureModeAnswersForTheStore(t *testing.T) {
 			t.Fatalf("filling the store: %d %s", w.Code, w.Body)
 		}
 	}
-	if w := f.post("/v1/allow", `{"policy":"daily","key":"new"}`); w.Code != http.StatusServiceUnavailable {
+	for _, name := range []string{"daily", "allow"} {
+		if w := f.post("/v1/allow", `{"policy":"`+name+`","key":"new"}`); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), `"code":"full"`) {
+			t.Errorf("no room: %d %s, want 429", w.Code, w.Body)
+		}
+	}
+	if w := f.post("/v1/allow", `{"policy":"daily","key":"unanswered"}`); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("deny: %d %s, want 503", w.Code, w.Body)
 	}
-	w := f.post("/v1/allow", `{"policy":"allow","key":"new"}`)
+	w := f.post("/v1/allow", `{"policy":"allow","key":"unanswered"}`)
 	const want = `{"allowed":true,"policy":"allow","reset_after_ms":0,"delay_ms":0,"mode":"fallback","overshoot_max":null}` + "\n"
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("allow: %d %s, want %s", w.Code, w.Body, want)

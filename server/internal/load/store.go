@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 )
 
 // storeTarget is a store that this process uses directly.
@@ -20,7 +20,7 @@ func (t storeTarget) open(_ context.Context, c *Config) (client, error) {
 	if c.Policy != "" {
 		return nil, &engine.InputError{Field: "policy", Value: c.Policy, Accepted: "only where the target is a server"}
 	}
-	return storeClient{operate.Policy(t.limiter, "", c.Limit)}, nil
+	return storeClient{core.Policy(t.limiter, "", c.Limit)}, nil
 }
 
 func (t storeTarget) storeTime() bool { return true }

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/service"
 )

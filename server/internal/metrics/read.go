@@ -7,8 +7,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/server/internal/service"
 )
 

@@ -79,7 +79,9 @@ var (
 	storeInFlight = desc("store_calls_in_flight", "Calls of Redis that are in flight.")
 	keysHeld      = desc("memory_keys", "Keys in the memory store.")
 	openDesc      = desc("open_reservations", "Reservations that the store keeps until they are settled: see settle_within of policies.")
-	keysDropped   = desc("memory_keys_dropped_total", "Keys that the memory store dropped: expired ones equal an untouched limit, evicted ones made room.", "reason")
+	keysMost      = desc("memory_keys_max", "The most keys that the memory store can have.")
+	keysShared    = desc("memory_shared_ratio", "The used part of the room that policies share, beyond what each has to itself: 1 means that policies beyond their own part deny new keys.")
+	keysDropped   = desc("memory_keys_expired_total", "Keys that the memory store dropped, because they equal an untouched limit.")
 	batchOps      = desc("store_operations_total", "Operations that group commit sent to the store.")
 	batchCalls    = desc("store_calls_total", "Calls that group commit made.")
 	batchWaiting  = desc("store_operations_waiting", "Operations that wait for a call, or are in flight together with others.")
@@ -135,8 +137,9 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 	case *memstore.Store:
 		stats := store.Stats()
 		to <- gauge(keysHeld, float64(stats.Keys))
-		to <- counter(keysDropped, float64(stats.Expired), "expired")
-		to <- counter(keysDropped, float64(stats.Evicted), "evicted")
+		to <- gauge(keysMost, float64(stats.Most))
+		to <- gauge(keysShared, float64(stats.Shared)/float64(max(1, stats.MostShared)))
+		to <- counter(keysDropped, float64(stats.Expired))
 		to <- counter(storeErrors, float64(stats.Refused), "full")
 	case *redisstore.Store:
 		stats := store.Stats()

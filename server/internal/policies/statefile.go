@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/headgate/headgate/internal/files"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // stateFormat is the format of a state file. Files in a later format are rejected.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -47,7 +46,7 @@ func (c *checker) file(text *content) {
 		if test.Start != nil {
 			start, err := time.Parse(time.RFC3339, *test.Start)
 			if err != nil {
-				c.invalid("start is "+format.Quote(*test.Start)+"; accepted: a time such as 2026-01-01T00:00:00Z", append(at, "start")...)
+				c.invalid("start is "+engine.Quote(*test.Start)+"; accepted: a time such as 2026-01-01T00:00:00Z", append(at, "start")...)
 			}
 			test.begin = start
 		}
@@ -90,10 +89,10 @@ func (c *stepChecker) check(last time.Duration) {
 		})
 	}
 	if s := c.step; s.Do != nil && s.Expect != nil && (*s.Do == "reset" || *s.Do == "release") {
-		c.field("expect", format.Quote(*s.Expect), "found: true or false in its place, for "+*s.Do)
+		c.field("expect", engine.Quote(*s.Expect), "found: true or false in its place, for "+*s.Do)
 	}
 	if s := c.step; s.Class != nil && s.Do != nil && slices.Contains(classless, *s.Do) {
-		c.field("class", format.Quote(*s.Class), "none with do: "+*s.Do+", which is the same for every class")
+		c.field("class", engine.Quote(*s.Class), "none with do: "+*s.Do+", which is the same for every class")
 	}
 }
 
@@ -112,7 +111,7 @@ func (c *stepChecker) when(last time.Duration) {
 	if c.step.At != nil {
 		at, ok := span(*c.step.At)
 		if !ok || at < last || at > maxAfter {
-			c.field("at", format.Quote(*c.step.At), "a duration since the test's start, such as 1m30s, not before the step above")
+			c.field("at", engine.Quote(*c.step.At), "a duration since the test's start, such as 1m30s, not before the step above")
 			return
 		}
 		c.step.after = at
@@ -129,7 +128,7 @@ func (c *stepChecker) words() {
 	c.oneOf("expect", s.Expect, verdicts)
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		if v := s.Shadows[name]; v != "allowed" && v != "denied" {
-			c.invalid(name+" is "+format.Quote(v)+"; accepted: allowed, denied", append(slices.Clone(c.at), "shadows", name)...)
+			c.invalid(name+" is "+engine.Quote(v)+"; accepted: allowed, denied", append(slices.Clone(c.at), "shadows", name)...)
 		}
 	}
 	for name, value := range map[string]*string{"retry_after": s.RetryAfter, "reset_after": s.ResetAfter, "delay": s.Delay} {
@@ -141,7 +140,7 @@ func (c *stepChecker) words() {
 			if name == "retry_after" {
 				accepted += ", or never"
 			}
-			c.field(name, format.Quote(*value), accepted)
+			c.field(name, engine.Quote(*value), accepted)
 		}
 	}
 	for name, value := range map[string]*string{"limit": s.Limit, "remaining": s.Remaining} {
@@ -149,7 +148,7 @@ func (c *stepChecker) words() {
 			continue
 		}
 		if n, err := strconv.ParseInt(*value, 10, 64); err != nil || n < 0 {
-			c.field(name, format.Quote(*value), "a number of units, or unlimited")
+			c.field(name, engine.Quote(*value), "a number of units, or unlimited")
 		}
 	}
 	if s.Status != nil && (*s.Status < 400 || *s.Status > 499) {
@@ -160,7 +159,7 @@ func (c *stepChecker) words() {
 // oneOf reports a value that is not accepted, and suggests the nearest accepted value.
 func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	if value != nil && !slices.Contains(accepted, *value) {
-		c.field(name, format.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))
+		c.field(name, engine.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/policy/yamlfile"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -31,20 +31,20 @@ func (h *HTTPRequest) Read() (r route.Request, err error) {
 		words = []string{http.MethodGet, words[0]}
 	}
 	if len(words) != 2 || !route.IsToken(words[0]) {
-		return r, format.Invalid("request", format.Quote(h.Text), "a method and a target, such as 'POST /api/x'")
+		return r, engine.InvalidInput("request", engine.Quote(h.Text), "a method and a target, such as 'POST /api/x'")
 	}
 	r = route.Request{Method: words[0], Header: http.Header{}, Size: h.BodySize}
 	r.SetTarget(words[1])
 	if r.Size < -1 {
-		return r, format.Invalid("body_size", strconv.FormatInt(r.Size, 10), "-1 or more")
+		return r, engine.InvalidInput("body_size", strconv.FormatInt(r.Size, 10), "-1 or more")
 	}
 	if r.Peer, err = netip.ParseAddr(h.Client); err != nil {
-		return r, format.Invalid("client", format.Quote(h.Client), "an IP address")
+		return r, engine.InvalidInput("client", engine.Quote(h.Client), "an IP address")
 	}
 	for name, values := range h.Header {
 		switch {
 		case !route.IsToken(name):
-			return r, format.Invalid("headers", format.Quote(name), "names of headers")
+			return r, engine.InvalidInput("headers", engine.Quote(name), "names of headers")
 		case name == "Host":
 			r.Host = values[0]
 		default:

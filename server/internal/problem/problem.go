@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -61,7 +61,7 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	return httplimit.QuotaExceeded(denied, r.Policy, q.CountedBy(r)), false
+	return httplimit.QuotaExceeded(denied, &r.Decision, r.Policy, q.CountedBy(r)), false
 }
 
 // NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead
@@ -110,7 +110,7 @@ func fromPage(r *http.Request) bool {
 
 // NotFound answers a request for an unknown path.
 func NotFound(w http.ResponseWriter, r *http.Request) {
-	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+format.Cut(r.URL.Path)).Write(w)
+	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+engine.Cut(r.URL.Path)).Write(w)
 }
 
 // Methods dispatches requests by method, and answers other methods with a problem. It is used because a mux with

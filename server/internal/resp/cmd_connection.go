@@ -55,7 +55,7 @@ func quit(_ context.Context, c *conn, _ [][]byte) {
 
 // reset resets the client's settings. The library name stays, as in Redis.
 func reset(_ context.Context, c *conn, _ [][]byte) {
-	c.tx = transaction{}
+	c.tx.end()
 	c.proto = wire.RESP2
 	c.name = ""
 	c.user = nil

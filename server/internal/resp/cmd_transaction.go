@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/headgate/headgate/server/internal/peers"
 	"github.com/headgate/headgate/server/internal/resp/wire"
 )
 
@@ -16,6 +17,11 @@ const (
 	// its slice.
 	maxQueuedBytes = 1 << 20
 	wordOverhead   = 32
+
+	// queueBlock is the number of queued bytes that take a place, and maxQueueBlocks the number of places of all
+	// connections together: 32 MiB. A peer has its share of them.
+	queueBlock     = 4 << 10
+	maxQueueBlocks = 8 << 10
 )
 
 // transaction holds the commands between MULTI and EXEC. EXEC executes them in order, but separately: commands of
@@ -24,7 +30,16 @@ type transaction struct {
 	open   bool
 	broken bool // a command could not be queued, so EXEC fails
 	queued []queuedCommand
-	bytes  int // bytes of the queued words, including their overhead
+	bytes  int           // bytes of the queued words, including their overhead
+	places []peers.Place // one for each queueBlock of them
+}
+
+// end forgets the transaction, and frees its places.
+func (t *transaction) end() {
+	for _, p := range t.places {
+		p.Free()
+	}
+	*t = transaction{}
 }
 
 type queuedCommand struct {
@@ -63,9 +78,16 @@ func (c *conn) queue(cmd *command, words [][]byte) {
 		c.tx.bytes += len(word) + wordOverhead
 	}
 	if len(c.tx.queued) == maxQueued || c.tx.bytes > maxQueuedBytes {
-		c.tx = transaction{open: true, broken: true}
-		c.replyError(fmt.Sprintf("ERR transaction is too long: at most %d commands and %d bytes can be queued", maxQueued, maxQueuedBytes))
+		c.breakTransaction(fmt.Sprintf("ERR transaction is too long: at most %d commands and %d bytes can be queued", maxQueued, maxQueuedBytes))
 		return
+	}
+	for len(c.tx.places)*queueBlock < c.tx.bytes {
+		p, verdict := c.srv.queues.Take(peers.Peer(c.nc.RemoteAddr()))
+		if verdict != peers.Granted {
+			c.breakTransaction(fmt.Sprintf("ERR transactions of this client or of all clients have too many queued bytes: at most %d in all, and a share of them for each address", maxQueueBlocks*queueBlock))
+			return
+		}
+		c.tx.places = append(c.tx.places, p)
 	}
 	kept := make([][]byte, len(words))
 	for i, word := range words {
@@ -75,9 +97,17 @@ func (c *conn) queue(cmd *command, words [][]byte) {
 	c.replySimple("QUEUED")
 }
 
+// breakTransaction drops what is queued. EXEC will fail.
+func (c *conn) breakTransaction(reason string) {
+	c.tx.end()
+	c.tx.open, c.tx.broken = true, true
+	c.replyError(reason)
+}
+
 func exec(ctx context.Context, c *conn, _ [][]byte) {
 	tx := c.tx
 	c.tx = transaction{}
+	defer tx.end()
 	switch {
 	case !tx.open:
 		c.replyError("ERR EXEC without MULTI")
@@ -101,7 +131,7 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 		c.replyError("ERR DISCARD without MULTI")
 		return
 	}
-	c.tx = transaction{}
+	c.tx.end()
 	c.replyOK()
 }
 

@@ -51,6 +51,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 // serve answers commands until the client or the server ends the connection.
 func (c *conn) serve(ctx context.Context) {
 	defer c.nc.Close()
+	defer c.tx.end()
 	c.in = wire.NewReader(c)
 	if err := c.shakeHands(ctx); err != nil {
 		c.end(err)

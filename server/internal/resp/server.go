@@ -35,6 +35,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	places    *peers.Conns
+	queues    *peers.Shares  // of the bytes that transactions queue
 	running   sync.WaitGroup // Serve calls and connections
 
 	lastID    atomic.Int64 // the highest connection id
@@ -68,6 +69,7 @@ func New(cfg Config) (*Server, error) {
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),
 		places:    peers.NewConns(cfg.MaxConns, cfg.Peers),
+		queues:    peers.NewShares(maxQueueBlocks, cfg.Peers),
 	}, nil
 }
 

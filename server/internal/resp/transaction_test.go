@@ -1,6 +1,7 @@
 package resp_test
 
 import (
+	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -92,4 +93,44 @@ func TestQueueIsBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestQueuesOfAllClientsAreBounded checks that transactions of all clients together queue 32 MiB at most and those of one
+// address a share of them, and that a client that ends gives its places back (regression: bug 133).
+func TestQueuesOfAllClientsAreBounded(t *testing.T) {
+	const tooMany = "-ERR transactions of this client or of all clients"
+	long := "*2\r\n$4\r\nPING\r\n$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"
+	inBubble(t, resp.Config{}, func(t *testing.T, _ *resp.Server, l *listener) {
+		queued := 0
+		var clients []net.Conn
+		var refused string
+		for range 40 {
+			client := l.dial()
+			clients = append(clients, client)
+			exchange(t, client, "MULTI\r\n")
+			for range 15 {
+				got := exchange(t, client, long)
+				if got != "+QUEUED\r\n" {
+					refused = got
+					break
+				}
+				queued++
+			}
+			if refused != "" {
+				break
+			}
+		}
+		if !strings.HasPrefix(refused, tooMany) || queued*65536 > 32<<20 || queued*65536 < 28<<20 {
+			t.Fatalf("%d commands of 64 KiB were queued, then %q", queued, refused)
+		}
+		last := clients[len(clients)-1]
+		if got := exchange(t, last, "EXEC\r\n"); got != aborted+"\r\n" {
+			t.Errorf("after it: %q", got)
+		}
+		exchange(t, clients[0], "DISCARD\r\n")
+		exchange(t, last, "MULTI\r\n")
+		if got := exchange(t, last, long); got != "+QUEUED\r\n" {
+			t.Errorf("after another's DISCARD: %q", got)
+		}
+	})
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -41,7 +41,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 	remaining := func(key string) int64 {
 		op := engine.Single(engine.OpPeek, key, rule.FixedWindow(rule.PerHour(2)), 1)
 		op.Space = "policy:api:shadow"
-		return operate.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Decision.Remaining
+		return core.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Decision.Remaining
 	}
 	if got := remaining("k"); got != 0 {
 		t.Errorf("%d remaining of the candidate, want 0: it denied the third take", got)

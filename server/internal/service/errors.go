@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 )
 
@@ -80,7 +79,7 @@ func classify(err error) *Error {
 		return OfCharge(item.Item, item.Err)
 	}
 	if unknown, ok := errors.AsType[*decide.NoPolicyError](err); ok {
-		return &Error{Code: NotFound, Field: "policy", Err: errors.New("no policy " + format.Quote(unknown.Name))}
+		return &Error{Code: NotFound, Field: "policy", Err: errors.New("no policy " + engine.Quote(unknown.Name))}
 	}
 	var input *engine.InputError
 	switch {

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 )
@@ -64,7 +64,7 @@ func (s *Service) checkStore() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	ops, results := [1]engine.Op{checkOp}, [1]operate.Result{}
+	ops, results := [1]engine.Op{checkOp}, [1]core.Result{}
 	s.decide(ctx, ops[:], results[:])
 	if err := results[0].Err; err != nil {
 		return classify(err)

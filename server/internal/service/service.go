@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -214,7 +214,7 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 // decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
 // end the outage. It returns true if there is a watcher and the store failed during this call or was unavailable before
 // it.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate.Result) (outage bool) {
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []core.Result) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
@@ -247,14 +247,14 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []operate
 
 // Undo gives back a request's charge, even if the caller's context has ended. The deadline for the call to the store is
 // [Config.Deadline], but at most a second.
-func (s *Service) Undo(ctx context.Context, charged *operate.Charged) error {
+func (s *Service) Undo(ctx context.Context, charged *core.Charged) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
 	return charged.Settle(ctx, 0)
 }
 
 // Release gives back a request's permits. Its time is bounded like Undo's.
-func (s *Service) Release(ctx context.Context, held *operate.Held) error {
+func (s *Service) Release(ctx context.Context, held *core.Held) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
 	return held.Release(ctx)
@@ -285,7 +285,7 @@ func storeFailed(err error) bool {
 
 // fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
 // limit without state.
-func fromStore(op *engine.Op, r *operate.Result) bool {
+func fromStore(op *engine.Op, r *core.Result) bool {
 	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false
 	}

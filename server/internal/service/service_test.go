@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/storetest"
 )
 
 var (
@@ -28,7 +29,7 @@ func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := headgate.New(headgate.WithStore(storetest.Away(store, "unanswered")))
 	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
 }
 
@@ -75,7 +76,7 @@ func TestSeveralInlineLimits(t *testing.T) {
 func TestFailureModes(t *testing.T) {
 	for _, failure := range []policy.Failure{policy.Deny, policy.Allow} {
 		s, limiter := open(t, 1, failure)
-		r := do(s, take("first", one), take("second", one), take("", one))
+		r := do(s, take("first", one), take("unanswered", one), take("", one))
 		var e *service.Error
 		if !errors.As(r[2].Err, &e) || e.Code != service.Invalid || e.Field != "key" {
 			t.Errorf("%s: a bad key: %v", failure, r[2].Err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
@@ -65,7 +64,7 @@ func TestWatcherSeesOutages(t *testing.T) {
 		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
 		"cached denial":        {promised(engine.Cached), true, one, 0, 0},
 		"prefetched unit":      {promised(engine.Leased), true, one, 0, 0},
-		"limit without state":  {promised(engine.Exact), true, rule.NoLimit(), 0, 0},
+		"limit without state":  {promised(engine.Exact), true, engine.NoLimit(), 0, 0},
 	} {
 		w := &counter{away: c.away}
 		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&fixedStore{c.result})), Watcher: w, Failure: policy.Allow})

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // Bounds of Config.Every.

@@ -9,8 +9,8 @@ import (
 	"net"
 	"sync/atomic"
 
-	"github.com/headgate/headgate/internal/files"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/files"
 )
 
 // maxFile is the maximum size of a certificate chain or key.

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/outcomes"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
 )

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/headgate/headgate/internal/outcomes"
+	"github.com/headgate/headgate/adapter/outcomes"
 )
 
 // traced lists the paths whose requests get spans. Health checks get none.

@@ -15,8 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/files"
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
@@ -109,13 +108,13 @@ func list(name string, n *yamlfile.Node, accepted string) (texts []string, err e
 	case n == nil:
 		return nil, nil
 	case n.Kind == yamlfile.Null:
-		return nil, format.Invalid(name, "empty", accepted)
+		return nil, engine.InvalidInput(name, "empty", accepted)
 	case n.Kind != yamlfile.List:
-		return nil, format.Invalid(name, "not a list", accepted)
+		return nil, engine.InvalidInput(name, "not a list", accepted)
 	}
 	for _, item := range n.Items {
 		if !item.Scalar() {
-			return nil, format.Invalid(name, "not a list of texts", accepted)
+			return nil, engine.InvalidInput(name, "not a list of texts", accepted)
 		}
 		texts = append(texts, item.Text)
 	}
@@ -194,12 +193,12 @@ func (a *all) add(name string, f *fields) error {
 	}
 	switch {
 	case name == "" || len(name) > maxNameBytes:
-		return format.Invalid("name", strconv.Itoa(len(name))+" bytes", "1 to "+strconv.Itoa(maxNameBytes))
+		return engine.InvalidInput("name", strconv.Itoa(len(name))+" bytes", "1 to "+strconv.Itoa(maxNameBytes))
 	case name == Default && len(digests) == 0:
 		a.unknown, a.byName[name] = &u, []*User{&u}
 		return nil
 	case len(digests) == 0 || len(digests) > maxSecrets:
-		return format.Invalid("sha256", strconv.Itoa(len(digests)), "one or two")
+		return engine.InvalidInput("sha256", strconv.Itoa(len(digests)), "one or two")
 	}
 	return a.addSecrets(&u, digests)
 }
@@ -210,20 +209,20 @@ func (u *User) allow(may, policies []string) error {
 	for _, right := range may {
 		known := rights[right]
 		if known == 0 {
-			return format.Invalid("may", format.Quote(right), rightsAccepted)
+			return engine.InvalidInput("may", engine.Quote(right), rightsAccepted)
 		}
 		u.may |= known
 	}
 	for _, pattern := range policies {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return format.Invalid("policies", format.Quote(pattern), "names of policies, with * for any characters")
+			return engine.InvalidInput("policies", engine.Quote(pattern), "names of policies, with * for any characters")
 		}
 	}
 	switch {
 	case len(policies) > maxPolicies:
-		return format.Invalid("policies", strconv.Itoa(len(policies)), "up to "+strconv.Itoa(maxPolicies))
+		return engine.InvalidInput("policies", strconv.Itoa(len(policies)), "up to "+strconv.Itoa(maxPolicies))
 	case len(may) == 0:
-		return format.Invalid("may", "not set", "a list of "+rightsAccepted)
+		return engine.InvalidInput("may", "not set", "a list of "+rightsAccepted)
 	default:
 		return nil
 	}
@@ -234,10 +233,10 @@ func (a *all) addSecrets(u *User, digests []string) error {
 	for _, text := range digests {
 		digest, err := hex.DecodeString(text)
 		if err != nil || len(digest) != sha256.Size {
-			return format.Invalid("sha256", "not 64 hexadecimal digits", "the output of sha256sum")
+			return engine.InvalidInput("sha256", "not 64 hexadecimal digits", "the output of sha256sum")
 		}
 		if other := a.byDigest[[sha256.Size]byte(digest)]; other != nil {
-			return format.Invalid("sha256", "also of "+other.Name, "a secret of its own")
+			return engine.InvalidInput("sha256", "also of "+other.Name, "a secret of its own")
 		}
 		a.addSecret(*u, [sha256.Size]byte(digest))
 	}

@@ -97,9 +97,6 @@ func (w *Watcher) Run(ctx context.Context, changed func()) {
 	}
 }
 
-// Close frees a watcher that is not running.
-func (w *Watcher) Close() { _ = w.events.Close() }
-
 // settle waits until no event has arrived for the time quiet, but at most for the time longest. It returns false if ctx
 // ends or the watcher is closed first.
 func (w *Watcher) settle(ctx context.Context) bool {

@@ -1,4 +1,4 @@
-// Package check tests the files of a release. scripts/release-test creates the files and runs the tests. If -release is
+// Package check tests the files of a release. tools/scripts/release-test creates the files and runs the tests. If -release is
 // not set, the tests are skipped.
 //
 //	go test ./check -release FOLDER -public-key FILE -v

@@ -3,7 +3,7 @@ package accesslog
 import (
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // apacheParts maps the Apache directives without an argument to the parts that they contain. Other directives are
@@ -45,7 +45,7 @@ func parseApache(format string) (*template, error) {
 
 // apacheDirective parses the text after a percent sign: conditions, < or >, an argument in braces, and a letter.
 func apacheDirective(text string) (v variable, rest string, err error) {
-	wrong := format.Invalid("format", format.Quote("%"+text), "a directive such as %h, %>s or %{User-Agent}i")
+	wrong := engine.InvalidInput("format", engine.Quote("%"+text), "a directive such as %h, %>s or %{User-Agent}i")
 	rest = strings.TrimLeft(text, "!<>,0123456789")
 	argument := ""
 	if braced, ok := strings.CutPrefix(rest, "{"); ok {
@@ -73,7 +73,7 @@ func apacheDirective(text string) (v variable, rest string, err error) {
 		v = variable{part: partCookie, name: argument}
 	case letter == 't' && argument != "":
 		if unit := strings.TrimPrefix(argument, "begin:"); unit != "sec" && unit != "msec" && unit != "usec" {
-			return v, "", format.Invalid("format", format.Quote("%{"+argument+"}t"), "%t, %{sec}t, %{msec}t or %{usec}t")
+			return v, "", engine.InvalidInput("format", engine.Quote("%{"+argument+"}t"), "%t, %{sec}t, %{msec}t or %{usec}t")
 		}
 		v = variable{part: partTime}
 	default:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -48,7 +48,7 @@ var columnParts = []struct {
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
 
 func fieldError(text, accepted string) error {
-	return fmt.Errorf("--field %s: accepted: %s", format.Quote(text), accepted)
+	return fmt.Errorf("--field %s: accepted: %s", engine.Quote(text), accepted)
 }
 
 // parseFields parses the values of --field.
@@ -167,10 +167,10 @@ func (c *column) needed() bool {
 // complete returns an error for a request without a time or a path.
 func complete(q *Request, hasTime bool) error {
 	if !hasTime {
-		return format.Invalid("time", format.Quote(""), stampAccepted)
+		return engine.InvalidInput("time", engine.Quote(""), stampAccepted)
 	}
 	if q.Path == "" {
-		return format.Invalid("path", format.Quote(""), "the path of a request")
+		return engine.InvalidInput("path", engine.Quote(""), "the path of a request")
 	}
 	return nil
 }

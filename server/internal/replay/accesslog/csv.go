@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // csvLines reads lines of CSV. Each record is one line, so quoted values cannot contain line breaks.
@@ -38,7 +38,7 @@ func newCSV(named []column, header string) (*csvLines, error) {
 	for i := range c.all {
 		at := &c.all[i]
 		if at.place = slices.Index(titles, at.from); at.place < 0 {
-			return nil, format.Invalid("field", format.Quote(at.from), "one of the columns "+strings.Join(titles, ", "))
+			return nil, engine.InvalidInput("field", engine.Quote(at.from), "one of the columns "+strings.Join(titles, ", "))
 		}
 	}
 	return c, nil
@@ -49,7 +49,7 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 		return err
 	}
 	if len(c.values) != c.count {
-		return format.Invalid("line", format.Quote(line), "as many values as the first line has names")
+		return engine.InvalidInput("line", engine.Quote(line), "as many values as the first line has names")
 	}
 	hasTime := false
 	for i := range c.all {
@@ -86,7 +86,7 @@ func splitCSV(values []string, line string, separator byte) ([]string, error) {
 			return values, nil
 		}
 		if rest[0] != separator {
-			return values, format.Invalid("line", format.Quote(rest), "a separator after a value in quotes")
+			return values, engine.InvalidInput("line", engine.Quote(rest), "a separator after a value in quotes")
 		}
 		line = rest[1:]
 	}
@@ -104,5 +104,5 @@ func quotedCSV(text string) (value, rest string, err error) {
 		}
 		return strings.ReplaceAll(text[:i], `""`, `"`), text[i+1:], nil
 	}
-	return "", "", format.Invalid("line", format.Quote(text), "a quote at the end of a value in quotes")
+	return "", "", engine.InvalidInput("line", engine.Quote(text), "a quote at the end of a value in quotes")
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // reader reads the lines of one format.
@@ -80,7 +80,7 @@ func (o *Options) choose(first []string) (taken, error) {
 		return taken{}, err
 	}
 	if named != nil && o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
-		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+format.Quote(o.Format)+" names its fields itself")
+		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+engine.Quote(o.Format)+" names its fields itself")
 	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)
@@ -127,7 +127,7 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 		}
 		return taken{reader: c, about: "CSV: " + c.String(), skip: 1}, nil
 	}
-	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", format.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
+	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", engine.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
 // jsonAbout describes the format of JSON lines, such as "JSON of Caddy". It recognizes the format by its fields.

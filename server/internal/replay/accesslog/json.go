@@ -7,7 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // jsonLines reads lines of JSON. A name with dots refers to a nested field. If there is no such field, it refers to
@@ -51,7 +51,7 @@ func checkNamed(named []column, has func(name string) bool) error {
 		switch c := &named[i]; c.part {
 		case partTime, partRequest, partTarget, partPath:
 			if !has(c.from) {
-				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", format.Quote(c.from))
+				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", engine.Quote(c.from))
 			}
 		}
 	}
@@ -106,7 +106,7 @@ var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy wi
 
 func (j *jsonLines) read(line string, q *Request) error {
 	if !gjson.Valid(line) || line[0] != '{' {
-		return format.Invalid("line", format.Quote(line), "an object of JSON")
+		return engine.InvalidInput("line", engine.Quote(line), "an object of JSON")
 	}
 	hasTime := false
 	for i := range j.all {

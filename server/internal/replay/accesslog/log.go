@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // Limits on a log.
@@ -81,7 +81,7 @@ type Log struct {
 // needed.
 func Open(names []string, stdin io.Reader, o Options) (l *Log, err error) {
 	if len(names) > MaxFiles {
-		return nil, format.Invalid("files", format.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
+		return nil, engine.InvalidInput("files", engine.Quote(fmt.Sprint(len(names))), fmt.Sprintf("at most %d files; join some of them in order of time", MaxFiles))
 	}
 	l = &Log{options: o}
 	for i, name := range names {
@@ -203,7 +203,7 @@ func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
 		if field := l.unseenFor(n); field != "" {
-			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), format.Quote(field))
+			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), engine.Quote(field))
 		}
 	}
 	return nil

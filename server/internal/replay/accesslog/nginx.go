@@ -3,7 +3,7 @@ package accesslog
 import (
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // nginxParts maps nginx variables to the parts that they contain. Other variables are skipped.
@@ -27,7 +27,7 @@ func parseNginx(logFormat string) (*template, error) {
 		var name string
 		if braced, ok := strings.CutPrefix(rest, "{"); ok {
 			if name, rest, ok = strings.Cut(braced, "}"); !ok {
-				return nil, format.Invalid("format", format.Quote("${"+braced), "} at the end of the variable")
+				return nil, engine.InvalidInput("format", engine.Quote("${"+braced), "} at the end of the variable")
 			}
 		} else {
 			end := 0
@@ -37,7 +37,7 @@ func parseNginx(logFormat string) (*template, error) {
 			name, rest = rest[:end], rest[end:]
 		}
 		if name == "" {
-			return nil, format.Invalid("format", format.Quote("$"+rest), "the name of a variable after each $")
+			return nil, engine.InvalidInput("format", engine.Quote("$"+rest), "the name of a variable after each $")
 		}
 		if err := t.addVariable(nginxVariable(name)); err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/route"
 )
 
@@ -78,7 +78,7 @@ func (q *Request) setTarget(target string) error {
 func (q *Request) setRequestLine(text string) error {
 	method, rest, ok := strings.Cut(text, " ")
 	if !ok || !route.IsToken(method) {
-		return format.Invalid("request", format.Quote(text), "a request line such as GET /path HTTP/1.1")
+		return engine.InvalidInput("request", engine.Quote(text), "a request line such as GET /path HTTP/1.1")
 	}
 	if at := strings.LastIndexByte(rest, ' '); at >= 0 && strings.HasPrefix(rest[at+1:], "HTTP/") {
 		rest = rest[:at]
@@ -96,7 +96,7 @@ func (q *Request) setClient(text string) error {
 	if err != nil {
 		pair, noPair := netip.ParseAddrPort(text)
 		if noPair != nil {
-			return format.Invalid("client", format.Quote(text), "an IP address, with or without a port")
+			return engine.InvalidInput("client", engine.Quote(text), "an IP address, with or without a port")
 		}
 		address = pair.Addr()
 	}
@@ -111,7 +111,7 @@ func (q *Request) setStatus(text string) error {
 	}
 	n, ok := digits(text)
 	if !ok || n > 999 {
-		return format.Invalid("status", format.Quote(text), "a status such as 200")
+		return engine.InvalidInput("status", engine.Quote(text), "a status such as 200")
 	}
 	q.Status = int(n)
 	return nil

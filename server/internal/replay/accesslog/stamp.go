@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 const second = int64(time.Second / time.Microsecond)
@@ -28,7 +28,7 @@ func (s *stamper) read(text string) (micro int64, err error) {
 	}
 	micro, ok := stamp(text)
 	if !ok || micro < 0 || micro > latest {
-		return 0, format.Invalid("time", format.Quote(text), stampAccepted)
+		return 0, engine.InvalidInput("time", engine.Quote(text), stampAccepted)
 	}
 	s.text, s.micro = text, micro
 	return micro, nil

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/engine"
 )
 
 // part identifies the part of a request that a format string's variable logs.
@@ -52,7 +52,7 @@ type template struct {
 // addVariable appends a variable. It returns an error if the end of the previous variable's value could not be found.
 func (t *template) addVariable(v variable) error {
 	if n := len(t.variables); n > 0 && t.variables[n-1].until == "" {
-		return format.Invalid("format", format.Quote("two variables without a text between them"), "a text, such as a blank, between variables")
+		return engine.InvalidInput("format", engine.Quote("two variables without a text between them"), "a text, such as a blank, between variables")
 	}
 	t.variables = append(t.variables, v)
 	return nil
@@ -127,13 +127,13 @@ func (t *template) want(headers, cookies map[string]bool) {
 func (t *template) read(line string, q *Request) (err error) {
 	rest, ok := strings.CutPrefix(line, t.before)
 	if !ok {
-		return format.Invalid("line", format.Quote(line), "a line that begins with "+format.Quote(t.before))
+		return engine.InvalidInput("line", engine.Quote(line), "a line that begins with "+engine.Quote(t.before))
 	}
 	for i := range t.variables {
 		v := &t.variables[i]
 		end := v.end(rest)
 		if end < 0 {
-			return format.Invalid("line", format.Quote(line), "a line of the format, which has "+format.Quote(v.until)+" after field "+strconv.Itoa(i+1))
+			return engine.InvalidInput("line", engine.Quote(line), "a line of the format, which has "+engine.Quote(v.until)+" after field "+strconv.Itoa(i+1))
 		}
 		value := rest[:end]
 		rest = rest[end+len(v.until):]
@@ -148,7 +148,7 @@ func (t *template) read(line string, q *Request) (err error) {
 		}
 	}
 	if rest != "" && !t.more {
-		return format.Invalid("line", format.Quote(rest), "no text after the last field of the format")
+		return engine.InvalidInput("line", engine.Quote(rest), "no text after the last field of the format")
 	}
 	return nil
 }

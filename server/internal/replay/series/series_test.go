@@ -57,7 +57,7 @@ func TestDeniedCountsByTheSteps(t *testing.T) {
 		{rule.FixedWindow(rule.PerSecond(2)), 2},
 		{rule.SlidingLog(rule.PerSecond(2)), 2},
 		{rule.SlidingLog(rule.PerSecond(7)), 0},
-		{rule.DenyAll(), 7},
+		{engine.DenyAll(), 7},
 	} {
 		if got := Denied(c.limit, times); got != c.want {
 			t.Errorf("%s: %d, want %d", c.limit, got, c.want)

@@ -222,7 +222,7 @@ func TestFullStoreGivesNoDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failed != 2 || r.Admitted != 3 || r.Denied != 0 || !strings.Contains(r.FirstError, "unavailable") {
+	if r.Failed != 2 || r.Admitted != 3 || r.Denied != 0 || !strings.Contains(r.FirstError, "no room") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -2,12 +2,13 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -17,6 +18,9 @@ import (
 
 // DefaultMaxKeys is the default number of keys that a simulation's store holds.
 const DefaultMaxKeys = 4_000_000
+
+// errFull is the error of a request that found no room in the simulation's store. A server would have had other keys.
+var errFull = errors.New("no room for another key: see --max-keys")
 
 // Answer is a server's answer to one request.
 type Answer struct {
@@ -114,7 +118,7 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 		s.charges = append(s.charges, place)
 		place += len(routes[i].Charges)
 	}
-	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), operate.WithOutcomeClock(clock))
+	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), core.WithOutcomeClock(clock))
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
 }
@@ -165,6 +169,9 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 		r.Outcome(httplimit.Outcome(q.Status, nil))
 	}
 	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
+	if r.Decision.Full {
+		a.Err = errFull
+	}
 	a.reset = r.Decision.ResetAfter
 	for i := range r.Limits {
 		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
@@ -173,7 +180,7 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	if request.Items != nil {
 		a.Key = r.Key
 	}
-	if !a.Allowed && r.Err == nil && request.Route.NoKey == nil {
+	if !a.Allowed && a.Err == nil && request.Route.NoKey == nil {
 		a.Policy = r.Policy
 	}
 	return a

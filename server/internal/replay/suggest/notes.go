@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 )
 
@@ -30,7 +31,7 @@ func (f *finder) tooFew() string {
 	two := highest(len(f.behaved), 2, func(n int) float64 { return float64(f.all[f.behaved[n]].most[inMinute]) })
 	first, second := f.behaved[two[0]], f.behaved[two[1]]
 	return fmt.Sprintf("--deny %s of %d keys is less than one key: none may be denied anything, so the busiest, %s, sets the limit with %s in a minute, where the next one has %d; --deny %g%% leaves one key out",
-		shareText(f.options.Deny), len(f.behaved), format.Quote(f.texts[first]), format.Counted(f.all[first].most[inMinute], "request"), f.all[second].most[inMinute], f.percent(1))
+		shareText(f.options.Deny), len(f.behaved), engine.Quote(f.texts[first]), format.Counted(f.all[first].most[inMinute], "request"), f.all[second].most[inMinute], f.percent(1))
 }
 
 // percent converts a number of keys to a percentage of the well-behaved keys, rounded up to one decimal.
@@ -59,7 +60,7 @@ func (f *finder) tooMany() string {
 				why = "only for a moment"
 			}
 			return fmt.Sprintf("%d of %d keys %s at least %d times as much in %s as the others, the busiest %s: %s, so they are taken for what your clients do; a limit for the others needs a log without them, or a route of their own",
-				i+1, len(f.behaved), send, wideGap, spanWords(Windows[w].Length), format.Quote(f.texts[f.behaved[order[0]]]), why)
+				i+1, len(f.behaved), send, wideGap, spanWords(Windows[w].Length), engine.Quote(f.texts[f.behaved[order[0]]]), why)
 		}
 	}
 	return ""
@@ -98,5 +99,5 @@ func (f *finder) setBy() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d keys set the limit, above all %s: without them %s would do; leave them out of the log if they are not what your clients do, or let --deny %g%% leave them out",
-		few, len(f.behaved), format.Quote(f.texts[f.behaved[order[0]]]), without, f.percent(few))
+		few, len(f.behaved), engine.Quote(f.texts[f.behaved[order[0]]]), without, f.percent(few))
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/operate"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -81,7 +81,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []string
-	limiter := headgate.New(operate.WithObserver(func(_ context.Context, op *engine.Op, _ *operate.Result) { keys = append(keys, op.Key) }))
+	limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) { keys = append(keys, op.Key) }))
 	defer limiter.Close()
 	server := direct{service.New(service.Config{Limiter: limiter, Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
 	program := decide.New(config, limiter, decide.WithHashKeys(secrets))

@@ -1,0 +1,64 @@
+package jsontext_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/policy/jsontext"
+)
+
+// FuzzUnknown checks that a name is unknown if and only if a decoder that rejects unknown fields reports it.
+func FuzzUnknown(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `{"a":1,"B":2}`, `{"list":{"x":[{"y":1}]},"A":1}`, `{"c":1}`, `{"a":"c:","x":1}`, `{"\u0061":1}`, `{"a\"":1}`, `[{"x":1}]`, `"x:"`, `null`, `{"":1}`,
+		`{"liſt":1}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !json.Valid([]byte(text)) || jsontext.Check([]byte(text)) != nil {
+			return
+		}
+		var fields struct {
+			A    json.RawMessage `json:"a"`
+			B    json.RawMessage `json:"b"`
+			List json.RawMessage `json:"list"`
+		}
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&fields)
+		_, rejected := strings.CutPrefix(errorText(err), "json: unknown field ")
+		if bad := jsontext.Unknown([]byte(text), []string{"a", "b", "list"}); (bad != nil && bad.Unknown) != rejected && !tooDeep(bad) {
+			t.Errorf("%s: unknown %v, the decoder says %v", text, bad, err)
+		}
+	})
+}
+
+func tooDeep(bad *jsontext.Error) bool {
+	return bad != nil && bad.Detail == "nested deeper than 16 levels"
+}
+
+// TestObject checks that an object's own names and its nesting are checked, and the names in nested objects are not.
+func TestObject(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"x":1}}`: "",
+		`{"A":1,"x":2}`: `unknown field "x"`,
+		`{"a":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `}`: "",
+		`{"a":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`: "nested deeper than 16 levels",
+	} {
+		var fields struct {
+			A any `json:"a"`
+		}
+		if err := jsontext.Object([]byte(text), &fields, []string{"a"}); errorText(err) != want || (err == nil) != (fields.A != nil) {
+			t.Errorf("%s: %v, %v; want %q", text, err, fields.A, want)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
