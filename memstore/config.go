@@ -19,8 +19,8 @@ var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
 // Config configures a store. The zero Config means the defaults.
 type Config struct {
-	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one key. 0 means
-	// DefaultMaxKeys.
+	// MaxKeys limits the number of stored keys: 1 to 2^31. Each limit of a key counts as one key, and each permit after
+	// the first of a key as 4 more. 0 means DefaultMaxKeys.
 	MaxKeys int
 	// MaxKeysOf bounds the number of keys in some namespaces, each 1 to 2^31, below what [Store.KeepRoom] leaves them.
 	// A new key beyond its namespace's bound is denied.
@@ -31,7 +31,7 @@ type Config struct {
 
 // Stats contains a store's counters.
 type Stats struct {
-	// Keys is the number of stored keys. It includes keys that have expired, because all of their units have refilled,
+	// Keys is the number of stored keys, and 4 more for each permit after the first of a key. It includes keys that have expired, because all of their units have refilled,
 	// but have not been dropped yet.
 	Keys int64
 	// Most is [Config.MaxKeys].

@@ -166,7 +166,7 @@ func (s *Store) denyFull(op *engine.Op, r *engine.Result) {
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	return Stats{
-		Keys: s.keys.Load(), Most: s.room.most, Shared: s.room.common.Load(), MostShared: s.room.shared.Load(),
+		Keys: s.counted(), Most: s.room.most, Shared: s.room.common.Load(), MostShared: s.room.shared.Load(),
 		Expired: s.expired.Load(), Refused: s.refused.Load(),
 	}
 }

@@ -214,6 +214,9 @@ func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	}
 	key.scope = s.scopes.enter(c).id
 	if !b.state.Absent() {
+		if c.share.addPermits(permitRoom(&b.state)); s.counted() > s.room.most {
+			r.err = &engine.InputError{Field: "max_keys", Value: fmt.Sprint(s.room.most), Accepted: "more: the snapshot has more permits than that"}
+		}
 		key.state[0] = h.box(*b)
 		key.scope |= boxed
 	}

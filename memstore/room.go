@@ -15,6 +15,8 @@ type room struct {
 	own    atomic.Int64 // the part of each namespace
 	common atomic.Int64 // keys beyond the parts of their namespaces
 	shared atomic.Int64 // the most that common may be
+	// permits counts the keys whose room permits take (permits.go). They are in common and in the shares too.
+	permits atomic.Int64
 
 	mu     sync.Mutex
 	shares map[string]*share
@@ -93,7 +95,7 @@ func (s *Store) reserve(c *scope) bool {
 	if !c.share.reserve() {
 		return false
 	}
-	if s.keys.Add(1) > s.room.most {
+	if s.keys.Add(1)+s.room.permits.Load() > s.room.most {
 		s.keys.Add(-1)
 		c.share.release()
 		return false

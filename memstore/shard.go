@@ -137,6 +137,7 @@ func (h *shard) remove(cs *scopes, i int) {
 	c.states.Add(-1)
 	h.hot.forget(s)
 	if s.boxed() {
+		c.share.addPermits(-permitRoom(&h.boxes[s.state[0]].state))
 		h.spare = append(h.spare, int32(s.state[0]))
 		h.boxes[s.state[0]] = box{}
 	}

@@ -32,6 +32,9 @@ type location struct {
 	slot  int
 	// reserved is true while room for the state is reserved in the scope's share.
 	reserved bool
+	// permit is true while room for another permit is reserved, and permits is the room that the state's permits take.
+	permit  bool
+	permits int64
 }
 
 var transactions = sync.Pool{New: func() any { return new(transaction) }}
@@ -62,7 +65,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 		t.lock()
 		t.now = s.clock.read(true)
 		t.neverBack()
-		if absent := t.load(); absent == 0 || !creates(op.Kind) {
+		if absent := t.load(); absent == 0 && !t.morePermits() || !creates(op.Kind) {
 			return nil
 		}
 		for _, i := range t.locked {
@@ -105,10 +108,11 @@ func (t *transaction) reserve(absent int64) error {
 		fits = p.reserved
 		return fits
 	})
-	if s := t.store; fits && s.keys.Add(absent) <= s.room.most {
-		t.reserved = absent
-		return nil
-	} else if fits {
+	if s := t.store; fits {
+		if s.keys.Add(absent)+s.room.permits.Load() <= s.room.most && t.takePermits() {
+			t.reserved = absent
+			return nil
+		}
 		s.keys.Add(-absent)
 	}
 	t.release()
@@ -117,6 +121,7 @@ func (t *transaction) reserve(absent int64) error {
 
 // release returns unused reserved room to the shares.
 func (t *transaction) release() {
+	t.leavePermits()
 	t.lacking(func(p *location) bool {
 		if p.reserved {
 			p.reserved = false
@@ -201,6 +206,7 @@ func (t *transaction) load() (absent int64) {
 		h := &t.store.shards[p.shard]
 		if p.slot = h.find(cs, p.key, p.scope); p.slot != nowhere {
 			t.steps[i].State = h.load(cs, p.slot)
+			p.permits = permitRoom(&t.steps[i].State)
 		} else {
 			absent++
 		}
@@ -261,6 +267,7 @@ func (t *transaction) end(r *engine.Result) {
 		case !step.Write || p.slot == nowhere:
 		case step.TTL > 0:
 			h.put(&t.store.scopes, p.slot, p.scope, &step.State, t.now.Now+step.TTL)
+			p.scope.share.addPermits(permitRoom(&step.State) - p.permits)
 		default:
 			h.remove(&t.store.scopes, p.slot)
 			h.publish()

@@ -20,7 +20,7 @@ var tokenBucket = algorithm{
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
 	// charge under this limit would replace that rate, and lengthen the delays already promised under it.
 	lends: func(s *State, l *Limit) bool {
-		return s.bucket.under(l) && (s.bucket.Promised == 0 || s.bucket.Next == l.rate())
+		return s.bucket.under(l) && (s.bucket.slots == nil || s.bucket.slots.Next == l.rate())
 	},
 	promise:      func(s *State, l *Limit, delay int64) { s.bucket.promise(l, delay) },
 	longestDelay: (*Limit).longestLoan,
@@ -38,7 +38,11 @@ func onBucket(s *State) arithmetic { return &s.bucket }
 // that were reserved.
 func StoredBucket(a Algorithm, at, whole, part, count, period int64, slots Slots) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
-	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at, Slots: slots}}
+	b := Bucket{Missing: missing, Count: count, Period: period, At: at}
+	if slots.Promised > 0 {
+		b.slots = &slots
+	}
+	return State{algorithm: a, bucket: b}
 }
 
 // Bucket is the state of a token bucket or a pacer.
@@ -51,14 +55,14 @@ type Bucket struct {
 	Count   int64
 	Period  int64
 	At      int64
-	Slots
+	slots   *Slots // nil if no caller waits; never changed, only replaced
 }
 
-// Slots is set while reservations of a token bucket wait for their slots. Until the last slot no other version changes
-// the rate: at a faster rate the units of the waiting callers would refill, and pass once more, before the callers use
-// them at their slots.
+// Slots describes a token bucket while callers wait for reserved slots. Until the last slot no other version changes the
+// rate: at a faster rate the units of the waiting callers would refill, and pass once more, before the callers use them
+// at their slots.
 type Slots struct {
-	// Promised is the time from the bucket's instant until the last slot. It is 0 if no caller waits.
+	// Promised is the time from the bucket's instant until the last slot.
 	Promised int64
 	// Next is the rate from then on: the fastest rate of all charges since.
 	Next bucketRate
@@ -119,12 +123,12 @@ func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 		return 0, false
 	}
 	in := *b
-	if in.Promised > 0 {
+	if in.slots != nil {
 		in.convert(b.later(l))
 	} else {
 		in.convertIfSlower(l)
 	}
-	return us, us > b.Promised+max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
+	return us, us > b.promised()+max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
 }
 
 func (b *Bucket) rewind(_ *Limit, t Instant) { b.At = t.Now }
@@ -132,7 +136,7 @@ func (b *Bucket) rewind(_ *Limit, t Instant) { b.At = t.Now }
 // settle refills the bucket up to the instant at the effective rate: the faster of the rate with which it was written
 // and the limit's own (rule 10) or, while callers wait for reserved slots, the rate with which it was written.
 func (b *Bucket) settle(l *Limit, t Instant) {
-	if b.Promised > 0 {
+	if b.slots != nil {
 		b.refillSlots(l, t.Now)
 	}
 	if b.absent() {
@@ -155,7 +159,7 @@ func (b *Bucket) refill(now int64) {
 }
 
 func (b *Bucket) convertIfSlower(l *Limit) {
-	if b.Promised == 0 && b.slower(l) {
+	if b.slots == nil && b.slower(l) {
 		b.convert(l.rate())
 	}
 }
@@ -226,7 +230,7 @@ func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) 
 	over := b.over(l, cost)
 	if b.refillsLater(over) {
 		at := b.atLastSlot()
-		return b.Promised + at.over(l, cost).ceilOver(at.Count), 0
+		return b.slots.Promised + at.over(l, cost).ceilOver(at.Count), 0
 	}
 	return over.ceilOver(b.Count), 0
 }
@@ -260,7 +264,7 @@ func (b *Bucket) room(l *Limit, _ Instant) int64 {
 
 // charge spends the cost. From then on the bucket uses the limit's own rate, unless callers wait for reserved slots.
 func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
-	if b.Promised == 0 && !b.under(l) {
+	if b.slots == nil && !b.under(l) {
 		b.convert(l.rate())
 	}
 	b.Missing = b.Missing.plus(product(cost, b.Period))
@@ -282,10 +286,13 @@ func (b *Bucket) report(l *Limit, t Instant, o *Outcome) {
 func (b *Bucket) ttl(*Limit, Instant) int64 { return b.fills() }
 
 func (b *Bucket) append(to []byte) []byte {
-	return integers(b.Missing.append(to), b.Count, b.Period, b.At, b.Promised, b.Next.Count, b.Next.Period)
+	to = integers(b.Missing.append(to), b.Count, b.Period, b.At, b.promised())
+	if b.slots != nil {
+		to = integers(to, b.slots.Next.Count, b.slots.Next.Period)
+	}
+	return to
 }
 
 func (b *Bucket) decode(d *decoder) {
-	*b = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer(), Slots: Slots{Promised: d.natural(), Next: bucketRate{d.natural(), d.natural()}}}
-	d.failed = d.failed || b.Promised > 0 && min(b.Next.Count, b.Next.Period) == 0
+	*b = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer(), slots: d.slots()}
 }

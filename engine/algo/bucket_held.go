@@ -53,10 +53,10 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 		back = least(back, b.free(l, after.plus(kept)).minus(waited(all, now, h)))
 		after = after.plus(kept)
 	}
-	if b.Promised > 0 && !after.isZero() {
+	if b.slots != nil && !after.isZero() {
 		// The last caller may wait under a version with a smaller burst.
-		one.waits = now + b.Promised
-		back = least(back, b.Missing.minus(product(b.Promised, b.Count)).minus(after))
+		one.waits = now + b.slots.Promised
+		back = least(back, b.Missing.minus(product(b.slots.Promised, b.Count)).minus(after))
 	}
 	if back.isZero() {
 		return
