@@ -109,7 +109,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 // a commit of such numbers charges as much as it can.
 func TestTogetherDoesNotWrap(t *testing.T) {
 	l, _ := onClock(t)
-	p, ctx := operate.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), context.Background()
+	p, ctx := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), context.Background()
 	of := func(units ...int64) (charges []headgate.Charge) {
 		for _, n := range units {
 			charges = append(charges, headgate.Charge{Policy: p, Key: "k", Units: n})
@@ -141,12 +141,12 @@ func TestTogetherDoesNotWrap(t *testing.T) {
 func TestTogetherDecidesByTheStricter(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	window, slow := operate.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), operate.Policy(l, "b", rule.TokenBucket(rule.PerHour(10)))
+	window, slow := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10)))
 	for i, pair := range [][2]*headgate.Policy{
 		{window, window.Leaving(50)},
-		{operate.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10))), slow},
-		{operate.Policy(l, "b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
-		{operate.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), operate.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
+		{core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10))), slow},
+		{core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
+		{core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
 	} {
 		key := strconv.Itoa(i)
 		for range 2 {
@@ -167,7 +167,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 			}
 		}
 	}
-	fast := operate.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10)))
+	fast := core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10)))
 	for _, pair := range [][2]*headgate.Policy{{fast, slow}, {slow, fast}} {
 		one, two := headgate.Charge{Policy: pair[0], Key: pair[0].Name(), Units: 5}, headgate.Charge{Policy: pair[1], Key: pair[0].Name(), Units: 5}
 		if d, err := l.AllowAll(ctx, one, two); err != nil || d.ResetAfter < time.Minute {

@@ -59,6 +59,7 @@ var (
 	hundred     = bucket(rule.PerSecond(1), rule.Burst(100))
 	hundredFast = bucket(rule.PerSecond(1000), rule.Burst(100))
 	roomyWide   = bucket(rule.PerSecond(1), rule.Burst(20))
+	fairQueue   = rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30), rule.Named("queue"))
 	pacedTen    = rule.Pacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(20))
 
 	guava   = bucket(rule.PerSecond(1), rule.Burst(1), rule.NextPays())
@@ -90,6 +91,21 @@ var _ = register([]scenario{
 			take(paced, 1, no(0, 50*ms, 300*ms).after(300*ms)).reserve(250 * ms),
 			take(paced, 1, yes(0, 400*ms).after(300*ms)).reserve(300 * ms),
 			take(paced, 1, no(0, 100*ms, 400*ms)).reserve(time.Hour),
+		},
+	},
+	{
+		name: "a reserve in a pacer states the wait after which it passes", why: "before, 200 ms were stated for ever on an unused limit, and a wait for the queue that ended too early",
+		steps: []step{
+			take(paced, 3, no(1, never, 0).after(200*ms)).reserve(0),
+			take(paced, 3, no(1, never, 0).after(200*ms)).reserve(200*ms - time.Microsecond),
+			take(paced, 3, yes(0, 300*ms).after(200*ms)).reserve(200 * ms),
+			take(paced, 2, no(0, 300*ms, 300*ms).after(400*ms)).reserve(100 * ms),
+			take(paced, 2, no(0, time.Microsecond, time.Microsecond).after(100*ms+time.Microsecond)).reserve(100 * ms).in(300*ms - time.Microsecond),
+			take(paced, 2, yes(0, 200*ms).after(100*ms)).reserve(100 * ms).in(time.Microsecond),
+			take(paced, 3, no(0, 100*ms, 200*ms).after(400*ms)).reserve(350 * ms),
+			take(paced, 3, yes(0, 400*ms).after(300*ms)).reserve(350 * ms).in(100 * ms),
+			take(fairQueue, 15, no(20, never, 0).after(500*ms)).reserve(499 * ms),
+			take(fairQueue, 15, yes(5, 1500*ms).after(500*ms)).reserve(500 * ms),
 		},
 	},
 	{

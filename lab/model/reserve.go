@@ -97,6 +97,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
+	counts = counts && longest < never
 	for _, it := range items {
 		switch {
 		case it.cost == 0:
@@ -165,6 +166,18 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	}
 	b, ok := it.bucket()
 	switch {
+	case it.limit.paces() && wait != never:
+		if delay = it.view.delay(it.cost); delay <= longestUS {
+			if wait > 0 {
+				delay = 0
+			}
+			return wait, delay
+		}
+		needed := max(wait, delay-longestUS+b.behind)
+		if absent(it.limit, 0).delay(it.cost) > longestUS {
+			needed = never // even an unused limit would delay the caller for longer than it accepts
+		}
+		return needed, delay
 	case wait == 0:
 		delay = it.view.delay(it.cost)
 	case ok && delays && wait != never && !it.limit.paces():

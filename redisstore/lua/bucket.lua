@@ -208,7 +208,22 @@ if room < 0 then room = 0 end
 if wait > 0 and wait ~= NEVER and delays and pacer == 0 and rate == own_rate and period == own_period and (tail == 0 or numbers[1] == own_rate and numbers[2] == own_period) then
   wait, delay = 0, wait - behind
 end
-if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+if pacer == 1 then
+  --@queue
+elseif wait == 0 and delay > accepts then
+  wait = delay - accepts + behind
+end
+
+--- queue
+-- The request passes once its delay is at most what the caller accepts. If even an unused limit would delay the cost for
+-- longer, it never passes.
+local price = debt == 2 and 0 or cost
+local late = 0
+if cost > 0 and wait ~= NEVER and whole + price >= burst then late = span(rate, period, whole + price - burst, part) end
+if late > accepts then
+  wait, delay = math.max(wait, late - accepts + behind), late
+  if price > burst and span(rate, period, price - burst, 0) > accepts then wait = NEVER end
+end
 
 --- give_held
 local moment, left, same_rate = clock, held_ends - clock, rate == own_rate and period == own_period
