@@ -2,7 +2,6 @@ package headgate
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -23,9 +22,6 @@ func (p *Permit) await(ctx context.Context) error {
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		d, err := p.extend(ctx, engine.OpAcquire)
 		switch {
-		case errors.Is(err, ErrOutcomeUnknown):
-			p.giveUp(ctx)
-			return err
 		case err != nil || d.Allowed:
 			return err
 		case d.RetryAfter == Never:
@@ -56,11 +52,4 @@ func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Dur
 	case <-p.policy.limiter.done:
 		return false, ErrClosed
 	}
-}
-
-// giveUp releases units that the store may have granted.
-func (p *Permit) giveUp(ctx context.Context) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
-	defer cancel()
-	_ = p.Release(own) // if this fails, the units become free after the lease time
 }

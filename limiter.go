@@ -27,6 +27,7 @@ type Limiter struct {
 	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
 	outcomes outcomes      // reported, but not yet sent to the store
+	lates    lates         // permits whose acquire got no answer
 	watch    sync.Once     // starts watching the terms of reservations
 	watching sync.WaitGroup
 }
@@ -76,6 +77,7 @@ func (l *Limiter) Close() error {
 	}
 	close(l.done)
 	l.outcomes.close()
+	l.lates.close()
 	l.watching.Wait()
 	if !l.made {
 		return nil

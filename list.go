@@ -10,7 +10,7 @@ import (
 )
 
 // Charge is one of several charges of a request, with its own policy or semaphore, key and cost. Charges on the same
-// policy and key are added up.
+// policy and key are added up. If some of them are under a class ([Policy.Leaving]), its limit decides them all.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
@@ -108,6 +108,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if l.observer != nil {
 		l.observe(ctx, op, r)
 	}
+	l.releaseLate(op, r.Err)
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
 		of := op.Charges[a.decision.Binding.Index].Items
 		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
@@ -150,8 +151,11 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 			if at < 0 {
 				op.Charges = append(op.Charges, own)
 			} else {
-				op.Charges[at].Cost += item.Units
-				op.Charges[at].Items |= own.Items
+				have := &op.Charges[at]
+				have.Cost, have.Items = engine.Sum(have.Cost, own.Cost), have.Items|own.Items
+				if own.Limit.StricterThan(have.Limit) { // a class of the policy, or another policy with the same counter
+					have.Limit = own.Limit
+				}
 			}
 		}
 	}

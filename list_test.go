@@ -3,6 +3,8 @@ package headgate_test
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -101,6 +103,80 @@ func TestReserveTogetherDenied(t *testing.T) {
 	}
 	m.left(t, m.requests, "cid", 60)
 	m.left(t, m.requests, "ann", 59)
+}
+
+// The sum of charges on one counter does not wrap: four charges of 2^62 units, or 2^63−1, 2^63−1 and 3, do not pass, and
+// a commit of such numbers charges as much as it can.
+func TestTogetherDoesNotWrap(t *testing.T) {
+	l, _ := onClock(t)
+	p, ctx := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), context.Background()
+	of := func(units ...int64) (charges []headgate.Charge) {
+		for _, n := range units {
+			charges = append(charges, headgate.Charge{Policy: p, Key: "k", Units: n})
+		}
+		return charges
+	}
+	for _, units := range [][]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {math.MaxInt64, math.MaxInt64, 3}} {
+		if d, err := l.AllowAll(ctx, of(units...)...); err != nil || d.Allowed || d.RetryAfter != headgate.Never {
+			t.Errorf("%d: %+v, %v", units, d, err)
+		}
+		if r, d, err := l.ReserveAll(ctx, of(units...)...); err != nil || r != nil || d.Allowed {
+			t.Errorf("%d: %+v, %v", units, d, err)
+		}
+	}
+	r, _, err := l.ReserveAll(ctx, of(1, 1, 1, 1)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Commit(ctx, 1<<62, 1<<62, 1<<62, 1<<62); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Allowed || d.Remaining != 0 {
+		t.Errorf("after a commit of 2^64 units: %+v, %v", d, err)
+	}
+}
+
+// A list with a policy and its class, or with two versions of a limit, is decided by the stricter one, wherever it
+// stands.
+func TestTogetherDecidesByTheStricter(t *testing.T) {
+	l, _ := onClock(t)
+	ctx := context.Background()
+	window, slow := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10)))
+	for i, pair := range [][2]*headgate.Policy{
+		{window, window.Leaving(50)},
+		{core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10))), slow},
+		{core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
+		{core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
+	} {
+		key := strconv.Itoa(i)
+		for range 2 {
+			d, err := l.PeekAll(ctx, headgate.Charge{Policy: pair[0], Key: key, Units: 2}, headgate.Charge{Policy: pair[1], Key: key, Units: 2})
+			alone, _ := pair[1].Peek(ctx, key, 4)
+			if i == 0 {
+				alone, _ = window.Leaving(50).Peek(ctx, key, 4)
+			}
+			if err != nil || d.Limit != alone.Limit || d.Remaining != alone.Remaining {
+				t.Errorf("%d: %+v, %v; alone %+v", i, d, err, alone)
+			}
+			if d, err := l.AllowAll(ctx, headgate.Charge{Policy: pair[0], Key: key, Units: 3}, headgate.Charge{Policy: pair[1], Key: key, Units: 3}); i == 0 && (err != nil || d.Allowed) {
+				t.Errorf("6 units of a class that has 5: %+v, %v", d, err)
+			}
+			pair[0], pair[1] = pair[1], pair[0]
+			if i > 0 {
+				break
+			}
+		}
+	}
+	fast := core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10)))
+	for _, pair := range [][2]*headgate.Policy{{fast, slow}, {slow, fast}} {
+		one, two := headgate.Charge{Policy: pair[0], Key: pair[0].Name(), Units: 5}, headgate.Charge{Policy: pair[1], Key: pair[0].Name(), Units: 5}
+		if d, err := l.AllowAll(ctx, one, two); err != nil || d.ResetAfter < time.Minute {
+			t.Errorf("of two rates the first decides: %+v, %v", d, err)
+		}
+		if _, err := slow.Reset(ctx, pair[0].Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Charges on one counter become one charge. It is settled with the sum of the units that they used.

@@ -31,6 +31,9 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	c := calls.Get().(*opBuffers)
 	defer c.free()
 	r := p.policy.limiter.ask(ctx, c, kind, p.policy.space, p.key, p.policy.group, p.units, p.id)
+	if kind == engine.OpAcquire {
+		p.policy.limiter.releaseLate(&c.op[0], r.Err)
+	}
 	if r.Err == nil && kind != engine.OpRelease {
 		d.read(&c.op[0], &r.Outcome)
 		d.Binding.Policy = p.policy.name

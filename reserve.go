@@ -29,8 +29,8 @@ const longestReserve = 36525 * 24 * time.Hour
 // Reserve denies the request if the delay would end after the deadline of ctx. A token bucket reserves at most
 // 281474976710655 units ahead.
 //
-// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes. If Decision.Delay
-// is above 0 in a denial, the delay would have ended after the deadline. Reserve returns the same errors as [Policy].
+// On a denial the reservation is nil, and Decision.RetryAfter is the time until the same call passes, or [Never]. If
+// Decision.Delay is above 0 in a denial, the delay would have ended after the deadline. Reserve returns the same errors as [Policy].
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {

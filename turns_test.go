@@ -166,7 +166,7 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 }
 
 // While one caller always waits, no slot stays empty, however many other callers leave: a slot is given back before the
-// next request is sent, which would otherwise get a later slot (regression: bug 88).
+// next request is sent, which would otherwise get a later slot (regression: bug 84).
 func TestLeaversLeaveNoGap(t *testing.T) {
 	for name, limit := range map[string]engine.Limit{
 		"bucket": rule.TokenBucket(rule.PerSecond(10), rule.Burst(1)),

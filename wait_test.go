@@ -270,3 +270,24 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 		t.Errorf("%.0f allocations", n)
 	}
 }
+
+// A caller whose slot would be after its deadline fails at once, also if the pacer's queue has no room for it yet. Before,
+// it waited for room first, and then failed.
+func TestWaitFailsAtOnceBehindAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := headgate.New()
+		defer l.Close()
+		p := core.Policy(l, "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(3)))
+		for range 4 {
+			if _, err := p.Allow(t.Context(), "k"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := p.Wait(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrDenied) || time.Since(start) > 0 {
+			t.Errorf("after %s: %v", time.Since(start), err)
+		}
+	})
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestLongDurationsAreStatedAsTheLongest (regression: bug 78) checks that a reset time above 292 years is reported as
+// TestLongDurationsAreStatedAsTheLongest (regression: bug 74) checks that a reset time above 292 years is reported as
 // 292 years. It used to be negative. Such a reset time needs a clock that is set back by a century.
 func TestLongDurationsAreStatedAsTheLongest(t *testing.T) {
 	const longest time.Duration = 9_223_372_036_854_775_000

@@ -129,7 +129,7 @@ func (r *Reserved) items(i int) uint32 {
 func (r *Reservation) SettleEach(used func(item int) int64) Op {
 	return r.settle(func(items uint32) (sum int64) {
 		for ; items != 0; items &= items - 1 {
-			sum += used(bits.TrailingZeros32(items))
+			sum = Sum(sum, used(bits.TrailingZeros32(items)))
 		}
 		return sum
 	})

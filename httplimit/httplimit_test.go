@@ -381,8 +381,8 @@ func TestAllocations(t *testing.T) {
 }
 
 // TestKeysThatOccurTwice checks that a header, cookie or query field with several different values counts as missing,
-// because the handler may read another one than the key (regression: bug 116). It also checks that a client cannot send
-// the hash of a long key (regression: bug 117).
+// because the handler may read another one than the key (regression: bug 97). It also checks that a client cannot send
+// the hash of a long key (regression: bug 98).
 func TestKeysThatOccurTwice(t *testing.T) {
 	for _, c := range []struct {
 		query, header, cookie []string

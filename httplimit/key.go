@@ -79,7 +79,7 @@ func ByHeader(name string) Key {
 }
 
 // only returns the first value, or "" if there is none or another one differs. A client could otherwise be counted
-// under one value while the handler reads the other (bug 116).
+// under one value while the handler reads the other (bug 97).
 func only(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -401,7 +401,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 }
 
 // If a limit has several windows, its reset is the reset of the binding window, as in the server's headers for the
-// same policy. It used to be the reset of the longest window, t=3600 (regression: bug 74).
+// same policy. It used to be the reset of the longest window, t=3600 (regression: bug 71).
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

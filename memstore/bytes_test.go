@@ -35,11 +35,11 @@ func TestBytes(t *testing.T) {
 		case a.TwoWords():
 			cases = append(cases, bytes{limit, 20, 44})
 		case a.Holds():
-			cases = append(cases, bytes{limit, 20, 600})
+			cases = append(cases, bytes{limit, 20, 610})
 		case a.Adapts():
 			cases = append(cases, bytes{limit, 20, 340})
 		default:
-			cases = append(cases, bytes{limit, 20, 280})
+			cases = append(cases, bytes{limit, 20, 290})
 		}
 	}
 	for _, c := range cases {

@@ -203,7 +203,7 @@ func TestStateExpiringNowMakesRoom(t *testing.T) {
 }
 
 // TestOpenReservationsAreBoundedInBytes checks that reservations of many charges with long keys do not take more memory
-// than short ones may, that a reserve beyond the bound is a denial, and that settled ones make room (regression: bug 134).
+// than short ones may, that a reserve beyond the bound is a denial, and that settled ones make room (regression: bug 110).
 func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

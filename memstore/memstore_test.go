@@ -51,7 +51,7 @@ func seconds(n int64) engine.Limit {
 	return rule.FixedWindow(rule.Per(10, time.Duration(n)*time.Second))
 }
 
-// A full store keeps its keys and denies new ones, but first drops expired keys (regression: bug 131).
+// A full store keeps its keys and denies new ones, but first drops expired keys (regression: bug 107).
 func TestFullStoreRefusesNewKeys(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 3, Clock: clock.Now})

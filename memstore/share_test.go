@@ -70,7 +70,7 @@ func TestShareOfNameSpace(t *testing.T) {
 }
 
 // TestOnePolicyCannotFillTheStore checks that made-up keys under one policy leave the others their parts, whether these
-// have had keys before or not, and that a policy alone has the whole store (regression: bug 132).
+// have had keys before or not, and that a policy alone has the whole store (regression: bug 108).
 func TestOnePolicyCannotFillTheStore(t *testing.T) {
 	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: headgatetest.NewClock().Now})
 	if err != nil {
@@ -162,7 +162,7 @@ func TestShareIsKeptByManyCallers(t *testing.T) {
 }
 
 // TestLargeStatesCountByTheirSize checks that permits, entries of logs and segments count as more keys, so that the memory
-// of a few keys is bounded too, that releases make room, and that the other namespaces keep theirs (regression: bug 135).
+// of a few keys is bounded too, that releases make room, and that the other namespaces keep theirs (regression: bug 111).
 func TestLargeStatesCountByTheirSize(t *testing.T) {
 	clock := headgatetest.NewClock()
 	s, err := memstore.New(memstore.Config{MaxKeys: 1000, Clock: clock.Now})

@@ -157,7 +157,7 @@ func TestPenaltiesOfAddresses(t *testing.T) {
 }
 
 // TestVictims checks the notes for policies whose counter of an address a client can reach by a text that it writes
-// (regression: bug 123).
+// (regression: bug 104).
 func TestVictims(t *testing.T) {
 	for _, c := range []struct {
 		keys  string // the keys of two routes

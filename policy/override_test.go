@@ -89,7 +89,7 @@ func TestOverridesOfPoliciesWithAll(t *testing.T) {
 	}
 }
 
-// TestDenyOfAllKeepsCounters (regression: bug 76) checks that a change that denies or allows all requests of a key,
+// TestDenyOfAllKeepsCounters (regression: bug 72) checks that a change that denies or allows all requests of a key,
 // under a policy with several limits, does not affect counters: when the change ends, the key's counters continue, and
 // the counters of other keys continue all the time.
 func TestDenyOfAllKeepsCounters(t *testing.T) {

@@ -138,6 +138,7 @@ func (r *reader) integer(size int) int64 {
 // followed by the error's text and the key's unchanged content.
 const (
 	markAbsent     = 0
+	markReserved   = 2 // the state of a bucket with reserved slots, which is longer
 	markReadError  = 254
 	markWriteError = 255
 )
@@ -161,6 +162,8 @@ func (r *reader) found(l *algo.Limit) (f found) {
 		f.readError = r.take(int(r.integer(1)))
 	case format:
 		f.state = fragments[families[l.Algorithm]].merged.read(r, l)
+	case markReserved:
+		f.state = readReserved(r, l)
 	default:
 		r.bad = true
 	}
@@ -201,6 +204,8 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 		result.Found, allowed, dropped = allowed, true, granted
 	}
 	switch chosen := op.Chosen(); {
+	case chosen && allowed && len(op.Charges) == 1: // single.lua does not know choices
+		algo.Choose(steps[:1], op.Charges[0].Choice, true)
 	case chosen && allowed:
 		algo.Choose(steps[:len(op.Charges)], uint8(granted), true)
 	case chosen:

@@ -103,12 +103,22 @@ func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
 	return op.Kind != engine.OpGive || op.Taken.IsZero()
 }
 
-func readBucket(r *reader, l *algo.Limit) algo.State {
+func readBucket(r *reader, l *algo.Limit) algo.State { return r.bucket(l, false) }
+
+// readReserved reads the state of a bucket for which callers wait for reserved slots.
+func readReserved(r *reader, l *algo.Limit) algo.State { return r.bucket(l, true) }
+
+func (r *reader) bucket(l *algo.Limit, reserved bool) algo.State {
 	at, whole, part, count, period := r.integer(8), r.integer(7), r.integer(7), r.integer(6), r.integer(7)
+	slots := algo.Slots{}
+	if reserved {
+		slots.Promised, slots.Next.Count, slots.Next.Period = r.integer(7), r.integer(6), r.integer(7)
+		r.bad = r.bad || slots.Next.Count == 0 || slots.Next.Period == 0
+	}
 	if count == 0 || period == 0 {
 		r.bad = true
 	}
-	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period)
+	return algo.StoredBucket(l.Algorithm, at, whole, part, count, period, slots)
 }
 
 func readFixed(r *reader, _ *algo.Limit) algo.State {

@@ -54,6 +54,14 @@ var (
 	roomy   = bucket(rule.PerSecond(1), rule.Burst(10))
 	indebt  = bucket(rule.PerSecond(1), rule.Burst(10), rule.AllowDebt(5), rule.Named("debt"))
 	quick   = bucket(rule.PerSecond(2), rule.Burst(10))
+	wide    = bucket(rule.PerSecond(10), rule.Burst(20))
+
+	hundred     = bucket(rule.PerSecond(1), rule.Burst(100))
+	hundredFast = bucket(rule.PerSecond(1000), rule.Burst(100))
+	roomyWide   = bucket(rule.PerSecond(1), rule.Burst(20))
+	fairQueue   = rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30), rule.Named("queue"))
+	pacedTen    = rule.Pacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(20))
+
 	guava   = bucket(rule.PerSecond(1), rule.Burst(1), rule.NextPays())
 	minutes = fixed(rule.PerMinute(10))
 	twofold = slog(rule.Per(5, 3*second), rule.And(rule.PerHour(50)), rule.Named("twofold"))
@@ -83,6 +91,21 @@ var _ = register([]scenario{
 			take(paced, 1, no(0, 50*ms, 300*ms).after(300*ms)).reserve(250 * ms),
 			take(paced, 1, yes(0, 400*ms).after(300*ms)).reserve(300 * ms),
 			take(paced, 1, no(0, 100*ms, 400*ms)).reserve(time.Hour),
+		},
+	},
+	{
+		name: "a reserve in a pacer states the wait after which it passes", why: "before, 200 ms were stated for ever on an unused limit, and a wait for the queue that ended too early",
+		steps: []step{
+			take(paced, 3, no(1, never, 0).after(200*ms)).reserve(0),
+			take(paced, 3, no(1, never, 0).after(200*ms)).reserve(200*ms - time.Microsecond),
+			take(paced, 3, yes(0, 300*ms).after(200*ms)).reserve(200 * ms),
+			take(paced, 2, no(0, 300*ms, 300*ms).after(400*ms)).reserve(100 * ms),
+			take(paced, 2, no(0, time.Microsecond, time.Microsecond).after(100*ms+time.Microsecond)).reserve(100 * ms).in(300*ms - time.Microsecond),
+			take(paced, 2, yes(0, 200*ms).after(100*ms)).reserve(100 * ms).in(time.Microsecond),
+			take(paced, 3, no(0, 100*ms, 200*ms).after(400*ms)).reserve(350 * ms),
+			take(paced, 3, yes(0, 400*ms).after(300*ms)).reserve(350 * ms).in(100 * ms),
+			take(fairQueue, 15, no(20, never, 0).after(500*ms)).reserve(499 * ms),
+			take(fairQueue, 15, yes(5, 1500*ms).after(500*ms)).reserve(500 * ms),
 		},
 	},
 	{
@@ -271,13 +294,79 @@ var _ = register([]scenario{
 		},
 	},
 	{
-		name: "the rate rises while callers wait", why: "their slots stay, and later ones come at the new rate",
+		name: "the rate rises while callers wait", why: "their slots stay, and the new rate comes after the last of them: their units would refill before they pass",
 		steps: []step{
 			take(roomy, 10, yes(0, 10*second)).reserve(0),
 			take(roomy, 4, yes(0, 14*second).after(4*second)).reserve(time.Hour),
-			take(quick, 2, yes(0, 8*second).after(3*second)).reserve(time.Hour),
-			take(roomy, 1, no(0, 3500*ms, 8*second)).reserve(time.Hour),
-			settle(2, 0, yes(0, 8*second)),
+			take(quick, 2, no(0, 5*second, 9*second)).reserve(time.Hour),
+			take(quick, 1, no(0, 4500*ms, 9*second)),
+			take(quick, 1, no(0, 500*ms, 5*second)).in(4 * second),
+			take(quick, 1, yes(0, 5*second)).in(500 * ms),
+			settle(2, 0, yes(5, 2500*ms)).in(500 * ms),
+		},
+	},
+	{
+		name: "a burst waits while the rate rises", why: "200 of 100 would pass at its slot",
+		steps: []step{
+			take(hundred, 100, yes(0, 100*second)).reserve(0),
+			take(hundred, 100, yes(0, 200*second).after(100*second)).reserve(time.Hour),
+			take(hundredFast, 100, no(0, 100*second+100*ms, 100*second+100*ms)),
+			take(hundredFast, 1, no(0, ms, 100*ms)).in(100 * second),
+			take(hundredFast, 100, no(99, ms, ms)).in(99 * ms),
+			take(hundredFast, 100, yes(0, 100*ms)).in(ms),
+		},
+	},
+	{
+		name: "a larger burst at a faster rate while callers wait", why: "its room is there at once, but nothing comes back at another rate before the last slot",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 4, yes(0, 14*second).after(4*second)).reserve(time.Hour),
+			take(wide, 5, yes(1, 4*second+1500*ms)).reserve(0),
+			take(roomy, 1, no(0, 4600*ms, 5500*ms)),
+			settle(3, 1, yes(1, 4*second+1500*ms)),
+			take(wide, 5, yes(0, 2*second)).in(4 * second),
+			take(roomy, 1, no(0, 100*ms, second)).in(time.Second),
+		},
+	},
+	{
+		name: "the rate falls while callers wait", why: "a slower version does not end the rate before the last slot, which was computed with it",
+		steps: []step{
+			take(quick, 10, yes(0, 5*second)).reserve(0),
+			take(quick, 4, yes(0, 7*second).after(2*second)).reserve(time.Hour),
+			take(roomyWide, 3, yes(3, 8500*ms)),
+			take(quick, 1, no(0, 4*second, 8500*ms)),
+			take(roomyWide, 1, yes(6, 14*second)).in(2 * second),
+		},
+	},
+	{
+		name: "the clock goes back while callers wait", why: "slots are as far away as before",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 4, yes(0, 14*second).after(4*second)).reserve(time.Hour),
+			take(quick, 1, no(0, 5500*ms, 10*second)).in(-second),
+			take(wide, 0, yes(6, 5*second)).in(-time.Hour),
+			take(wide, 1, yes(5, 5100*ms)),
+			take(roomy, 1, no(0, 4200*ms, 5100*ms)),
+		},
+	},
+	{
+		name: "commit a part before the slot", why: "the caller uses the part at its slot: 150 of 100 would pass there if a cancel gave its room back too",
+		steps: []step{
+			take(hundred, 100, yes(0, 100*second)).reserve(0),
+			take(hundred, 100, yes(0, 200*second).after(100*second)).reserve(time.Hour),
+			settle(2, 50, yes(0, 150*second)),
+			settle(1, 0, yes(0, 150*second)),
+			take(hundred, 100, no(50, 50*second, 50*second)).in(100 * second),
+		},
+	},
+	{
+		name: "commit a part in a pacer before the slot", why: "the caller uses the part at its slot: 15 of 10 would pass there if a cancel gave its room back too",
+		steps: []step{
+			take(pacedTen, 10, yes(0, second)),
+			take(pacedTen, 10, yes(0, 2*second).after(second)).reserve(time.Hour),
+			take(pacedTen, 10, yes(0, 3*second).after(2*second)).reserve(time.Hour),
+			settle(3, 5, yes(0, 2500*ms)),
+			settle(2, 0, yes(0, 2500*ms)),
 		},
 	},
 	{

@@ -67,7 +67,7 @@ func (e *end) Close() error {
 }
 
 // request converts fiber's request. The strings are copied, because fiber reuses a request's memory. The path is the one
-// that fiber finds handlers by: of //x/y, for example, it is /y (bug 118).
+// that fiber finds handlers by: of //x/y, for example, it is /y (bug 99).
 func request(c fiber.Ctx) (*http.Request, error) {
 	config, uri := c.App().Config(), string(c.Request().RequestURI())
 	path := strings.Clone(c.Path())

@@ -26,6 +26,8 @@ type algorithm struct {
 	delay func(s *State, l *Limit, cost int64) int64
 	// lends reports whether a reservation may be charged before its units have refilled.
 	lends func(s *State, l *Limit) bool
+	// promise notes the delay of a reservation that was charged before its units have refilled.
+	promise func(s *State, l *Limit, delay int64)
 	// longestDelay caps the delay of a reservation. The caller accepts a delay of up to longest.
 	longestDelay func(l *Limit, longest int64) int64
 	// spare returns the number of units that a settlement can charge beyond a reservation: as many as would pass now if

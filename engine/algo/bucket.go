@@ -19,7 +19,10 @@ var tokenBucket = algorithm{
 	shares: bucketShares,
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
 	// charge under this limit would replace that rate, and lengthen the delays already promised under it.
-	lends:        func(s *State, l *Limit) bool { return s.bucket.under(l) },
+	lends: func(s *State, l *Limit) bool {
+		return s.bucket.under(l) && (s.bucket.slots == nil || s.bucket.slots.Next == l.rate())
+	},
+	promise:      func(s *State, l *Limit, delay int64) { s.bucket.promise(l, delay) },
 	longestDelay: (*Limit).longestLoan,
 	spare:        func(s *State, l *Limit, _ Instant) int64 { return s.bucket.spare(l) },
 	giveHeld: func(s *State, l *Limit, t Instant, n int64, h *Held, r *Returns) {
@@ -31,10 +34,15 @@ var tokenBucket = algorithm{
 func onBucket(s *State) arithmetic { return &s.bucket }
 
 // StoredBucket returns the state of a token bucket or a pacer from its stored form: the instant of its last change,
-// the missing amount in whole tokens and in parts of 1/period token, and the rate in force when it was written.
-func StoredBucket(a Algorithm, at, whole, part, count, period int64) State {
+// the missing amount in whole tokens and in parts of 1/period token, the rate in force when it was written, and the slots
+// that were reserved.
+func StoredBucket(a Algorithm, at, whole, part, count, period int64, slots Slots) State {
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
-	return State{algorithm: a, bucket: Bucket{Missing: missing, Count: count, Period: period, At: at}}
+	b := Bucket{Missing: missing, Count: count, Period: period, At: at}
+	if slots.Promised > 0 {
+		b.slots = &slots
+	}
+	return State{algorithm: a, bucket: b}
 }
 
 // Bucket is the state of a token bucket or a pacer.
@@ -47,6 +55,25 @@ type Bucket struct {
 	Count   int64
 	Period  int64
 	At      int64
+	slots   *Slots // nil if no caller waits; never changed, only replaced
+}
+
+// Slots describes a token bucket while callers wait for reserved slots. Until the last slot no other version changes the
+// rate: at a faster rate the units of the waiting callers would refill, and pass once more, before the callers use them
+// at their slots.
+type Slots struct {
+	// Promised is the time from the bucket's instant until the last slot.
+	Promised int64
+	// Next is the rate from then on: the fastest rate of all charges since.
+	Next bucketRate
+}
+
+type bucketRate struct{ Count, Period int64 }
+
+func (l *Limit) rate() bucketRate { return bucketRate{l.Count, l.Period} }
+
+func (r bucketRate) slowerThan(of bucketRate) bool {
+	return product(r.Count, of.Period).less(product(of.Count, r.Period))
 }
 
 // full returns B·P: the content of a full bucket, in the bucket's unit.
@@ -81,29 +108,37 @@ func (b *Bucket) absent() bool { return b.Count == 0 || b.Missing.isZero() }
 
 // slower reports whether the state was written with a slower rate than the limit's.
 func (b *Bucket) slower(l *Limit) bool {
-	return !b.under(l) && product(b.Count, l.Period).less(product(l.Count, b.Period))
+	return !b.under(l) && bucketRate{b.Count, b.Period}.slowerThan(l.rate())
 }
 
 // under reports whether the state was written with the limit's rate.
 func (b *Bucket) under(l *Limit) bool { return b.Count == l.Count && b.Period == l.Period }
 
 // behind returns how far the clock is behind the bucket's instant (rule 8). far is set if us exceeds the time to
-// refill the capacity, and also the time to refill the missing amount, at the effective rate.
+// refill the capacity, and also the time to refill the missing amount, at the effective rate: while callers wait, at the
+// rate from the last slot on.
 func (b *Bucket) behind(l *Limit, t Instant) (us int64, far bool) {
 	us = b.At - t.Now
 	if us <= 0 || b.absent() {
 		return 0, false
 	}
 	in := *b
-	in.convertIfSlower(l)
-	return us, us > max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
+	if in.slots != nil {
+		in.convert(b.later(l))
+	} else {
+		in.convertIfSlower(l)
+	}
+	return us, us > b.promised()+max(in.full(l).ceilOver(in.Count), in.Missing.ceilOver(in.Count))
 }
 
 func (b *Bucket) rewind(_ *Limit, t Instant) { b.At = t.Now }
 
 // settle refills the bucket up to the instant at the effective rate: the faster of the rate with which it was written
-// and the limit's own (rule 10).
+// and the limit's own (rule 10) or, while callers wait for reserved slots, the rate with which it was written.
 func (b *Bucket) settle(l *Limit, t Instant) {
+	if b.slots != nil {
+		b.refillSlots(l, t.Now)
+	}
 	if b.absent() {
 		*b = fresh(l, t.Now)
 		return
@@ -124,17 +159,17 @@ func (b *Bucket) refill(now int64) {
 }
 
 func (b *Bucket) convertIfSlower(l *Limit) {
-	if b.slower(l) {
-		b.convert(l)
+	if b.slots == nil && b.slower(l) {
+		b.convert(l.rate())
 	}
 }
 
-// convert expresses the missing amount in the limit's own rate and rounds it up, against the caller (rule 10). It
+// convert expresses the missing amount in another rate and rounds it up, against the caller (rule 10). It
 // converts whole tokens and the fraction separately, because Missing·P′ may exceed 128 bits.
-func (b *Bucket) convert(l *Limit) {
+func (b *Bucket) convert(to bucketRate) {
 	tokens, fraction := b.Missing.over(b.Period)
-	b.Missing = product(tokens, l.Period).plus(uint128{lo: uint64(product(fraction, l.Period).ceilOver(b.Period))})
-	b.Count, b.Period = l.Count, l.Period
+	b.Missing = product(tokens, to.Period).plus(uint128{lo: uint64(product(fraction, to.Period).ceilOver(b.Period))})
+	b.Count, b.Period = to.Count, to.Period
 }
 
 // depthUnits returns the largest missing amount in whole units, rounded up. For a limit with next_pays it returns the
@@ -189,10 +224,20 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 func (l *Limit) HasDebt() bool { return l.Queue > 0 && !l.HasQueue }
 
 func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
-	price, depth := b.price(l, cost), b.deepest(l)
-	if depth.less(price) || l.NextPays && cost > l.Most() {
+	if b.deepest(l).less(b.price(l, cost)) || l.NextPays && cost > l.Most() {
 		return Never, 0
 	}
+	over := b.over(l, cost)
+	if b.refillsLater(over) {
+		at := b.atLastSlot()
+		return b.slots.Promised + at.over(l, cost).ceilOver(at.Count), 0
+	}
+	return over.ceilOver(b.Count), 0
+}
+
+// over returns the amount that must refill before the cost passes.
+func (b *Bucket) over(l *Limit, cost int64) uint128 {
+	price, depth := b.price(l, cost), b.deepest(l)
 	over := b.Missing.plus(price).minus(depth)
 	if l.HasDebt() && !l.NextPays {
 		// A bucket in debt admits nothing until its content is above zero.
@@ -200,7 +245,7 @@ func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) 
 			over = positive
 		}
 	}
-	return over.ceilOver(b.Count), 0
+	return over
 }
 
 func (b *Bucket) room(l *Limit, _ Instant) int64 {
@@ -217,10 +262,10 @@ func (b *Bucket) room(l *Limit, _ Instant) int64 {
 	return units
 }
 
-// charge spends the cost. From then on the bucket uses the limit's own rate.
+// charge spends the cost. From then on the bucket uses the limit's own rate, unless callers wait for reserved slots.
 func (b *Bucket) charge(l *Limit, _ Instant, cost, _ int64) (after int64) {
-	if !b.under(l) {
-		b.convert(l)
+	if b.slots == nil && !b.under(l) {
+		b.convert(l.rate())
 	}
 	b.Missing = b.Missing.plus(product(cost, b.Period))
 	return 0
@@ -238,12 +283,16 @@ func (b *Bucket) report(l *Limit, t Instant, o *Outcome) {
 }
 
 // ttl returns the time until the bucket is full.
-func (b *Bucket) ttl(*Limit, Instant) int64 { return b.Missing.ceilOver(b.Count) }
+func (b *Bucket) ttl(*Limit, Instant) int64 { return b.fills() }
 
 func (b *Bucket) append(to []byte) []byte {
-	return integers(b.Missing.append(to), b.Count, b.Period, b.At)
+	to = integers(b.Missing.append(to), b.Count, b.Period, b.At, b.promised())
+	if b.slots != nil {
+		to = integers(to, b.slots.Next.Count, b.slots.Next.Period)
+	}
+	return to
 }
 
 func (b *Bucket) decode(d *decoder) {
-	*b = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer()}
+	*b = Bucket{Missing: d.uint128(), Count: d.positive(), Period: d.positive(), At: d.integer(), slots: d.slots()}
 }

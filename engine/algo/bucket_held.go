@@ -24,6 +24,9 @@ func (b *Bucket) spare(l *Limit) int64 {
 // giveHeld gives back up to n units of a reservation. It gives back at most the part of the charge that is still
 // missing if older charges refill first. It also gives back at most the result of free, because later callers
 // already have their slots. The record r contains the returns of other settlements.
+//
+// If only a part is given back before the slot, the reservation stands: its caller still waits, and uses the rest at the
+// slot, like a later caller. (With next_pays, a caller's own units count only after its slot.)
 func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	left := h.Ends - now // the time in which the rest of the charge refills, if no earlier charge was given back
 	if left <= 0 {
@@ -39,10 +42,21 @@ func (b *Bucket) giveHeld(l *Limit, now, n int64, h *Held, r *Returns) {
 	back := product(whole, b.Period).plus(uint128{lo: uint64(part)}).minus(product(max(0, now-h.Taken), b.Count)).minus(before)
 	back = least(back, product(n, b.Period), b.Missing)
 	after := b.chargedAfter(l, left, before)
-	one := returned{until: now, ends: now + b.Missing.ceilOver(b.Count), waits: noPlace}
-	if waiting := b.Missing.plus(waited(all, now, h)).minus(b.full(l)); traits[l.Algorithm].delays && !after.isZero() && !waiting.isZero() {
+	one := returned{until: now, ends: now + b.fills(), waits: noPlace}
+	stands := traits[l.Algorithm].delays && !l.NextPays && n < h.Units && now < h.Slot
+	if waiting := b.Missing.plus(waited(all, now, h)).minus(b.full(l)); stands || traits[l.Algorithm].delays && !after.isZero() && !waiting.isZero() {
+		kept := uint128{}
 		one.waits = now + waiting.ceilOver(b.Count)
-		back = least(back, b.free(l, after).minus(waited(all, now, h)))
+		if stands {
+			kept, one.waits = product(h.Units-n, b.Period), max(one.waits, h.Slot)
+		}
+		back = least(back, b.free(l, after.plus(kept)).minus(waited(all, now, h)))
+		after = after.plus(kept)
+	}
+	if b.slots != nil && !after.isZero() {
+		// The last caller may wait under a version with a smaller burst.
+		one.waits = now + b.slots.Promised
+		back = least(back, b.Missing.minus(product(b.slots.Promised, b.Count)).minus(after))
 	}
 	if back.isZero() {
 		return

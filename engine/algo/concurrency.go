@@ -114,6 +114,14 @@ func (s *Permits) settled(t Instant) *Permits {
 	return c
 }
 
+// Permits returns how many permits a concurrency limit's state holds, and how many of them have not expired.
+func (s *State) Permits(now int64) (stored, live int) {
+	if s.permits.Permits == nil {
+		return 0, 0
+	}
+	return len(s.permits.list), len(s.permits.list) - s.permits.from(now+1)
+}
+
 // from returns the index of the first permit that expires at the instant or later.
 func (s *Permits) from(at int64) int {
 	return sort.Search(len(s.list), func(i int) bool { return s.list[i].expires >= at })

@@ -126,6 +126,18 @@ func (l *Limit) Largest() int64 {
 	return l.leastRoom(func(w Window) int64 { return w.Limit })
 }
 
+// CompareRates returns −1 if a's rate is below b's, 0 if they are equal, and 1 if it is above.
+func CompareRates(a, b *Limit) int {
+	switch {
+	case a.rate().slowerThan(b.rate()):
+		return -1
+	case b.rate().slowerThan(a.rate()):
+		return 1
+	default:
+		return 0
+	}
+}
+
 // MostCharged returns the largest number of units that an unused limit admits at once, including its debt or queue. For
 // several windows, it is the largest count.
 func (l *Limit) MostCharged() int64 {

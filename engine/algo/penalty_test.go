@@ -89,7 +89,7 @@ func TestBlocksOfAFlood(t *testing.T) {
 		}
 		p.now++
 		p.writes = 0
-		p.states[0] = algo.StoredBucket(algo.TokenBucket, p.now, 1, 0, 1, minute) // empty: the flood goes on
+		p.states[0] = algo.StoredBucket(algo.TokenBucket, p.now, 1, 0, 1, minute, algo.Slots{}) // empty: the flood goes on
 	}
 	for i, most := range []int64{minute, 2 * minute, 4 * minute, 8 * minute, 8 * minute, 8 * minute} {
 		if blocks[i] > most || blocks[i] < most-most/8 {

@@ -20,11 +20,13 @@ type Held struct {
 // Reserve charges every step or none, like Allow, but token buckets and pacers also grant units that refill later: the
 // caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if
 // [Limit.Delays] holds for all other steps. It does not hold for a window, because a window counts units when they are
-// charged. A token bucket does not delay while its state refills at another version's faster rate, because the charge
-// would end that rate and make promised delays longer. If there are choices, token buckets never delay, because another
+// charged. A token bucket does not delay while its state refills at another version's rate: its charge would end a faster
+// rate and make promised delays longer, and a slower rate stays until the callers that wait for it have their slots. If there are choices, token buckets never delay, because another
 // choice may have enough units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that would have been necessary.
+// Outcome.Wait is then the time after which the same request passes, or Never if even an unused pacer would delay it for
+// longer.
 func Reserve(steps []Step, t Instant, longest int64) bool {
 	delays := true
 	for i := range steps {
@@ -68,6 +70,9 @@ func (s *Step) hold(t Instant) {
 		return
 	}
 	s.charge(t, s.Cost, 0)
+	if promise := s.Limit.Algorithm.entry().promise; promise != nil && s.Outcome.Delay > 0 {
+		promise(&s.State, s.Limit, s.Outcome.Delay)
+	}
 }
 
 // Delays reports whether the limit can delay its callers instead of denying them, or at least lets other limits do so.
@@ -77,8 +82,10 @@ func (l *Limit) Delays() bool { return traits[l.Algorithm].delays }
 func (s *Step) reserve(delays bool, longest int64) {
 	o := &s.Outcome
 	switch {
+	case s.Limit.Algorithm.entry().delay != nil:
+		s.queue(longest)
+		return
 	case o.Wait == 0:
-		o.Delay = s.delay()
 	case o.Wait != Never && delays && s.lends():
 		o.Delay = o.Wait - s.behind
 	default:
@@ -87,6 +94,25 @@ func (s *Step) reserve(delays bool, longest int64) {
 	o.Wait = 0
 	if longest = s.Limit.LongestDelay(longest); o.Delay > longest {
 		o.Wait = o.Delay - longest + s.behind
+	}
+}
+
+// queue sets the wait of a reservation of a limit that always delays: it lasts until the request passes, and its delay is
+// at most as long as the caller accepts. If even an unused limit would delay the cost for longer, the request never
+// passes.
+func (s *Step) queue(longest int64) {
+	o, delay := &s.Outcome, s.delay()
+	unused := Step{Limit: s.Limit, Cost: s.Cost, State: State{bucket: fresh(s.Limit, 0)}}
+	switch longest = s.Limit.LongestDelay(longest); {
+	case o.Wait == Never:
+	case delay <= longest:
+		if o.Wait == 0 {
+			o.Delay = delay
+		}
+	case unused.delay() > longest:
+		o.Wait, o.Delay = Never, delay
+	default:
+		o.Wait, o.Delay = max(o.Wait, delay-longest+s.behind), delay
 	}
 }
 

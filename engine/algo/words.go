@@ -13,7 +13,7 @@ func (s *State) Words() (w Words, ok bool) {
 	if s.algorithm == FixedWindow {
 		return Words{uint64(s.fixed.Count), uint64(s.fixed.End)}, true
 	}
-	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.TwoWords() && s.bucket.Missing.hi == 0
+	return Words{s.bucket.Missing.lo, uint64(s.bucket.At)}, s.algorithm.TwoWords() && s.bucket.Missing.hi == 0 && s.bucket.slots == nil
 }
 
 // Under reports whether the state was written with the limit's rate. If so, the words and the limit describe the whole

@@ -157,7 +157,7 @@ func decider(t *testing.T, file string) *decide.Limiter {
 }
 
 // TestNoSpellingLeavesItsRoute checks that no spelling of a path reaches a handler without a decision by the handler's
-// route, whatever the framework's settings (regression: bug 118).
+// route, whatever the framework's settings (regression: bug 99).
 func TestNoSpellingLeavesItsRoute(t *testing.T) {
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,11 @@ type bucket struct {
 	d      *big.Int
 	ts     int64
 	behind int64 // by how much ts is later than the time of the call
+	// promised is the time from ts until the last caller with a reserved slot continues. Until then the active rate is
+	// the state's, because the slots were computed with it. From then on it is the fastest rate of all charges since.
+	promised     int64
+	nextL, nextP *big.Int
+	lent         int64 // the delay of the reservation that is being charged
 }
 
 func newBucket(l Limit, now int64) *bucket {
@@ -57,15 +62,29 @@ func (b *bucket) at(l Limit, now int64) view {
 	if b.d.Sign() == 0 { // rule 7: with nothing missing, the state is the same as no state, whatever ts is
 		return v
 	}
-	if own, stored := mul(v.l, b.p), mul(b.l, v.p); less(stored, own) {
+	if b.promised > 0 && now-b.ts >= b.promised {
+		slots := *b // at the last slot, the faster rate becomes active
+		slots.d = larger(num(0), sub(b.d, mul(num(b.promised), b.l)))
+		slots.d, slots.l, slots.p = converted(slots.d, b.p, b.nextP), b.nextL, b.nextP
+		slots.ts, slots.promised = b.ts+b.promised, 0
+		return slots.at(l, now)
+	}
+	if own, stored := mul(v.l, b.p), mul(b.l, v.p); b.promised == 0 && less(stored, own) {
 		v.d = converted(b.d, b.p, v.p)
 	} else {
 		v.l, v.p, v.d = b.l, b.p, b.d
 	}
+	v.promised, v.nextL, v.nextP = b.promised, b.nextL, b.nextP
+	if own := newBucket(l, now); v.promised > 0 && less(mul(v.nextL, own.p), mul(own.l, v.nextP)) {
+		v.nextL, v.nextP = own.l, own.p
+	}
 	switch behind := b.ts - now; {
 	case behind <= 0:
 		v.d = larger(num(0), sub(v.d, mul(num(-behind), v.l)))
-	case num(behind).Cmp(ceilDiv(larger(v.full(), v.d), v.l)) <= 0: // rule 8
+		if v.promised = max(0, v.promised+behind); v.d.Sign() == 0 {
+			return newBucket(l, now)
+		}
+	case num(behind).Cmp(v.span()) <= 0: // rule 8
 		v.behind, v.ts = behind, b.ts
 	}
 	return v
@@ -149,7 +168,7 @@ func (b *bucket) largest() int64 {
 }
 
 func (b *bucket) rows(c int64) []row {
-	r := row{limit: b.limit.Burst, remaining: b.remaining(), reset: b.until(b.full())}
+	r := row{limit: b.limit.Burst, remaining: b.remaining(), reset: b.until((*bucket).full)}
 	if c > 0 {
 		r.wait = b.wait(c)
 	}
@@ -161,17 +180,49 @@ func (b *bucket) wait(c int64) int64 {
 	if less(b.full(), need) || c > b.largest() {
 		return never
 	}
-	return b.until(need)
+	return b.until(func(b *bucket) *big.Int { return b.need(c) })
 }
 
-// until returns the time in µs until the amount is available. After a clock step back, it includes the lag of the clock
+// until returns the time in µs until an amount is available, which depends on the unit of the bucket's rate. After a clock step back, it includes the lag of the clock
 // (rule 8).
-func (b *bucket) until(amount *big.Int) int64 {
-	missing := sub(amount, b.amount())
+func (b *bucket) until(of func(*bucket) *big.Int) int64 {
+	missing := sub(of(b), b.amount())
 	if missing.Sign() <= 0 {
 		return 0
 	}
+	if then := b.atLastSlot(); then != nil && missing.Cmp(mul(num(b.promised), b.l)) > 0 {
+		return b.promised + then.until(of) + b.behind
+	}
 	return ceilDiv(missing, b.l).Int64() + b.behind
+}
+
+// atLastSlot returns the bucket at the last reserved slot, or nil if there is none.
+func (b *bucket) atLastSlot() *bucket {
+	if b.promised == 0 {
+		return nil
+	}
+	then := *b
+	then.d = converted(larger(num(0), sub(b.d, mul(num(b.promised), b.l))), b.p, b.nextP)
+	then.l, then.p, then.promised, then.behind = b.nextL, b.nextP, 0, 0
+	return &then
+}
+
+// fills returns the time until the bucket is full.
+func (b *bucket) fills() int64 {
+	if then := b.atLastSlot(); then != nil && b.d.Cmp(mul(num(b.promised), b.l)) > 0 {
+		return b.promised + ceilDiv(then.d, then.l).Int64()
+	}
+	return ceilDiv(b.d, b.l).Int64()
+}
+
+// span returns the time by which the clock may lag (rule 8).
+func (b *bucket) span() *big.Int {
+	if b.promised == 0 {
+		return ceilDiv(larger(b.full(), b.d), b.l)
+	}
+	then := *b
+	then.d, then.l, then.p, then.promised = converted(b.d, b.p, b.nextP), b.nextL, b.nextP, 0
+	return add(num(b.promised), then.span())
 }
 
 func (b *bucket) remaining() int64 {
@@ -207,12 +258,17 @@ func (b *bucket) delay(c int64) int64 {
 // paces reports whether admitted callers wait for their units.
 func (l Limit) paces() bool { return l.Algorithm == Pacer || l.Algorithm == FairPacer }
 
-// spend charges under the call's own rate, which is then stored in the state.
+// spend charges under the call's own rate, which is then stored in the state unless callers wait for slots.
 func (b *bucket) spend(c int64) {
-	l, p := b.limit.rate()
-	b.d = converted(b.d, b.p, p)
-	b.l, b.p = l, p
+	if l, p := b.limit.rate(); b.promised == 0 {
+		b.d = converted(b.d, b.p, p)
+		b.l, b.p = l, p
+	}
 	b.d = add(b.d, b.tokens(c))
+	if b.promised == 0 {
+		b.nextL, b.nextP = b.limit.rate()
+	}
+	b.promised, b.lent = max(b.promised, b.lent), 0
 }
 
 // give keeps the rate in the state, which is the active rate.

@@ -5,7 +5,7 @@ package model
 // the shortest wait.
 func choose(items []item, wait func(i int) int64) (allowed bool, made int) {
 	best := int64(-1)
-	for choice := 1; choice <= len(items); choice++ {
+	for choice := 1; choice <= 32; choice++ { // the largest number of limits
 		longest, of := int64(0), false
 		for i, it := range items {
 			of = of || it.limit.Choice == choice

@@ -181,7 +181,7 @@ func (p *pool) most() int64 {
 }
 
 func (p *pool) rows(c int64) []row {
-	r := row{limit: p.largest(), remaining: p.most(), reset: p.until(p.full())}
+	r := row{limit: p.largest(), remaining: p.most(), reset: p.until((*bucket).full)}
 	switch {
 	case c == 0 || p.admits(c):
 	case c > p.largest():

@@ -73,6 +73,11 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 		r.held[i] = held{id: strconv.Itoa(s.made), units: it.cost, taken: it.view.place()}
 		r.held[i].slot = r.held[i].taken + delays[i]
 	}
+	for i, it := range items {
+		if b, ok := it.view.(*bucket); ok && allowed && it.cost > 0 && !it.limit.paces() {
+			b.lent = delays[i]
+		}
+	}
 	d := s.charged(items, waits, delays, allowed).paid(made)
 	if !allowed {
 		return d.Answer, nil
@@ -92,6 +97,7 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 func (s *Subject) charged(items []item, waits, delays []int64, allowed bool) Decision {
 	_, counts := deniedFor(items)
 	longest := slices.Max(waits)
+	counts = counts && longest < never
 	for _, it := range items {
 		switch {
 		case it.cost == 0:
@@ -160,12 +166,24 @@ func (it *item) reserve(delays bool, longestUS int64) (wait, delay int64) {
 	}
 	b, ok := it.bucket()
 	switch {
+	case it.limit.paces() && wait != never:
+		if delay = it.view.delay(it.cost); delay <= longestUS {
+			if wait > 0 {
+				delay = 0
+			}
+			return wait, delay
+		}
+		needed := max(wait, delay-longestUS+b.behind)
+		if absent(it.limit, 0).delay(it.cost) > longestUS {
+			needed = never // even an unused limit would delay the caller for longer than it accepts
+		}
+		return needed, delay
 	case wait == 0:
 		delay = it.view.delay(it.cost)
 	case ok && delays && wait != never && !it.limit.paces():
 		l, p := it.limit.rate()
-		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 {
-			return wait, 0 // the state's rate is faster, and the charge would end it
+		if l.Cmp(b.l) != 0 || p.Cmp(b.p) != 0 || b.promised > 0 && less(mul(l, b.nextP), mul(b.nextL, p)) {
+			return wait, 0 // another version's rate is or will be active, and must stay so
 		}
 		delay = wait - b.behind
 		if it.limit.NextPays {
@@ -302,12 +320,24 @@ func (b *bucket) giveBack(n int64, h held, r returns) returns {
 			later = add(later, sub(b.l, num(1)))
 		}
 	}
-	one := returned{from: h, until: now, ends: now + ceilDiv(b.d, b.l).Int64()}
+	one := returned{from: h, until: now, ends: now + b.fills()}
 	waited := r.waited(h, now)
-	if over := sub(add(b.d, waited), b.full()); later.Sign() > 0 && over.Sign() > 0 && b.limit.Algorithm != FairShare && b.limit.Algorithm != AdaptiveRate {
-		until := now + ceilDiv(over, b.l).Int64()
+	delays := b.limit.Algorithm != FairShare && b.limit.Algorithm != AdaptiveRate
+	// A caller that keeps a part of its units, and is not at its slot yet, uses them there.
+	stands := delays && !b.limit.NextPays && n < h.units && now < h.slot
+	if over := larger(num(0), sub(add(b.d, waited), b.full())); stands || delays && later.Sign() > 0 && over.Sign() > 0 {
+		until, use := now+ceilDiv(over, b.l).Int64(), larger(num(0), later)
+		if stands {
+			until, use = max(until, h.slot), add(use, b.tokens(h.units-n))
+		}
 		one.waits = &until
-		back = smaller(back, larger(num(0), sub(larger(num(0), b.free(later)), waited)))
+		back = smaller(back, larger(num(0), sub(larger(num(0), b.free(use)), waited)))
+		later = use
+	}
+	if b.promised > 0 && later.Sign() > 0 { // a caller of another version may wait, until the last slot
+		until := now + b.promised
+		one.waits = &until
+		back = smaller(back, larger(num(0), sub(sub(b.d, mul(num(b.promised), b.l)), later)))
 	}
 	if back.Sign() == 0 {
 		return r

@@ -10,7 +10,7 @@ type suite struct{ pkg, tests string }
 // conformance maps a kind of mutant to the suites that run after the tests of the mutant's own package. Quick suites
 // come first.
 var conformance = map[string][]suite{
-	"steps": {{"lab/memory", "TestMemstore"}, {"lab/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether"}},
+	"steps": {{"lab/memory", "TestMemstore"}, {"lab/steps", "TestDifferential|TestSharesDifferential|TestLeasesDifferential|TestBounds|TestTogether|TestSlotsBound"}},
 	// Decisions in Redis.
 	"redis": {
 		{"lab/lua", "TestScripts$/^redis$"},

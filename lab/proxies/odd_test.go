@@ -151,7 +151,7 @@ func sendText(t *testing.T, address, text string) int {
 
 // TestOddRequestsAreDecided sends requests that a server may refuse to read through each example, which lets a request
 // without a decision pass. None may reach the upstream, because the limits deny each of them, and none may end the
-// proxy (regression: bug 114).
+// proxy (regression: bug 95).
 func TestOddRequestsAreDecided(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) {

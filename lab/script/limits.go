@@ -100,7 +100,11 @@ func randomSets(r *rand.Rand, algorithm string, opts Options) [][]model.Limit {
 func together(r *rand.Rand, algorithm string, opts Options) []string {
 	algorithms := []string{algorithm}
 	if opts.All {
-		for range 1 + r.IntN(2) {
+		more := 1 + r.IntN(2)
+		if opts.First && r.IntN(4) == 0 {
+			more = 0 // one choice is left
+		}
+		for range more {
 			algorithms = append(algorithms, pick(r, Algorithms))
 		}
 		if opts.Lists && r.IntN(2) == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // A FLUSHALL is logged with one line, and so is the end of its effects. In between, the mode is fallback. Afterwards it
-// is exact again. A program that starts in between does not trust the store either (regression: bug 83).
+// is exact again. A program that starts in between does not trust the store either (regression: bug 79).
 func TestServerLogsALoss(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

@@ -31,7 +31,7 @@ policies:
 
 // TestMemoryOfAFullServer fills every bound of a server with default flags at once: keys, settled and open reservations,
 // permits, transactions' queues and connections. Its memory must stay below what the unit file allows, which the chart
-// allows too (regression: bug 135).
+// allows too (regression: bug 111).
 func TestMemoryOfAFullServer(t *testing.T) {
 	unit, err := os.ReadFile("../../deploy/headgate.service")
 	if err != nil {

@@ -46,7 +46,7 @@ func (h *halved) Do(ctx context.Context, ops []engine.Op, results []engine.Resul
 
 // While a part of the store is unavailable, its operations do not delay operations on other parts, except operations
 // that were sent or queued with them before the failure was detected. When the part answers again, all operations share
-// calls again (regression: bug 87).
+// calls again (regression: bug 83).
 func TestPartAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, err := memstore.New(memstore.Config{})

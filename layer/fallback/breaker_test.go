@@ -36,7 +36,7 @@ type refused struct{ error }
 
 func (refused) Public() string { return "the store could not decide: unsent" }
 
-// Regression: bug 79. Clients get the class of the last failure, and not the store's address.
+// Regression: bug 75. Clients get the class of the last failure, and not the store's address.
 func TestUnsentOperationsHideTheAddress(t *testing.T) {
 	for cause, want := range map[error]string{
 		refused{errors.New("dial tcp 10.0.0.1:6379: refused")}: "the store could not decide: unsent",

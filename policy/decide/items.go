@@ -127,13 +127,13 @@ func (at *plan) joinAll(op *engine.Op, charges []itemCharge) error {
 func (at *plan) join(op *engine.Op, c *itemCharge) {
 	if i := op.Counter(&c.Charge.Charge); i >= 0 {
 		have := &op.Charges[i]
-		have.Cost += c.Cost
+		have.Cost = engine.Sum(have.Cost, c.Cost)
 		if op.Kind == engine.OpReserve {
-			at.estimates[i] += max(c.Cost, c.Estimate)
+			at.estimates[i] = engine.Sum(at.estimates[i], max(c.Cost, c.Estimate))
 		}
 		have.Items |= 1 << c.item
 		switch {
-		case c.Limit.Capacity() < have.Limit.Capacity():
+		case c.Limit.StricterThan(have.Limit):
 			for _, item := range at.items[i] {
 				at.own = append(at.own, itemCharge{policy.Charge{Charge: *have, Owner: at.owners[i]}, item})
 			}

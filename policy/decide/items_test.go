@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -105,6 +106,36 @@ func TestItemsOfOneCounter(t *testing.T) {
 		if len(r.Shadows) != 1 || r.Shadows[0].Decision.Remaining != 5 || c.first == 9 && r.Shadows[0].Item != 0 || c.second == 9 && r.Shadows[0].Item != 1 {
 			t.Errorf("%+v: what the larger limit has: %+v", c, r.Shadows)
 		}
+	}
+}
+
+// TestItemsDoNotWrap checks that the sum of costs, and of used units, on one counter does not wrap, and that a negative
+// cost is an error whatever is added to it.
+func TestItemsDoNotWrap(t *testing.T) {
+	l := itemLimiter(t, asIs)
+	own := &decide.Own{Space: "own"}
+	of := func(costs ...int64) (items []decide.Item) {
+		for _, cost := range costs {
+			items = append(items, decide.Item{Limit: rule.FixedWindow(rule.PerHour(10)), Own: own, Key: "k", Cost: cost, HasCost: true})
+		}
+		return items
+	}
+	for _, costs := range [][]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {math.MaxInt64, math.MaxInt64, 3}} {
+		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpReserve} {
+			if r := ask(t, l, decide.Request{Kind: kind, Items: of(costs...)}); r.Err != nil || r.Decision.Allowed || r.Decision.RetryAfter != headgate.Never {
+				t.Errorf("%s of %d: %+v", kind, costs, r)
+			}
+		}
+	}
+	if r := ask(t, l, decide.Request{Kind: engine.OpAllow, Items: of(3, -2)}); !errors.Is(r.Err, headgate.ErrInvalid) {
+		t.Errorf("a negative cost: %+v", r)
+	}
+	r := ask(t, l, decide.Request{Kind: engine.OpReserve, Items: of(1, 1, 1, 1)})
+	if r = ask(t, l, decide.Request{Kind: engine.OpSettle, Reservation: r.Reservation, Used: []int64{1 << 62, 1 << 62, 1 << 62, 1 << 62}}); r.Err != nil || !r.Found {
+		t.Errorf("a commit of 2^64 units: %+v", r)
+	}
+	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: of(1)}); r.Decision.Allowed {
+		t.Errorf("after it: %+v", r)
 	}
 }
 

@@ -146,7 +146,7 @@ const shortened = "sha256:"
 func join(values []string) string { return Shortened(headgate.Key(values...)) }
 
 // Shortened returns the key, or its SHA-256 hash if the key is longer than a store accepts. It also hashes a key that
-// looks like such a hash, which is the key of another client (bug 117).
+// looks like such a hash, which is the key of another client (bug 98).
 func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes && !strings.HasPrefix(key, shortened) {
 		return key

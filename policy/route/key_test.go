@@ -24,7 +24,7 @@ func TestLongKeysAreHashed(t *testing.T) {
 	}
 }
 
-// A client cannot send the hash of a long key, and so be counted under that key (regression: bug 117).
+// A client cannot send the hash of a long key, and so be counted under that key (regression: bug 98).
 func TestHashesAreHashed(t *testing.T) {
 	long := join([]string{strings.Repeat("x", engine.MaxKeyBytes+1)})
 	if again := join([]string{long}); again == long || !strings.HasPrefix(again, shortened) || len(again) != len(long) {

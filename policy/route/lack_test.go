@@ -121,7 +121,7 @@ func TestFromHTTP(t *testing.T) {
 	}
 }
 
-// TestCheckOfConnection checks that Connection can name only hop-by-hop headers and absent headers (regression: bug 110).
+// TestCheckOfConnection checks that Connection can name only hop-by-hop headers and absent headers (regression: bug 91).
 func TestCheckOfConnection(t *testing.T) {
 	for connection, ok := range map[string]bool{
 		"keep-alive": true, "close": true, "Upgrade, HTTP2-Settings": true, "TE, trailer": true, "x-absent": true, "": true, ",,": true,
@@ -135,7 +135,7 @@ func TestCheckOfConnection(t *testing.T) {
 }
 
 // TestPartsThatOccurTwice checks that a header, cookie or field that makes a key cannot be read if it occurs twice with
-// different values, because an upstream may read the other one (regression: bug 116).
+// different values, because an upstream may read the other one (regression: bug 97).
 func TestPartsThatOccurTwice(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"}, "forwarded": {From: FromHeader, Name: "X-Forwarded-For"},
@@ -215,7 +215,7 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 }
 
 // TestCheckQuery checks that a pair that net/url omits and other servers read cannot contain a field that a route reads
-// (regression: bug 116).
+// (regression: bug 97).
 func TestCheckQuery(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Query: []Value{QueryValue("v", "2")}}, Charges: constant},

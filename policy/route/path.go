@@ -55,7 +55,7 @@ func Segments(path string) iter.Seq[string] {
 
 // CheckSegments returns an error for a path with the segments . or .., in any encoding, or with an empty segment before
 // the last. Routes resolve them. A router may take them for text instead, so that such a path would reach a handler by a
-// route for another path (bug 118).
+// route for another path (bug 99).
 func CheckSegments(path string) error {
 	if strings.Contains(path, "//") {
 		return engine.InvalidInput("path", engine.Quote(path), "a path without empty segments")

@@ -54,7 +54,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// TestCheckSegments covers paths that routers and routes read differently (regression: bug 118).
+// TestCheckSegments covers paths that routers and routes read differently (regression: bug 99).
 func TestCheckSegments(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"": true, "/": true, "*": true, "/a/": true, "/a.b/...": true, "/..a": true, "/.well-known/x": true, "/a%2fb": true, "/%zz": true, "/100%": true,

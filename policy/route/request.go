@@ -74,7 +74,7 @@ var hopByHop = map[string]bool{
 
 // CheckConnection returns an error if Connection names a header of the request that is not hop-by-hop. A proxy on the
 // way removes such a header, and forwards its client's Connection header. Therefore a client could remove what another
-// proxy wrote for the routes, such as a plan or a user (regression: bugs 68 and 110, Traefik's CVE-2024-45410).
+// proxy wrote for the routes, such as a plan or a user (regression: bugs 68 and 91, Traefik's CVE-2024-45410).
 func CheckConnection(h http.Header) error {
 	for _, line := range h["Connection"] {
 		for token := range strings.SplitSeq(line, ",") {

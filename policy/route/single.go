@@ -10,7 +10,7 @@ import (
 )
 
 // A client can send a header, a cookie or a query field twice, and an upstream may read the other value than the
-// routes. Therefore a value that makes a key must be the only one (bug 116).
+// routes. Therefore a value that makes a key must be the only one (bug 97).
 
 // lists are headers that each proxy appends to. They can be in several lines, and the first line counts.
 var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": true}

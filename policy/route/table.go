@@ -96,7 +96,7 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 }
 
 // costly is the match with a route whose when condition costs too much for the request. The request is refused: if the
-// condition counted as not met, a client could leave the route by a long header (bug 115).
+// condition counted as not met, a client could leave the route by a long header (bug 96).
 func (t *Table) costly(place int) Match {
 	const part = "the condition when, which takes too long for this request"
 	return Match{Route: &t.routes[place], Index: place, NoKey: &httplimit.NoKeyError{Part: part, Unreadable: true, Status: http.StatusBadRequest}}

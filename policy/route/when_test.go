@@ -8,7 +8,7 @@ import (
 
 // TestWhenErrorsAreCounted covers conditions that use a missing header or cost too much to evaluate, which WhenErrors
 // counts. The former are not met. The latter refuse the request, so that a client cannot leave the route by a long text
-// (regression: bug 115).
+// (regression: bug 96).
 func TestWhenErrorsAreCounted(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/header")), When: must(CompileWhen(`request.headers["x-plan"] == "gold"`))}, Charges: constant},

@@ -1,18 +1,26 @@
 -- Token bucket and pacer: engine/algo/bucket.go. whole and part are the amount missing from the bucket: whole tokens,
 -- and the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong
--- to the operation's limit. behind is how far now is behind the bucket's own time.
+-- to the operation's limit. behind is how far now is behind the bucket's own time. tail is the time from clock until the
+-- last caller with a reserved slot continues. Until then the stored rate is in force, and from then on the rate in
+-- numbers: the fastest of all charges since.
 
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost if next_pays is set (debt is 2)
-local rate, period, whole, part, clock, behind
+local rate, period, whole, part, clock, behind, tail
+local numbers
 
 --- read
 prior = prior or call('GET', key)
-absent = not prior
+absent, tail = not prior, 0
 if not absent then
-  if type(prior) == 'string' and #prior == 36 and byte(prior) == FORMAT then
+  if type(prior) == 'string' and (#prior == 36 or #prior == 56) and byte(prior) == FORMAT then
     _, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
+    if #prior == 56 then
+      local later, later_period
+      tail, later, later_period = unpack('>I7I6I7', prior, 37)
+      numbers = { later, later_period }
+    end
   else
     absent, err = true, state_error(prior)
   end
@@ -89,24 +97,66 @@ if absent then
   rate, period = own_rate, own_period
 else
   if clock > now then shifted = { whole, part, rate, period } end
+  local elapsed = now - clock
+  local before = numbers
+  if tail > 0 then
+    if muldiv(numbers[1], own_period, numbers[2]) < own_rate then numbers = { own_rate, own_period } end
+    if elapsed > 0 then
+      local rest = math.max(0, elapsed - tail)
+      elapsed = elapsed - rest
+      --@refill
+      tail, elapsed = tail - elapsed, rest
+      if tail == 0 or whole == 0 and part == 0 then
+        tail = 0
+        --@convert_later
+      end
+    end
+  end
   -- The faster of the stored rate and the limit's own rate is in force.
-  if (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
+  if tail == 0 and (rate ~= own_rate or period ~= own_period) and muldiv(rate, own_period, period) < own_rate then
     --@convert
   end
-  local elapsed = now - clock
+  if elapsed < 0 then
+    --@lag
+  end
   if elapsed >= 0 then
     --@refill
-  elseif -elapsed > span(rate, period, burst, 0) and -elapsed > span(rate, period, whole, part) then
+  elseif -elapsed > ttl then
     -- The clock was set back farther than a refill takes, so the state moves to now, with the rate in force when it was
     -- written.
     local whole, part, rate, period = unpack_list(shifted)
+    local numbers = before
     clock = now
     --@encode
-    shifted, shifted_ttl = value, span(rate, period, whole, part)
+    --@fills
+    shifted, shifted_ttl = value, ttl
   else
     behind, shifted = -elapsed, nil
   end
 end
+
+--- convert_later
+-- Converts the amount to the rate that is in force from the last slot on.
+local own_rate, own_period = numbers[1], numbers[2]
+--@convert
+
+--- fills
+-- Sets ttl to the time until the bucket is full.
+ttl = span(rate, period, whole, part)
+if tail > 0 and ttl > tail then
+  local whole, part, rate, period, clock, elapsed = whole, part, rate, period, nil, tail
+  --@refill
+  --@convert_later
+  ttl = tail + span(rate, period, whole, part)
+end
+
+--- lag
+-- Sets ttl to the longest time that the clock may be behind the bucket.
+local whole, part, rate, period = whole, part, rate, period
+if tail > 0 then
+  --@convert_later
+end
+ttl = tail + math.max(span(rate, period, burst, 0), span(rate, period, whole, part))
 
 --- wait
 wait, delay = 0, 0
@@ -114,18 +164,31 @@ local price = debt == 2 and 0 or cost
 if cost > (debt == 2 and most or depth) then
   wait = NEVER
 elseif cost > 0 then
-  local over, over_part = whole + price - depth, part - depth_part
-  if debt == 1 and whole >= burst and cost <= depth - burst then
-    -- A bucket in debt denies until it has a token.
-    over, over_part = whole - burst, part + 1
-  end
-  if over_part < 0 then over, over_part = over - 1, over_part + period end
+  local over, over_part
+  --@over
   if over > 0 or over == 0 and over_part > 0 then
-    wait = span(rate, period, over, over_part) + behind
+    wait = span(rate, period, over, over_part)
+    if tail > 0 and wait > tail then
+      local whole, part, rate, period, clock, elapsed = whole, part, rate, period, nil, tail
+      --@refill
+      --@convert_later
+      --@over
+      wait = tail + span(rate, period, over, over_part)
+    end
+    wait = wait + behind
   elseif pacer == 1 and whole + price >= burst then
     delay = span(rate, period, whole + price - burst, part)
   end
 end
+
+--- over
+-- The missing amount that must refill before the cost passes.
+over, over_part = whole + price - depth, part - depth_part
+if debt == 1 and whole >= burst and cost <= depth - burst then
+  -- A bucket in debt denies until it has a token.
+  over, over_part = whole - burst, part + 1
+end
+if over_part < 0 then over, over_part = over - 1, over_part + period end
 
 --- room
 room = depth - whole
@@ -142,10 +205,25 @@ end
 if room < 0 then room = 0 end
 
 --- reserve
-if wait > 0 and wait ~= NEVER and delays and pacer == 0 and rate == own_rate and period == own_period then
+if wait > 0 and wait ~= NEVER and delays and pacer == 0 and rate == own_rate and period == own_period and (tail == 0 or numbers[1] == own_rate and numbers[2] == own_period) then
   wait, delay = 0, wait - behind
 end
-if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+if pacer == 1 then
+  --@queue
+elseif wait == 0 and delay > accepts then
+  wait = delay - accepts + behind
+end
+
+--- queue
+-- The request passes once its delay is at most what the caller accepts. If even an unused limit would delay the cost for
+-- longer, it never passes.
+local price = debt == 2 and 0 or cost
+local late = 0
+if cost > 0 and wait ~= NEVER and whole + price >= burst then late = span(rate, period, whole + price - burst, part) end
+if late > accepts then
+  wait, delay = math.max(wait, late - accepts + behind), late
+  if price > burst and span(rate, period, price - burst, 0) > accepts then wait = NEVER end
+end
 
 --- give_held
 local moment, left, same_rate = clock, held_ends - clock, rate == own_rate and period == own_period
@@ -155,6 +233,32 @@ end
 
 --- free
 --@waiting
+if tail > 0 and (after > 0 or after_part > 0) then
+  -- The last caller may wait under a version with a smaller burst.
+  waits = moment + tail
+  local q, r = muldiv(tail, rate, period)
+  local free, free_part = whole - q - after, part - r - after_part
+  while free_part < 0 do free, free_part = free - 1, free_part + period end
+  if free < 0 then free, free_part = 0, 0 end
+  if free < back or free == back and free_part < back_part then back, back_part = free, free_part end
+end
+
+--- promise
+-- A pacer needs no tail, because its rate is part of its name.
+if pacer == 0 and delay > tail then
+  if tail == 0 then numbers = { own_rate, own_period } end
+  tail = delay
+end
+
+--- ends
+if tail > 0 then
+  --@fills
+  ends = moment + ttl
+end
+
+--- before
+-- The answer says that the state is longer.
+if not read_error and #before == 56 then before = '\2' .. string.sub(before, 2) end
 
 --- limit_passed
 -- A bucket with debt allows requests while any part of a token is left. The first allow with another rate changes the
@@ -163,12 +267,12 @@ if debt == 1 and passed > 0 then
   local left = (burst - whole) / cost
   if passed > left then passed = math.ceil(left) end
 end
-if passed > 1 and (rate ~= own_rate or period ~= own_period) then
+if passed > 1 and tail == 0 and (rate ~= own_rate or period ~= own_period) then
   passed, alone = 1, true
 end
 
 --- charge
-if rate ~= own_rate or period ~= own_period then
+if tail == 0 and (rate ~= own_rate or period ~= own_period) then
   --@convert
 end
 whole, after = whole + units, behind
@@ -178,10 +282,11 @@ whole = whole - units
 if whole < 0 then whole, part = 0, 0 end
 
 --- resettle
-if whole == 0 and part == 0 then clock, behind = now, 0 end
+if whole == 0 and part == 0 then clock, behind, tail = now, 0, 0 end
 -- Less is missing now. If the clock is farther behind than the refill takes, the state moves to now.
-if behind > 0 and behind > span(rate, period, burst, 0) and behind > span(rate, period, whole, part) then
-  clock, behind = now, 0
+if behind > 0 then
+  --@lag
+  if behind > ttl then clock, behind = now, 0 end
 end
 
 --- report
@@ -189,11 +294,13 @@ remaining, reset = burst - whole, 0
 if part > 0 then remaining = remaining - 1 end
 if remaining < 0 then remaining = 0 end
 if whole > 0 or part > 0 then
-  reset = span(rate, period, whole, part) + behind
+  --@fills
+  reset = ttl + behind
 end
 
 --- encode
 value = pack('>Bi8I7I7I6I7', FORMAT, clock, whole, part, rate, period)
+if tail > 0 then value = value .. pack('>I7I6I7', tail, numbers[1], numbers[2]) end
 
 --- store
 if shifted then
@@ -205,12 +312,16 @@ end
 --@write_key
 
 --- suspend
-suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most }
+suspended = { pacer, debt, own_rate, own_period, burst, depth, depth_part, rate, period, whole, part, clock, behind, most, tail, numbers }
 
 --- resume
 pacer, debt, own_rate, own_period, burst, depth, depth_part = suspended[1], suspended[2], suspended[3], suspended[4], suspended[5], suspended[6], suspended[7]
 rate, period, whole, part, clock, behind, most = suspended[8], suspended[9], suspended[10], suspended[11], suspended[12], suspended[13], suspended[14]
+tail, numbers = suspended[15], suspended[16]
 
 --- ttl
 --@read
-if not absent then ttl = span(rate, period, whole, part) + clock - now end
+if not absent then
+  --@fills
+  ttl = ttl + clock - now
+end

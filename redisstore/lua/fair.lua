@@ -193,7 +193,12 @@ if whole < 0 then whole, part = 0, 0 end
 --@returned
 
 --- reserve
-if wait == 0 and delay > accepts then wait = delay - accepts + behind end
+local late = 0
+if depth > burst and cost > 0 and wait ~= NEVER and whole + cost >= burst then late = span(rate, period, whole + cost - burst, part) end
+if late > accepts then
+  wait, delay = math.max(wait, late - accepts + behind), late
+  if cost > burst and span(rate, period, cost - burst, 0) > accepts then wait = NEVER end
+end
 
 --- free
 if depth > burst then

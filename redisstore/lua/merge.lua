@@ -41,6 +41,7 @@ while a < count do
       local may_charge = cost > 0
       --@settle
       before, read_error = prior or '\0', err
+      --@before
       for place = 2, read_error and 0 or length, 12 do
         if entries then kind, cost, times = unpack('>BI7I4', entries, place) end
         if entries and kind == GIVE then

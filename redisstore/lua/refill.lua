@@ -110,11 +110,15 @@ returns.value = table.concat(list)
 
 --- waiting
 -- A later caller continues at its slot, and its own units must be available at that time. Therefore back is lowered to
--- the amount that can be given back while callers may still wait.
+-- the amount that can be given back while callers may still wait. If only a part is given back before the slot, the
+-- reservation's own caller still waits for the rest.
 local over, over_part = whole + waited - burst, part + waited_part
 if over_part >= period then over, over_part = over + 1, over_part - period end
-if (after > 0 or after_part > 0) and (over > 0 or over == 0 and over_part > 0) then
-  waits = moment + span(rate, period, over, over_part)
+local waiting = over > 0 or over == 0 and over_part > 0
+local stands = debt ~= 2 and units < reserved and moment < slot
+if stands or (after > 0 or after_part > 0) and waiting then
+  waits = waiting and moment + span(rate, period, over, over_part) or moment
+  if stands then after, waits = after + reserved - units, math.max(waits, slot) end
   local free, free_part = burst - after, -after_part
   if debt == 2 then
     free, free_part = 0, 0
@@ -167,6 +171,7 @@ local give = function()
   --@free
   if back > 0 or back_part > 0 then
     local ordered, ends = same_rate and rate <= period, moment + span(rate, period, whole, part)
+    --@ends
     if not ordered or after > 0 or after_part > 0 then
       --@write_returns
     end

@@ -146,6 +146,7 @@ for j = 1, count do
       if cost > 0 then
         write = true
         --@charge
+        --@promise
       end
     else
       if wait == 0 then delay = 0 end

@@ -76,7 +76,7 @@ func TestOnePeerLeavesRoom(t *testing.T) {
 }
 
 // TestIdleAdminMakesRoom checks that idle connections to the admin listener do not keep operators and Prometheus out
-// (regression: bug 119).
+// (regression: bug 100).
 func TestIdleAdminMakesRoom(t *testing.T) {
 	server := runs(t, Config{RESP: Off, HTTP: "127.0.0.1:0", Admin: AdminConfig{Address: "127.0.0.1:0"}})
 	const ask = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"

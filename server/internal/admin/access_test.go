@@ -111,7 +111,7 @@ func TestPageNeedsNoToken(t *testing.T) {
 }
 
 // TestWhoCalled checks that changes, the history and the log name the token that made a call, besides the author that
-// the caller wrote, which can be anybody's name (regression: bug 122).
+// the caller wrote, which can be anybody's name (regression: bug 103).
 func TestWhoCalled(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte("token-that-administers\n"), 0o600); err != nil {

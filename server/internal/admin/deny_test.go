@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/server/internal/service"
 )
 
-// TestDenyOfSeveralLimits (regression: bug 76) checks a change that denies a key under a policy with several limits,
+// TestDenyOfSeveralLimits (regression: bug 72) checks a change that denies a key under a policy with several limits,
 // and the end of this change. Neither affects the counters of the key or of other keys.
 func TestDenyOfSeveralLimits(t *testing.T) {
 	w := newWorld(t, "")
@@ -54,7 +54,7 @@ func TestDenyOfSeveralLimits(t *testing.T) {
 }
 
 // TestDenyOfBytes checks that a key that is not UTF-8 is denied, explained and restored with the text that lists and
-// commands print (regression: bug 124).
+// commands print (regression: bug 105).
 func TestDenyOfBytes(t *testing.T) {
 	w := newWorld(t, "")
 	w.take("day", "\xff", 1)

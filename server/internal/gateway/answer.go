@@ -72,7 +72,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // tooLargeForPeer is the text of the only refusal of our own transport that [invalid] cannot foresee: an upstream
-// announces over HTTP/2 how large a request's headers may be. It is not a failure of the upstream (bug 111).
+// announces over HTTP/2 how large a request's headers may be. It is not a failure of the upstream (bug 92).
 const tooLargeForPeer = "request header list larger than peer's advertised limit"
 
 // outcomes reports the outcome of a request at the upstream to the route's adaptive limits. The header is nil if there

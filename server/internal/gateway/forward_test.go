@@ -131,7 +131,7 @@ func TestHopByHopHeaders(t *testing.T) {
 }
 
 // TestConnectionRemovesNoHeader checks that a client's Connection header, passed on by its proxy, cannot remove headers
-// written by the proxy: who the client is, and what routes match, count under and charge (regression: bugs 68 and 110).
+// written by the proxy: who the client is, and what routes match, count under and charge (regression: bugs 68 and 91).
 func TestConnectionRemovesNoHeader(t *testing.T) {
 	file := byUser + "trusted_proxies: []\n"
 	trusting, others := start(t, byUser, to(t, upstream(t, shows))), start(t, file, to(t, upstream(t, shows)))

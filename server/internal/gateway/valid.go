@@ -15,7 +15,7 @@ import (
 const entryBytes = 32
 
 // invalid returns the refusal of a request that no transport would send to an upstream, or nil. Such a request must end
-// here: otherwise it would be charged first, and then count as a failure of its upstream (bug 111).
+// here: otherwise it would be charged first, and then count as a failure of its upstream (bug 92).
 func (g *Gateway) invalid(r *http.Request) *httplimit.Problem {
 	wrong := func(field, value, accepted string) *httplimit.Problem {
 		p := httplimit.NewProblem(http.StatusBadRequest, "", engine.InvalidInput(field, engine.Quote(value), accepted).Error())

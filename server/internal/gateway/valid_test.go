@@ -58,7 +58,7 @@ func h2c(t *testing.T, h http.HandlerFunc, limit int) string {
 }
 
 // TestRefusalsAreNotTheUpstreams checks that requests that no transport sends are refused before they are charged, and
-// that they are no failures of the upstream (regression: bug 111).
+// that they are no failures of the upstream (regression: bug 92).
 func TestRefusalsAreNotTheUpstreams(t *testing.T) {
 	arrived := func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the upstream got %s %v", r.Method, r.Header) }
 	for _, url := range []string{upstream(t, arrived), h2c(t, arrived, 0)} {

@@ -171,7 +171,7 @@ type policyInfo struct {
 }
 
 // policies lists the policies that the user may use. If there are no users, it lists all policies, but only to a caller
-// that names this server: a page whose name was rebound to it sends neither an Origin nor a secret (bug 120).
+// that names this server: a page whose name was rebound to it sends neither an Origin nor a secret (bug 101).
 func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())

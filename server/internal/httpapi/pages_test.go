@@ -12,7 +12,7 @@ import (
 )
 
 // TestReboundPages checks that a page whose name was rebound to this server, and which sends no Origin with a GET,
-// cannot read the policies (regression: bug 120).
+// cannot read the policies (regression: bug 101).
 func TestReboundPages(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -72,7 +72,7 @@ func TestBatchDecidesEachRequest(t *testing.T) {
 }
 
 // TestFailureModeAnswersForTheStore checks that if the store does not answer, the policy's failure mode determines
-// the answer, and that a new key that finds no room is a denial in each of them (regression: bug 131).
+// the answer, and that a new key that finds no room is a denial in each of them (regression: bug 107).
 func TestFailureModeAnswersForTheStore(t *testing.T) {
 	f, _, limiter := open(t, headgatetest.NewClock())
 	for i := range 16 {

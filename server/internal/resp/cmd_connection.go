@@ -112,7 +112,7 @@ func (c *conn) authenticate(name string, password []byte) (u *users.User, ok boo
 		c.srv.cfg.WrongSecret(c.nc.RemoteAddr().String())
 	}
 	if c.wrong++; c.wrong == maxWrongSecrets {
-		c.closing = true // one connection could try a million secrets a second (bug 121)
+		c.closing = true // one connection could try a million secrets a second (bug 102)
 	}
 	return nil, false
 }

@@ -96,7 +96,7 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 // TestQueuesOfAllClientsAreBounded checks that transactions of all clients together queue 32 MiB at most and those of one
-// address a share of them, and that a client that ends gives its places back (regression: bug 133).
+// address a share of them, and that a client that ends gives its places back (regression: bug 109).
 func TestQueuesOfAllClientsAreBounded(t *testing.T) {
 	const tooMany = "-ERR transactions of this client or of all clients"
 	long := "*2\r\n$4\r\nPING\r\n$65536\r\n" + strings.Repeat("x", 65536) + "\r\n"
