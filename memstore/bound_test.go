@@ -115,8 +115,11 @@ func TestBoundReadsOtherNumbers(t *testing.T) {
 func TestBoundLeavesTheRest(t *testing.T) {
 	s := open(t)
 	limit := parse(t, "10/1s")
-	allow(t, s, limit, 1) // creates the state
 	b := s.Bind("", limit)
+	if a := b.Allow(t.Context(), "k", 1); a.Decided || a.Allowed {
+		t.Errorf("a key that has no slot yet: %+v", a)
+	}
+	allow(t, s, limit, 1) // creates the state
 	if a := b.Allow(t.Context(), "k", 1); !a.Decided || !a.Allowed || a.Remaining != 8 {
 		t.Errorf("%+v, want 8 remaining", a)
 	}
@@ -126,7 +129,6 @@ func TestBoundLeavesTheRest(t *testing.T) {
 		"an ended context": b.Allow(ended, "k", 1),
 		"no key":           b.Allow(t.Context(), "", 1),
 		"a long key":       b.Allow(t.Context(), strings.Repeat("k", engine.MaxKeyBytes+1), 1),
-		"an unknown key":   b.Allow(t.Context(), "unknown", 1),
 		"no unit":          b.Allow(t.Context(), "k", 0),
 		"fewer":            b.Allow(t.Context(), "k", -1),
 		"beyond the burst": b.Allow(t.Context(), "k", 11),
