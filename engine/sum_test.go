@@ -11,8 +11,14 @@ import (
 // Sums saturate: 2^63 − 1 + 3 would be negative, and four times 2^62 would be 0.
 func TestSum(t *testing.T) {
 	for _, c := range []struct{ a, b, want int64 }{
-		{1, 2, 3}, {1 << 62, 1 << 62, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64}, {math.MaxInt64, 3, math.MaxInt64},
-		{math.MaxInt64 - 3, 3, math.MaxInt64}, {5, -2, -2}, {-2, 5, -2}, {-1, math.MinInt64, math.MinInt64},
+		{1, 2, 3},
+		{1 << 62, 1 << 62, math.MaxInt64},
+		{math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		{math.MaxInt64, 3, math.MaxInt64},
+		{math.MaxInt64 - 3, 3, math.MaxInt64},
+		{5, -2, -2},
+		{-2, 5, -2},
+		{-1, math.MinInt64, math.MinInt64},
 	} {
 		if got := engine.Sum(c.a, c.b); got != c.want {
 			t.Errorf("%d + %d: %d, want %d", c.a, c.b, got, c.want)

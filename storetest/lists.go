@@ -70,6 +70,39 @@ func (l lists) settle(r *engine.Reservation, settles bool, used ...int64) {
 	}
 }
 
+// onlyChoice checks that the last choice that is left is answered like a limit without choices.
+func (l lists) onlyChoice() {
+	for name, limit := range map[string]engine.Limit{
+		"pacer":      rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3)),
+		"next pays":  rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3), rule.NextPays()),
+		"fair pacer": rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30)),
+		"window":     sliding(rule.PerMinute(10)),
+	} {
+		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpReserve} {
+			alone := engine.Op{Kind: kind, Space: "storetest", Key: name, Ahead: time.Minute, ID: name + kind.String(), Charges: []engine.Charge{{Limit: limit, Cost: 10}}}
+			if name == "pacer" || name == "next pays" {
+				alone.Charges[0].Cost = 2
+			}
+			if kind == engine.OpAllow {
+				alone.Ahead, alone.ID = 0, ""
+			}
+			left := alone
+			left.Space += " left"
+			left.Charges = []engine.Charge{alone.Charges[0]}
+			left.Charges[0].Choice = 2
+			for range 2 {
+				want, got := do(l.T, l.store, alone), do(l.T, l.store, left)
+				if want.Outcome.Allowed {
+					want.Outcome.Choice = 2
+				}
+				if got.Err != nil || !reflect.DeepEqual(got.Outcome, want.Outcome) {
+					l.Errorf("%s of a %s: %+v, %v; without a choice %+v, %v", kind, name, got.Outcome, got.Err, want.Outcome, want.Err)
+				}
+			}
+		}
+	}
+}
+
 // runLists checks reservations whose limits each have their own key and cost.
 func runLists(t *testing.T, o Options) {
 	t.Helper()
@@ -91,37 +124,7 @@ func runLists(t *testing.T, o Options) {
 		l.settle(r, false, 0, 0, 0, 0)
 		l.left("ann", "org", 19, 8500, 48_500, 2)
 	})
-	with("the only choice that is left", func(l lists) {
-		for name, limit := range map[string]engine.Limit{
-			"pacer":      rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3)),
-			"next pays":  rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3), rule.NextPays()),
-			"fair pacer": rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30)),
-			"window":     sliding(rule.PerMinute(10)),
-		} {
-			for _, kind := range []engine.Kind{engine.OpAllow, engine.OpReserve} {
-				alone := engine.Op{Kind: kind, Space: "storetest", Key: name, Ahead: time.Minute, ID: name + kind.String(), Charges: []engine.Charge{{Limit: limit, Cost: 10}}}
-				if name == "pacer" || name == "next pays" {
-					alone.Charges[0].Cost = 2
-				}
-				if kind == engine.OpAllow {
-					alone.Ahead, alone.ID = 0, ""
-				}
-				left := alone
-				left.Space += " left"
-				left.Charges = []engine.Charge{alone.Charges[0]}
-				left.Charges[0].Choice = 2
-				for range 2 {
-					want, got := do(l.T, l.store, alone), do(l.T, l.store, left)
-					if want.Outcome.Allowed {
-						want.Outcome.Choice = 2
-					}
-					if got.Err != nil || !reflect.DeepEqual(got.Outcome, want.Outcome) {
-						l.Errorf("%s of a %s: %+v, %v; without a choice %+v, %v", kind, name, got.Outcome, got.Err, want.Outcome, want.Err)
-					}
-				}
-			}
-		}
-	})
+	with("the only choice that is left", lists.onlyChoice)
 	with("a denied call charges nothing, and says which charge denied it", func(l lists) {
 		l.reserve(callOf("a", "ann", "org", 10_000), true, 0)
 		l.reserve(callOf("b", "ann", "org", 1), false, 1)

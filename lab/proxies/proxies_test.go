@@ -47,7 +47,8 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"server 127.0.0.1:8080 max_fails=0;", "server " + first + " max_fails=0;\nserver " + second + " max_fails=0;"}
 		},
-		[]string{"error_page 500 502 503 504 = @open;", ""}, http.StatusServiceUnavailable,
+		[]string{"error_page 500 502 503 504 = @open;", ""},
+		http.StatusServiceUnavailable,
 	},
 	{
 		"haproxy", "127.0.0.1:8001", startHAProxy,
@@ -55,7 +56,8 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"server headgate1 127.0.0.1:8080", "server headgate1 " + first + "\n    server headgate2 " + second}
 		},
-		[]string{`undecided = "open"`, `undecided = "closed"`}, http.StatusForbidden,
+		[]string{`undecided = "open"`, `undecided = "closed"`},
+		http.StatusForbidden,
 	},
 	{
 		"caddy", ":8002 {", startCaddy,
@@ -63,7 +65,8 @@ var all = []proxy{
 		func(first, second string) []string {
 			return []string{"forward_auth 127.0.0.1:8080 {", "forward_auth " + first + " " + second + " {"}
 		},
-		[]string{"reverse_proxy @undecided 127.0.0.1:9000", "respond @undecided 503"}, http.StatusForbidden,
+		[]string{"reverse_proxy @undecided 127.0.0.1:9000", "respond @undecided 503"},
+		http.StatusForbidden,
 	},
 }
 

@@ -80,8 +80,14 @@ func TestAnyCase(t *testing.T) {
 		want    int
 		key     string
 	}{
-		{"/Accounts/Ann/SIGN-IN/", true, 0, "Ann"}, {"/accounts/Ann/sign-in", true, 0, "Ann"}, {"/Accounts/Ann/sign-in", false, -1, ""},
-		{"/api/v1", true, 1, "all"}, {"/API/V1", true, 1, "all"}, {"/Api/x", true, 2, "all"}, {"/api/v1", false, 2, "all"}, {"/API/v1", false, 1, "all"},
+		{"/Accounts/Ann/SIGN-IN/", true, 0, "Ann"},
+		{"/accounts/Ann/sign-in", true, 0, "Ann"},
+		{"/Accounts/Ann/sign-in", false, -1, ""},
+		{"/api/v1", true, 1, "all"},
+		{"/API/V1", true, 1, "all"},
+		{"/Api/x", true, 2, "all"},
+		{"/api/v1", false, 2, "all"},
+		{"/API/v1", false, 1, "all"},
 	} {
 		m, ok := table.Find(&Request{Path: c.path, AnyCase: c.anyCase})
 		if ok != (c.want >= 0) || ok && (m.Index != c.want || m.Items[0].Key != c.key) {
