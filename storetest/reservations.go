@@ -329,6 +329,15 @@ var _ = register([]scenario{
 		},
 	},
 	{
+		name: "a slower version after the last slot", why: "the faster rate that charged before the slot is in force from then on, for the slower version too",
+		steps: []step{
+			take(roomy, 10, yes(0, 10*second)).reserve(0),
+			take(roomy, 4, yes(0, 14*second).after(4*second)).reserve(time.Hour),
+			take(wide, 5, yes(1, 4*second+1500*ms)),
+			take(roomy, 1, yes(4, 6*second)).in(5 * second),
+		},
+	},
+	{
 		name: "the rate falls while callers wait", why: "a slower version does not end the rate before the last slot, which was computed with it",
 		steps: []step{
 			take(quick, 10, yes(0, 5*second)).reserve(0),
