@@ -15,7 +15,7 @@
 // The files, in the order in which a request passes through them:
 //
 //	memstore.go  operations → results; the clock
-//	bound.go     a limit that was looked up: key and cost → answer
+//	bind.go      a limit that was looked up: key and cost → answer
 //	ahead.go     many operations in one call
 //	fast.go      a known key with one limit; a busy denied key needs no lock
 //	slow.go      everything else: several limits, new keys, permits, reservations

@@ -16,6 +16,7 @@ const keyBytes = 256
 // makes up keys under one policy cannot deny the new keys of another.
 type room struct {
 	most   int64        // keys of the store
+	used   atomic.Int64 // keys of all namespaces, with what large states count
 	own    atomic.Int64 // the part of each namespace
 	common atomic.Int64 // keys beyond the parts of their namespaces
 	shared atomic.Int64 // the most that common may be
@@ -87,13 +88,14 @@ func (s *share) add(n int64) bool {
 	r := s.room
 	own, after := r.own.Load(), s.keys.Add(n)
 	beyond := max(0, after-own) - max(0, after-n-own)
-	return (r.common.Add(beyond) <= r.shared.Load() || after <= own) && (s.most == 0 || after <= s.most)
+	mine := r.common.Add(beyond) <= r.shared.Load() || after <= own
+	return r.used.Add(n) <= r.most && mine && (s.most == 0 || after <= s.most)
 }
 
 // full reports whether the namespace has no room left.
 func (s *share) full() bool {
-	n := s.keys.Load()
-	return n >= s.room.own.Load() && s.room.common.Load() >= s.room.shared.Load() || s.most > 0 && n >= s.most
+	n, r := s.keys.Load(), s.room
+	return n >= r.own.Load() && r.common.Load() >= r.shared.Load() || s.most > 0 && n >= s.most || r.used.Load() >= r.most
 }
 
 // reserve reserves room for one more key.
@@ -107,7 +109,8 @@ func (s *Store) reserve(c *scope) bool {
 
 // KeepRoom gives each of the namespaces a part of the store that the keys of other namespaces cannot take: half of
 // [Config.MaxKeys], divided equally among all namespaces that were named here or have had a key. With a million keys and
-// ten namespaces, it is 50 000 keys. A namespace keeps its part until the store is closed.
+// ten namespaces, it is 50 000 keys. A namespace that is named when the others have filled the store gets its part as
+// their keys expire. It keeps its part until the store is closed.
 func (s *Store) KeepRoom(spaces ...string) {
 	for _, space := range spaces {
 		s.room.of(space)

@@ -116,6 +116,9 @@ func TestOnePolicyCannotFillTheStore(t *testing.T) {
 	if admitted != 1000 {
 		t.Errorf("a policy alone has %d keys of 1000", admitted)
 	}
+	if allowIn(t, alone, "policy:late", "k", day) {
+		t.Error("a policy that comes when the store is full takes it beyond its bound")
+	}
 }
 
 // TestFullStoreDeniesInLists checks that a list is denied as a whole if one of its limits finds no room, and charges

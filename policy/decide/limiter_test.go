@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/storetest"
 )
 
 const bound = `
@@ -164,32 +164,38 @@ func TestBoundErrors(t *testing.T) {
 	}
 }
 
-// TestBoundFailureModes checks the failure modes with a full store, which rejects new keys.
+// TestBoundFailureModes checks that the failure modes answer for a store that does not answer, and that a new key that
+// finds no room in the store is denied in each of them.
 func TestBoundFailureModes(t *testing.T) {
 	store, err := memstore.New(memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := headgate.New(headgate.WithStore(storetest.Away(store, "away")))
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:
   strict: {algorithm: fixed-window, limit: 9, window: 1h}
   open:   {algorithm: fixed-window, limit: 9, window: 1h, failure: allow}
 routes:
-  - {match: {path: /mixed}, key: [{const: b}], policies: [open, strict]}
+  - {match: {path: /mixed}, key: [{const: away}], policies: [open, strict]}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := decide.New(config, limiter)
-	for i := range 1000 { // this fills every shard of the store
-		_, err = l.Allow(t.Context(), "strict", strconv.Itoa(i))
+	if d, err := l.Allow(t.Context(), "strict", "the only key"); err != nil || !d.Allowed {
+		t.Fatalf("%+v, %v", d, err)
 	}
-	if !errors.Is(err, headgate.ErrStoreUnavailable) {
-		t.Fatalf("a full store answers %v", err)
+	for _, name := range []string{"strict", "open"} {
+		if d, err := l.Allow(t.Context(), name, "new"); err != nil || d.Allowed || !d.Full {
+			t.Errorf("a full store answers for %s: %+v, %v", name, d, err)
+		}
 	}
-	if d, err := l.Allow(t.Context(), "open", "a key of its own"); err != nil || !d.Allowed || d.Promise.Mode != engine.Fallback {
+	if _, err := l.Allow(t.Context(), "strict", "away"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		t.Errorf("failure mode deny: %v", err)
+	}
+	if d, err := l.Allow(t.Context(), "open", "away"); err != nil || !d.Allowed || d.Promise.Mode != engine.Fallback {
 		t.Errorf("failure mode allow: %+v, %v", d, err)
 	}
 	if _, err := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/mixed", nil)); !errors.Is(err, headgate.ErrStoreUnavailable) {
