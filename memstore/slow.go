@@ -22,6 +22,7 @@ type transaction struct {
 	open     hash                // the lookup key of kept
 	locked   []int               // shard indices, ascending
 	reserved int64
+	large    bool // one of the states counts as several keys
 }
 
 // location is the location of a step's state.
@@ -86,7 +87,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 
 // grows reports whether the operation would add to a large state of a namespace without room.
 func (t *transaction) grows() bool {
-	if t.op.Kind == engine.OpSettle {
+	if !t.large || t.op.Kind == engine.OpSettle {
 		return false
 	}
 	for i := range t.places {
@@ -205,6 +206,7 @@ func (t *transaction) unlock() {
 // load reads the steps' states and returns the number of absent ones.
 func (t *transaction) load() (absent int64) {
 	cs := &t.store.scopes
+	t.large = false
 	for i := range t.steps {
 		p := &t.places[i]
 		t.steps[i].State = algo.State{}
@@ -217,6 +219,7 @@ func (t *transaction) load() (absent int64) {
 		h := &t.store.shards[p.shard]
 		if p.slot = h.find(cs, p.key, p.scope); p.slot != nowhere {
 			t.steps[i].State = h.load(cs, p.slot)
+			t.large = t.large || h.large(p.slot)
 		} else {
 			absent++
 		}

@@ -223,21 +223,11 @@ func (b *Bucket) price(l *Limit, cost int64) uint128 {
 // HasDebt reports whether Queue is a debt rather than a pacer's queue.
 func (l *Limit) HasDebt() bool { return l.Queue > 0 && !l.HasQueue }
 
-func (b *Bucket) wait(l *Limit, _ Instant, cost int64) (wait int64, window int) {
-	if b.deepest(l).less(b.price(l, cost)) || l.NextPays && cost > l.Most() {
+func (b *Bucket) wait(l *Limit, t Instant, cost int64) (wait int64, window int) {
+	price, depth := b.price(l, cost), b.deepest(l)
+	if depth.less(price) || l.NextPays && cost > l.Most() {
 		return Never, 0
 	}
-	over := b.over(l, cost)
-	if b.refillsLater(over) {
-		at := b.atLastSlot()
-		return b.slots.Promised + at.over(l, cost).ceilOver(at.Count), 0
-	}
-	return over.ceilOver(b.Count), 0
-}
-
-// over returns the amount that must refill before the cost passes.
-func (b *Bucket) over(l *Limit, cost int64) uint128 {
-	price, depth := b.price(l, cost), b.deepest(l)
 	over := b.Missing.plus(price).minus(depth)
 	if l.HasDebt() && !l.NextPays {
 		// A bucket in debt admits nothing until its content is above zero.
@@ -245,7 +235,12 @@ func (b *Bucket) over(l *Limit, cost int64) uint128 {
 			over = positive
 		}
 	}
-	return over
+	if b.refillsLater(over) {
+		at := b.atLastSlot()
+		wait, _ = at.wait(l, t, cost)
+		return b.slots.Promised + wait, 0
+	}
+	return over.ceilOver(b.Count), 0
 }
 
 func (b *Bucket) room(l *Limit, _ Instant) int64 {
@@ -283,7 +278,12 @@ func (b *Bucket) report(l *Limit, t Instant, o *Outcome) {
 }
 
 // ttl returns the time until the bucket is full.
-func (b *Bucket) ttl(*Limit, Instant) int64 { return b.fills() }
+func (b *Bucket) ttl(*Limit, Instant) int64 {
+	if b.slots != nil {
+		return b.fills()
+	}
+	return b.Missing.ceilOver(b.Count)
+}
 
 func (b *Bucket) append(to []byte) []byte {
 	to = integers(b.Missing.append(to), b.Count, b.Period, b.At, b.promised())
