@@ -40,7 +40,8 @@ func StoredBucket(a Algorithm, at, whole, part, count, period int64, slots Slots
 	missing := product(whole, period).plus(uint128{lo: uint64(part)})
 	b := Bucket{Missing: missing, Count: count, Period: period, At: at}
 	if slots.Promised > 0 {
-		b.slots = &slots
+		reserved := slots // a copy, so that only these buckets allocate
+		b.slots = &reserved
 	}
 	return State{algorithm: a, bucket: b}
 }
