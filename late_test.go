@@ -48,7 +48,7 @@ func (s *overtakenStore) Do(ctx context.Context, ops []engine.Op, results []engi
 }
 
 // A permit whose answer was late is released in the background, also if the acquire reaches the store after releases.
-// Before, TryAcquire and ReserveAll left it held until its lease ended.
+// Before, TryAcquire and ReserveAll left it held until its lease ended (regression: bug 89).
 func TestLatePermitIsReleased(t *testing.T) {
 	for name, acquire := range map[string]func(ctx context.Context, l *headgate.Limiter, s *headgate.Semaphore) error{
 		"TryAcquire": func(ctx context.Context, _ *headgate.Limiter, s *headgate.Semaphore) error {

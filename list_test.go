@@ -106,7 +106,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 }
 
 // The sum of charges on one counter does not wrap: four charges of 2^62 units, or 2^63−1, 2^63−1 and 3, do not pass, and
-// a commit of such numbers charges as much as it can.
+// a commit of such numbers charges as much as it can (regression: bug 88).
 func TestTogetherDoesNotWrap(t *testing.T) {
 	l, _ := onClock(t)
 	p, ctx := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), context.Background()

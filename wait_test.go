@@ -272,7 +272,7 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 }
 
 // A caller whose slot would be after its deadline fails at once, also if the pacer's queue has no room for it yet. Before,
-// it waited for room first, and then failed.
+// it waited for room first, and then failed (regression: bug 90).
 func TestWaitFailsAtOnceBehindAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()

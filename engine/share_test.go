@@ -79,7 +79,7 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	}
 }
 
-// The depth of a limit is the time until its largest possible charge has drained.
+// The depth of a limit is the time until its largest possible charge has drained (regression: bug 81).
 func TestDepth(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"100/s burst 500": 5 * time.Second, "100/1m burst 1": 600 * time.Millisecond, "10/1d burst 1": 8640 * time.Second, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,

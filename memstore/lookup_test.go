@@ -83,7 +83,7 @@ func TestSlotComparesEveryBit(t *testing.T) {
 }
 
 // TestOneKeyUnderManyPolicies checks that a key under thousands of policies is found within a few places (regression: bug
-// 130).
+// 130) (regression: bug 106).
 func TestOneKeyUnderManyPolicies(t *testing.T) {
 	const policies = 5000
 	s, err := New(Config{})

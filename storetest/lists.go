@@ -70,7 +70,7 @@ func (l lists) settle(r *engine.Reservation, settles bool, used ...int64) {
 	}
 }
 
-// onlyChoice checks that the last choice that is left is answered like a limit without choices.
+// onlyChoice (regression: bug 87) checks that the last choice that is left is answered like a limit without choices.
 func (l lists) onlyChoice() {
 	for name, limit := range map[string]engine.Limit{
 		"pacer":      rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3)),

@@ -359,6 +359,7 @@ var _ = register([]scenario{
 		},
 	},
 	{
+		// Regression: bug 86.
 		name: "commit a part before the slot", why: "the caller uses the part at its slot: 150 of 100 would pass there if a cancel gave its room back too",
 		steps: []step{
 			take(hundred, 100, yes(0, 100*second)).reserve(0),

@@ -12,7 +12,7 @@ import (
 )
 
 // Limits that count denials count them regardless of which slot denies the request: a Cluster answers as one process
-// does.
+// does (regression: bug 76).
 func TestSplitCountsDenials(t *testing.T) {
 	t.Parallel()
 	clock, _, store, _ := interrupted(t)

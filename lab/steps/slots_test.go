@@ -25,7 +25,7 @@ type passed struct {
 
 // TestSlotsBound draws versions of a bucket whose callers reserve, wait for their slots, and commit a part or cancel.
 // Counted at the slots, no span has more units than the largest burst and the fastest refill (rule 10). Before the rate
-// was kept while callers wait, 200 units of 100 passed at one slot, and 150 after a commit of a part before it.
+// was kept while callers wait, 200 units of 100 passed at one slot, and 150 after a commit of a part before it (regression: bug 85).
 func TestSlotsBound(t *testing.T) {
 	for name, versions := range map[string]func(r *rand.Rand) engine.Limit{
 		"one version": func(*rand.Rand) engine.Limit { return rule.TokenBucket(rule.PerSecond(2), rule.Burst(10)) },

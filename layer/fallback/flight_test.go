@@ -30,7 +30,7 @@ func (s *slowStore) Do(_ context.Context, ops []engine.Op, results []engine.Resu
 func (*slowStore) Close() error { return nil }
 
 // TestDebtIsInOneCall flushes from two goroutines, as the background goroutine and a lane that comes back do. Each owed
-// operation is sent once, and both goroutines return only after the answer.
+// operation is sent once, and both goroutines return only after the answer (regression: bug 73).
 func TestDebtIsInOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &slowStore{takes: 30 * time.Millisecond}

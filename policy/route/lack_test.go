@@ -70,7 +70,7 @@ func TestMissingKeyPartIsNamed(t *testing.T) {
 }
 
 // Check returns an error for text that is not a host or could be two hosts, and for a query with more than 10 000
-// fields.
+// fields (regression: bug 94).
 func TestCheck(t *testing.T) {
 	for host, ok := range map[string]bool{
 		"": true, "h": true, "H_1.example.com.": true, "h:80": true, "h:": true, "10.0.0.1:80": true, "[2001:db8::1]": true, "[::1]:80": true,

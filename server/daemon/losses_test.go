@@ -74,7 +74,7 @@ overrides:
 }
 
 // TestLossBeforeTheStart checks that a server logs a loss that another server noticed before it started, unless the
-// limits have recovered.
+// limits have recovered (regression: bug 80).
 func TestLossBeforeTheStart(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestLossBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestLossUnderInlineLimits checks that the limits of requests without a policy count too.
+// TestLossUnderInlineLimits checks that the limits of requests without a policy count too (regression: bug 82).
 func TestLossUnderInlineLimits(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Now()

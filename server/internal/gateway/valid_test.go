@@ -117,7 +117,7 @@ func TestHeadersTooLargeForTheUpstream(t *testing.T) {
 }
 
 // TestTrailers checks that only announced trailers reach the upstream, and none that a route reads or that says who the
-// client is.
+// client is (regression: bug 93).
 func TestTrailers(t *testing.T) {
 	shown := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -329,7 +329,7 @@ func serveTLS(t *testing.T, c resp.Config) (address string, files *tlstest.Files
 }
 
 // TestWrongSecretsCloseTheConnection checks that one connection can try ten secrets, by AUTH and HELLO (regression: bug
-// 121). A right secret starts the count again.
+// 121). A right secret starts the count again (regression: bug 102).
 func TestWrongSecretsCloseTheConnection(t *testing.T) {
 	sum := sha256.Sum256([]byte("s"))
 	wrong, right := "AUTH shop wrong\r\nHELLO 3 AUTH shop wrong\r\n", "AUTH shop s\r\n"

@@ -51,7 +51,7 @@ policies:
 }
 
 // TestShadowOfAnotherFailureMode checks that while the store is unavailable, the failure mode of a shadow does not
-// affect the answers to requests.
+// affect the answers to requests (regression: bug 78).
 func TestShadowOfAnotherFailureMode(t *testing.T) {
 	config, err := policy.Parse("shadow.yaml", []byte(`
 policies:

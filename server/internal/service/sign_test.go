@@ -14,7 +14,7 @@ import (
 )
 
 // TestReservationsOfUsers checks that only the user that made a reservation, operators, and clients of listeners
-// without users can renew and settle it.
+// without users can renew and settle it (regression: bug 77).
 func TestReservationsOfUsers(t *testing.T) {
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 9/s, settle_within: 1m}, calls: {algorithm: concurrency, limit: 9}}"))
 	if err != nil {

@@ -198,7 +198,7 @@ await step("changes and who made them; one is cleared", async () => {
   await row(tab, "Last actions", "clear").filter({ hasText: "10/s → 100/s burst 200" }).waitFor();
 });
 
-// Known bug 76.
+// Known bug 72.
 await step("a key of a plan of two limits floods; it is found, denied for ten minutes, and freed", async () => {
   const seen = async (key) => {
     await tab.goto(here + "#/key?policy=plan&key=" + key);
@@ -220,7 +220,7 @@ await step("a key of a plan of two limits floods; it is found, denied for ten mi
   await dialog.getByLabel("Reason").fill("a flood");
   await dialog.getByRole("button", { name: "Limit it" }).click();
   await status(tab, "flood is limited under plan").waitFor();
-  await tab.getByText(/override of flood · changed by ann · ends/).waitFor();
+  await tab.getByText(/override of flood · changed by ann \(user operate\) · ends/).waitFor();
   let passed = 1;
   for (let i = 0; i < 5 && passed > 0; i++) passed = Number(await ask("allowed flood")); // the other server follows within a second
   assert.equal(passed, 0);
