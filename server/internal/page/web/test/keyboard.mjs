@@ -50,7 +50,7 @@ export async function incident(tab) {
   await tab.keyboard.type("ann");
   await press(tab, /^Limit it$/);
   await status(tab, "wave is limited under plan").waitFor();
-  await tab.getByText(/override of wave · changed by ann · ends/).waitFor();
+  await tab.getByText(/override of wave · changed by ann \(user operate\) · ends/).waitFor();
   let passed = 1;
   for (let i = 0; i < 5 && passed > 0; i++) passed = Number(await ask("allowed wave"));
   assert.equal(passed, 0);
