@@ -5,7 +5,6 @@
 //	numbers.go       human-readable numbers, spans and instants
 //	style.go         the style of the HTML file
 //	html.go          one HTML file
-//	markdown.go      Markdown, with drawings in SVG
 //	drawings.go      the drawings, made with package chart
 package report
 
