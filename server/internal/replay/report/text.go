@@ -1,4 +1,4 @@
-// Package report presents the results of a replay as text, JSON, Markdown and HTML.
+// Package report presents the results of a replay as text, JSON and HTML.
 //
 //	text.go          plain text for a terminal
 //	suggest_text.go  suggested limits as text
