@@ -31,7 +31,7 @@ check: $(LINT) ## the quick check before a commit: format, vet, lint of changed 
 	@./tools/scripts/check
 
 .PHONY: test
-test: setup ## the tests for a change, step by step, in about ten minutes
+test: setup ## the tests for a change, step by step, in about seven minutes
 	@tools/scripts/test
 
 .PHONY: test-full
