@@ -180,7 +180,7 @@ func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, co
 		return verdictUndecided
 	}
 	var state algo.Words // of an unused limit
-	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !s.reserve(c) {
+	if passes, ok := state.Allow(limit, now, cost, o); !passes || !ok || !c.share.reserve() {
 		return verdictUndecided
 	}
 	i := h.enter(s, key, c)
@@ -214,7 +214,6 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 		} else {
 			h.remove(&s.scopes, place)
 			h.publish()
-			s.keys.Add(-1)
 		}
 	}
 	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -128,7 +127,7 @@ func TestUnusedScopesAreDropped(t *testing.T) {
 	var cs scopes
 	var all room
 	all.start(100, nil)
-	cs.start(&all, new(atomic.Int64), &secret{})
+	cs.start(&all, &secret{})
 	limit := func(n int64) engine.Limit {
 		return engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(n, time.Second)})
 	}
@@ -191,7 +190,7 @@ func TestStateExpiringNowMakesRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := s.scopes.of("s", parse(t, "fixed-window 1/s"))
-	if !s.reserve(scope) || s.reserve(scope) {
+	if !scope.share.reserve() || scope.share.reserve() {
 		t.Fatal("there is room for one key")
 	}
 	s.shards[0].insert(s, hash{}, scope, new(algo.StoredFixed(1, 100)), algo.Instant{}, 100)

@@ -54,7 +54,7 @@ type Store struct {
 	coordinator coordinator
 	opens       opens
 
-	keys, expired, refused atomic.Int64
+	expired, refused atomic.Int64
 }
 
 var _ engine.Store = (*Store)(nil)
@@ -85,7 +85,7 @@ func New(c Config) (*Store, error) {
 		shards: make([]shard, n), lines: make([]lines, n), secret: newSecret(),
 	}
 	s.room.start(int64(c.MaxKeys), c.MaxKeysOf)
-	s.scopes.start(&s.room, &s.keys, &s.secret)
+	s.scopes.start(&s.room, &s.secret)
 	s.clock.start(c.Clock)
 	s.coordinator.start()
 	for i := range s.shards {
@@ -166,7 +166,7 @@ func (s *Store) denyFull(op *engine.Op, r *engine.Result) {
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
 	return Stats{
-		Keys: s.keys.Load(), Most: s.room.most, Shared: s.room.common.Load(), MostShared: s.room.shared.Load(),
+		Keys: s.room.used.Load(), Most: s.room.most, Shared: s.room.common.Load(), MostShared: s.room.shared.Load(),
 		Expired: s.expired.Load(), Refused: s.refused.Load(),
 	}
 }

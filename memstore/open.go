@@ -118,9 +118,7 @@ func (o *opens) add(name hash, k kept) {
 	if o.of == nil {
 		o.of, o.earliest = map[hash]kept{}, math.MaxInt64
 	}
-	if before, ok := o.of[name]; ok {
-		o.bytes -= len(before) + openOverhead
-	}
+	o.drop(name)
 	o.bytes += len(k) + openOverhead
 	o.of[name] = k
 	o.earliest = min(o.earliest, k.due())
@@ -136,6 +134,11 @@ func (o *opens) get(name hash) (one kept, ok bool) {
 func (o *opens) remove(name hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.drop(name)
+}
+
+// drop removes a reservation, if there is one with this name. The caller holds the lock.
+func (o *opens) drop(name hash) {
 	if before, ok := o.of[name]; ok {
 		o.bytes -= len(before) + openOverhead
 		delete(o.of, name)

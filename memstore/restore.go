@@ -205,7 +205,7 @@ func (r *snapshotReader) key(h *shard) {
 // from the scope's.
 func (r *snapshotReader) put(h *shard, c *scope, key slot, mark uint8, b *box) {
 	s := r.store
-	if !s.reserve(c) {
+	if !c.share.reserve() {
 		r.err = &engine.InputError{Field: "max_keys", Value: fmt.Sprint(s.room.most), Accepted: "more: the snapshot has more keys than that"}
 		return
 	}

@@ -62,14 +62,13 @@ func (t *transaction) find(p *location) {
 	if p.slot != nowhere && h.expires(&t.store.scopes, p.slot, t.now) <= t.now.Now {
 		h.remove(&t.store.scopes, p.slot)
 		h.publish()
-		t.store.dropped(1)
+		t.store.expired.Add(1)
 		p.slot = nowhere
 	}
 }
 
-// storeReturned stores the records that already exist or, if added is set, the new records. It returns the number of
-// added records.
-func (t *transaction) storeReturned(added bool) (count int64) {
+// storeReturned stores the records that already exist or, if added is set, the new records.
+func (t *transaction) storeReturned(added bool) {
 	for i := range t.returned {
 		p, r := &t.returned[i], t.steps[i].Returns
 		if r == "" || (p.slot == nowhere) != added {
@@ -82,7 +81,5 @@ func (t *transaction) storeReturned(added bool) (count int64) {
 		}
 		h.insert(t.store, p.key, p.scope, &state, t.now, r.Ends())
 		p.reserved = false
-		count++
 	}
-	return count
 }

@@ -98,15 +98,6 @@ func (s *share) full() bool {
 	return n >= r.own.Load() && r.common.Load() >= r.shared.Load() || s.most > 0 && n >= s.most || r.used.Load() >= r.most
 }
 
-// reserve reserves room for one more key.
-func (s *Store) reserve(c *scope) bool {
-	if !c.share.reserve() {
-		return false
-	}
-	s.keys.Add(1)
-	return true
-}
-
 // KeepRoom gives each of the namespaces a part of the store that the keys of other namespaces cannot take: half of
 // [Config.MaxKeys], divided equally among all namespaces that were named here or have had a key. With a million keys and
 // ten namespaces, it is 50 000 keys. A namespace that is named when the others have filled the store gets its part as
@@ -127,16 +118,9 @@ func (s *Store) makeRoom(t algo.Instant) bool {
 		h.mu.Lock()
 		n := h.expire(&s.scopes, t, mostSoon) // if it drops none, it has corrected the shard's order
 		h.mu.Unlock()
-		if s.dropped(n); n > 0 {
+		if s.expired.Add(n); n > 0 {
 			return true
 		}
-	}
-}
-
-func (s *Store) dropped(n int64) {
-	if n > 0 {
-		s.keys.Add(-n)
-		s.expired.Add(n)
 	}
 }
 

@@ -24,8 +24,8 @@ type scope struct {
 	// pool is the hash of the common counter's key if the limit divides its units among keys.
 	pool hash
 	// salt separates the places of one key under many names: without it, a key under 20 000 policies had 20 000 places
-	// in a row. A snapshot keeps the places, so the salt
-	// depends only on texts that later builds have too, and on the store's secret.
+	// in a row. A snapshot keeps the places, so the salt depends only on texts that later builds have too, and on the
+	// store's secret.
 	salt uint64
 	// stale is set when the scope is dropped.
 	stale atomic.Bool
@@ -76,9 +76,8 @@ type scopes struct {
 	next  uint32   // the next number for a new name
 	limit int      // number of scopes that triggers dropping of unused ones
 
-	room   *room         // of the store
-	keys   *atomic.Int64 // of the store
-	secret *secret       // of the store
+	room   *room   // of the store
+	secret *secret // of the store
 }
 
 // page contains the scopes with 1024 consecutive numbers.
@@ -92,8 +91,8 @@ type naming struct {
 
 const fewScopes = 256
 
-func (cs *scopes) start(r *room, keys *atomic.Int64, secret *secret) {
-	cs.room, cs.keys, cs.secret = r, keys, secret
+func (cs *scopes) start(r *room, secret *secret) {
+	cs.room, cs.secret = r, secret
 	cs.known, cs.names, cs.limit = map[scopeKey]*scope{}, map[name]*naming{}, fewScopes
 	cs.pages.Store(new([]*page))
 }

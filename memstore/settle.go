@@ -61,16 +61,15 @@ func (t *transaction) settle(r *engine.Result) {
 }
 
 // storeSettled records that the reservation was settled.
-func (t *transaction) storeSettled(r *engine.Result) (added int64) {
+func (t *transaction) storeSettled(r *engine.Result) {
 	if !r.Found {
-		return 0
+		return
 	}
 	if t.op.Reservation.Term != nil {
 		t.settledOpen()
-		return 0
+		return
 	}
 	p, state := &t.settled, algo.StoredFixed(1, t.op.Reservation.Ends)
 	t.store.shards[p.shard].insert(t.store, p.key, p.scope, &state, t.now, t.op.Reservation.Ends)
 	p.reserved = false
-	return 1
 }

@@ -21,8 +21,7 @@ type transaction struct {
 	kept     *engine.Reservation // for a settle: the stored open reservation
 	open     hash                // the lookup key of kept
 	locked   []int               // shard indices, ascending
-	reserved int64
-	large    bool // one of the states counts as several keys
+	large    bool                // one of the states counts as several keys
 }
 
 // location is the location of a step's state.
@@ -68,19 +67,15 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 			return nil
 		}
 		for _, i := range t.locked {
-			s.dropped(s.shards[i].expire(&s.scopes, t.now, expireBatch))
+			s.expired.Add(s.shards[i].expire(&s.scopes, t.now, expireBatch))
 		}
-		absent = t.load() // load again, because expire may have dropped one of the states
-		err := ErrFull
-		if !t.grows() {
-			err = t.reserve(absent)
-		}
-		if err == nil {
+		t.load() // again, because expire may have dropped one of the states
+		if !t.grows() && t.reserve() {
 			return nil
 		}
 		t.unlock()
 		if !s.makeRoom(t.now) {
-			return err
+			return ErrFull
 		}
 	}
 }
@@ -115,9 +110,9 @@ func (t *transaction) lacking(f func(p *location) bool) {
 	}
 }
 
-// reserve reserves room for absent states, in the store and in the shares of their namespaces.
-func (t *transaction) reserve(absent int64) error {
-	fits := true
+// reserve reserves room for absent states in the shares of their namespaces.
+func (t *transaction) reserve() (fits bool) {
+	fits = true
 	t.lacking(func(p *location) bool {
 		p.reserved = p.scope.share.reserve()
 		fits = p.reserved
@@ -125,11 +120,8 @@ func (t *transaction) reserve(absent int64) error {
 	})
 	if !fits {
 		t.release()
-		return ErrFull
 	}
-	t.store.keys.Add(absent)
-	t.reserved = absent
-	return nil
+	return fits
 }
 
 // release returns unused reserved room to the shares.
@@ -272,7 +264,6 @@ func (t *transaction) lookUp(r *engine.Result) {
 // end stores the written states and unlocks the shards. Existing states come first, because storing a new state can
 // move others.
 func (t *transaction) end(r *engine.Result) {
-	added := int64(0)
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		h := &t.store.shards[p.shard]
@@ -283,7 +274,6 @@ func (t *transaction) end(r *engine.Result) {
 		default:
 			h.remove(&t.store.scopes, p.slot)
 			h.publish()
-			added--
 		}
 	}
 	if t.op.Kind == engine.OpSettle {
@@ -294,18 +284,15 @@ func (t *transaction) end(r *engine.Result) {
 		if step.Write && step.TTL > 0 && p.slot == nowhere && p.scope != nil {
 			t.store.shards[p.shard].insert(t.store, p.key, p.scope, &step.State, t.now, t.now.Now+step.TTL)
 			p.reserved = false
-			added++
 		}
 	}
 	switch {
 	case t.op.Kind == engine.OpSettle:
-		added += t.storeSettled(r) + t.storeReturned(true)
+		t.storeSettled(r)
+		t.storeReturned(true)
 	case t.op.Term != nil:
 		t.keep(r)
 	}
 	t.release()
-	if change := added - t.reserved; change != 0 {
-		t.store.keys.Add(change)
-	}
 	t.unlock()
 }

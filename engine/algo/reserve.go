@@ -21,8 +21,8 @@ type Held struct {
 // caller then waits for Outcome.Delay, which is at most longest µs. A token bucket delays its caller only if
 // [Limit.Delays] holds for all other steps. It does not hold for a window, because a window counts units when they are
 // charged. A token bucket does not delay while its state refills at another version's rate: its charge would end a faster
-// rate and make promised delays longer, and a slower rate stays until the callers that wait for it have their slots. If there are choices, token buckets never delay, because another
-// choice may have enough units now.
+// rate and make promised delays longer, and a slower rate stays until the callers that wait for it have their slots.
+// If there are choices, token buckets never delay, because another choice may have enough units now.
 //
 // If the delay would be longer, the request is denied, and Outcome.Delay is the delay that would have been necessary.
 // Outcome.Wait is then the time after which the same request passes, or Never if even an unused pacer would delay it for
