@@ -21,6 +21,7 @@ var (
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
+	hourly = []engine.Limit{fixed(rule.PerHour(1)), rule.Penalty(rule.PerMinute(1), rule.Forget(time.Hour))}
 	steady = []engine.Limit{
 		bucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerMinute(1), rule.Block(ms), rule.MaxBlock(ms), rule.Forget(time.Hour), rule.Named("steady")),
@@ -66,6 +67,17 @@ var _ = register([]scenario{
 			}
 			return all
 		}(),
+	},
+	{
+		name: "a wait longer than the window", why: "a caller that returns after the penalty's window has not ignored a denial that states an hour",
+		steps: []step{
+			offend(hourly, 1, yes(0, time.Hour)),
+			offend(hourly, 1, no(0, time.Hour, time.Hour)),
+			offend(hourly, 1, no(0, 59*time.Minute, 59*time.Minute)).in(time.Minute),
+			offend(hourly[1:], 1, yes(1, time.Minute)), // a single ignored denial begins a block
+			offend(hourly, 1, no(0, 59*time.Minute, 59*time.Minute)),
+			offend(hourly[1:], 1, no(0, block(time.Minute, time.Minute), time.Hour)),
+		},
 	},
 	{
 		name: "denials of a minute ago do not count", why: "the denials of a block are within its window",
