@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -99,6 +100,7 @@ func audit(h *happened, answers []answer, holds []hold) *found {
 		f.errors(h, s.limit, log)
 		f.idle(h, s.limit, log)
 	}
+	f.invalid(answers)
 	f.needless(h, answers)
 	f.permits(h, holds)
 	f.deniedPermits(h, holds, away)
@@ -189,6 +191,15 @@ func (f *found) errors(h *happened, l *limit, log []answer) {
 		if n++; n > spared {
 			f.violatef("answered", "%s %s: %d requests have no answer, that of process %d at %s: %s; faults %q", l.policy, a.key, n, a.process, seconds(a.sent), a.class, h.faultsIn(a.sent, a.received))
 			return
+		}
+	}
+}
+
+// invalid checks that the servers understood all requests. A request that they do not understand tests nothing.
+func (f *found) invalid(answers []answer) {
+	for i := range answers {
+		if a := &answers[i]; strings.HasPrefix(a.class, invalid) {
+			f.violatef("invalid", "%s %s: process %d answered at %s: %s", a.limit.policy, a.key, a.process, seconds(a.sent), a.class)
 		}
 	}
 }

@@ -208,6 +208,20 @@ func TestAuditNeedless(t *testing.T) {
 	}
 }
 
+// TestAuditInvalid checks that requests that a server does not understand are reported, and errors of its store are not.
+func TestAuditInvalid(t *testing.T) {
+	for text, broken := range map[string]bool{
+		"ERR unknown command 'headgate.tell'":                        true,
+		"UNAVAILABLE outcome unknown: headgate: store unavailable":   false,
+		`{"status":503,"detail":"could not decide: outcome_unknown"`: false,
+	} {
+		f := audit(&happened{}, []answer{{limit: policyOf("log-deny"), key: "k0", class: serverClass(text)}}, nil)
+		if got := len(f.violations) > 0; got != broken {
+			t.Errorf("%s: %v", text, f.violations)
+		}
+	}
+}
+
 // TestAuditIdle checks that a pacer with waiting callers is never idle for long.
 func TestAuditIdle(t *testing.T) {
 	l := policyOf(leftPolicy)

@@ -209,7 +209,7 @@ func pause(random *rand.Rand) { time.Sleep(time.Duration(random.Int64N(int64(2 *
 // take charges one unit over HTTP and returns the answer.
 func (c *callers) take(process int, address string, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
-	_ = c.decide(&a, address, "/v1/take", map[string]any{"policy": l.policy, "key": key})
+	_ = c.decide(&a, address, "/v1/allow", map[string]any{"policy": l.policy, "key": key})
 	return a
 }
 
@@ -227,7 +227,7 @@ func (c *callers) decide(a *answer, address, path string, body map[string]any) (
 	case class != "":
 		a.class = class
 	case status != http.StatusOK && status != http.StatusTooManyRequests:
-		a.class = http.StatusText(status)
+		a.class = invalid + http.StatusText(status)
 	default:
 		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, -1
 		if d.Overshoot != nil {
@@ -265,8 +265,14 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	return response.StatusCode, ""
 }
 
+// invalid begins the class of a response that says that the request is wrong.
+const invalid = "invalid: "
+
 // serverClass returns the class of the store error in a server's response. The class is at the end of the text.
 func serverClass(text string) string {
+	if strings.HasPrefix(text, "ERR ") {
+		return invalid + text
+	}
 	_, class, _ := strings.Cut(text, "could not decide: ")
 	class = strings.TrimSpace(strings.SplitN(class, `"`, 2)[0])
 	return cmp.Or(class, "unavailable")
@@ -276,7 +282,7 @@ func serverClass(text string) string {
 // decides on its own. Only the first process does not cache denials.
 func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
-	words, err := client.Do(context.Background(), "HEADGATE.TAKE", l.policy, key).Int64Slice()
+	words, err := client.Do(context.Background(), "HEADGATE.ALLOW", l.policy, key).Int64Slice()
 	a.received = c.now()
 	switch {
 	case err != nil:

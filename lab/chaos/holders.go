@@ -73,7 +73,7 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 		a := answer{limit: &limit{policy: policy, algorithm: seats}, process: process, sent: c.now()}
 		status, class := c.post(address, "/v1/acquire", map[string]any{"policy": policy, "key": "k0"}, &permit)
 		if a.class = class; class == "" && status != http.StatusOK && status != http.StatusTooManyRequests {
-			a.class = http.StatusText(status)
+			a.class = invalid + http.StatusText(status)
 		}
 		a.received, a.allowed, a.mode = c.now(), permit.Allowed, permit.Mode
 		h := holdOf(&a)

@@ -27,7 +27,7 @@ func (a *answer) isPermit() bool { return a.limit.algorithm == seats }
 func (c *callers) list(random *rand.Rand, process int, address string) {
 	for !c.stop.Load() {
 		pause(random)
-		path, list := "/v1/take", c.drawList(random, process)
+		path, list := "/v1/allow", c.drawList(random, process)
 		if random.IntN(4) > 0 {
 			path, list = "/v1/reserve", c.withPermit(random, list)
 		}
@@ -91,7 +91,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 	sent := c.now()
 	status, class := c.post(address, path, map[string]any{"charges": charges}, &d)
 	if class == "" && status != http.StatusOK && status != http.StatusTooManyRequests {
-		class = http.StatusText(status)
+		class = invalid + http.StatusText(status)
 	}
 	for i := range list {
 		a := &list[i]

@@ -143,7 +143,7 @@ func (s *sampler) sample(policy, key string) (history []porcupine.Operation, err
 }
 
 func (s *sampler) overHTTP(address, policy, key string, peek bool) (stood, error) {
-	path := "/v1/take"
+	path := "/v1/allow"
 	if peek {
 		path = "/v1/peek"
 	}
@@ -160,7 +160,7 @@ func (s *sampler) overHTTP(address, policy, key string, peek bool) (stood, error
 }
 
 func overRESP(client *redis.Client, policy, key string) (stood, error) {
-	words, err := client.Do(context.Background(), "HEADGATE.TAKE", policy, key).Int64Slice()
+	words, err := client.Do(context.Background(), "HEADGATE.ALLOW", policy, key).Int64Slice()
 	if err != nil || len(words) != 6 {
 		return stood{}, errInSight
 	}

@@ -29,7 +29,7 @@ func TestUpgrade(t *testing.T) {
 	if err := os.Chown(state, 65532, 65532); err != nil {
 		t.Fatal(err)
 	}
-	if got := login(t, place, "/v1/take", 3, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 200, 200}) {
+	if got := login(t, place, "/v1/allow", 3, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 200, 200}) {
 		t.Fatalf("the earlier program answers %v", got)
 	}
 	dpkg("--force-confold", "--install", debFile())
@@ -39,7 +39,7 @@ func TestUpgrade(t *testing.T) {
 	if got, err := os.ReadFile(policies); err != nil || !slices.Equal(got, changed) {
 		t.Errorf("the policies were replaced: %q, %v", got, err)
 	}
-	if got := login(t, place, "/v1/take", 2, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 429}) {
+	if got := login(t, place, "/v1/allow", 2, "--snapshot", "/state/snapshot"); !slices.Equal(got, []int{200, 429}) {
 		t.Errorf("of four requests an hour three were taken before the upgrade; statuses of two more: %v", got)
 	}
 }
