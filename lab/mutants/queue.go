@@ -23,14 +23,17 @@ func (r *runner) due(edits []edit) error {
 	if _, err := fmt.Sscanf(r.part, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
 		return fmt.Errorf("-part is %q; accepted: a number from 0 and how many parts there are, such as 2/4", r.part)
 	}
-	changed := strings.Fields(r.script("changed"))
+	changed, err := r.script("changed")
+	if err != nil {
+		return err
+	}
 	var first, rest []int
 	for i := range r.mutants {
 		m := &r.mutants[i]
 		if i%parts != part || !strings.Contains(m.kind+" "+m.place(), r.only) {
 			continue
 		}
-		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && slices.Contains(changed, file) {
+		if file, err := filepath.Rel(r.root, edits[i].file); r.within == 0 || err == nil && slices.Contains(strings.Fields(changed), file) {
 			first = append(first, i)
 		} else if m.kind != audited { // the audit's mutants take minutes, and it finds them by chance
 			rest = append(rest, i)
@@ -39,8 +42,15 @@ func (r *runner) due(edits []edit) error {
 	if len(first)+len(rest) == 0 && r.only != "" {
 		return fmt.Errorf("-only is %q, which is in no mistake; accepted: a part of a kind, a package or a function in mutants.txt", r.only)
 	}
-	drawn, _ := strconv.ParseUint(strings.TrimSpace(r.script("drawn")), 10, 64)
-	random := rand.New(rand.NewPCG(drawn, 0)) //nolint:gosec // no secret
+	drawn, err := r.script("drawn")
+	if err != nil {
+		return err
+	}
+	seed, err := strconv.ParseUint(strings.TrimSpace(drawn), 10, 64)
+	if err != nil {
+		return fmt.Errorf("the number drawn from the tree: %w", err)
+	}
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
 	random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	// Start with the slow mutants, so that none of them is running alone at the end.
 	slices.SortStableFunc(first, func(a, b int) int { return r.weight(b) - r.weight(a) })
@@ -79,13 +89,13 @@ func (r *runner) weight(i int) int {
 	return weight
 }
 
-// script returns the output of one of the repository's scripts, or "" if the script fails.
-func (r *runner) script(name string) string {
-	out, err := exec.Command(filepath.Join(r.root, "scripts", name)).Output() //nolint:gosec // the program's own
+// script returns the output of one of the repository's scripts.
+func (r *runner) script(name string) (string, error) {
+	out, err := exec.Command(filepath.Join(r.root, "tools", "scripts", name)).Output() //nolint:gosec // the program's own
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("tools/scripts/%s: %w", name, err)
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // together returns one pattern for the flag -test.run that matches several tests, each given as Test/subtest. The

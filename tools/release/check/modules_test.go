@@ -41,7 +41,7 @@ func TestModules(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "tree.tar")
 	run(t, "git", "-C", *root, "archive", "-o", archive, "HEAD")
 	run(t, "tar", "-xf", archive, "-C", tree)
-	script := filepath.Join(tree, "scripts", "release-modules")
+	script := filepath.Join(tree, "tools", "scripts", "release-modules")
 	run(t, script, "v"+*version)
 	proxy := t.TempDir()
 	var paths []string
