@@ -1,4 +1,4 @@
-// Package chart draws bars and curves as SVG. It does not know what the numbers and texts represent.
+// Package chart draws bars as SVG. It does not know what the numbers and texts represent.
 package chart
 
 import (
@@ -63,11 +63,6 @@ func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
 func (d *drawing) svg(about string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`,
 		wide, d.height, html.EscapeString(about), d.String())
-}
-
-// Standalone returns the drawing with its style sheet included, so that it can be a separate file.
-func Standalone(svg string) string {
-	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }
 
 // tick returns the distance between the grid lines of an axis from 0 to most: about four lines, at multiples of 1, 2 or

@@ -7,7 +7,5 @@ const Style = `:root{color-scheme:light dark;--page:#fbfbf9;--card:#fff;--ink:#1
 @media (prefers-color-scheme:dark){:root{--page:#15181b;--card:#1c2024;--ink:#e4e6e6;--soft:#9aa4aa;--rule:#2c3237;--passed:#4d7396;--denied:#ef8155;--good:#66bb93;--mark:#262b2f}}
 svg text{fill:var(--soft);font-size:12px}svg .end{text-anchor:end}svg .middle{text-anchor:middle}
 svg .grid{stroke:var(--rule);stroke-width:1}svg .passed{fill:var(--passed)}svg .denied{fill:var(--denied)}
-svg .curve{fill:none;stroke:var(--soft);stroke-width:1.6;stroke-linejoin:round}svg .curve:hover{stroke-width:4}
-.c0{--c:#8a8f94}.c1{--c:#2f7d5b}.c2{--c:#7bb661}.c3{--c:#c2502a}.c4{--c:#8e4aa8}.c5{--c:#2f6fb0}.c6{--c:#c79a1e}.c7{--c:#b0306a}.c8{--c:#e08aa8}.c9{--c:#3aa6a6}.c10{--c:#6b5b3e}svg .curve.c0,svg .curve.c1,svg .curve.c2,svg .curve.c3,svg .curve.c4,svg .curve.c5,svg .curve.c6,svg .curve.c7,svg .curve.c8,svg .curve.c9,svg .curve.c10{stroke:var(--c)}
 svg .cell{fill:var(--mark)}svg .missing{fill:none;stroke:var(--rule);stroke-dasharray:2 3}svg .hot{fill:var(--passed)}svg .hot:hover,svg .passed:hover,svg .denied:hover{filter:brightness(1.15)}
 `

@@ -10,49 +10,48 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/internal/raced"
-	"github.com/headgate/headgate/server/internal/replay/replaytest"
 )
 
 // disguise is a log of 150 people, and of attackers whose requests are meant to raise the suggested limits.
 type disguise struct {
 	name  string
-	make  func(o *replaytest.Options)
+	make  func(o *trafficOptions)
 	stops []string // the attackers' addresses
 }
 
 // disguises returns logs with known answers: the people determine the limits, and the attackers are outliers.
 func disguises() []disguise {
-	rotation := replaytest.Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
-	rotator, flooder := []string{replaytest.RotatorAddress}, []string{replaytest.FloodAddress}
+	rotation := Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
+	rotator, flooder := []string{RotatorAddress}, []string{FloodAddress}
 	return []disguise{
-		{"20 000 requests, each with a new User-Agent", func(o *replaytest.Options) { o.Attackers = rotation }, rotator},
-		{"20 000 requests, each with one of 300 User-Agents", func(o *replaytest.Options) {
+		{"20 000 requests, each with a new User-Agent", func(o *trafficOptions) { o.Attackers = rotation }, rotator},
+		{"20 000 requests, each with one of 300 User-Agents", func(o *trafficOptions) {
 			o.Attackers, o.RotationAgents = rotation, 300
 		}, rotator},
-		{"20 000 requests, each with one of 7 User-Agents", func(o *replaytest.Options) {
+		{"20 000 requests, each with one of 7 User-Agents", func(o *trafficOptions) {
 			o.Attackers, o.RotationAgents = rotation, 7
 		}, rotator},
-		{"the first, from the address of 20 people", func(o *replaytest.Options) { o.Attackers, o.Decoys = rotation, 20 }, rotator},
-		{"20 000 requests with one User-Agent, from the address of 20 people", func(o *replaytest.Options) {
+		{"the first, from the address of 20 people", func(o *trafficOptions) { o.Attackers, o.Decoys = rotation, 20 }, rotator},
+		{"20 000 requests with one User-Agent, from the address of 20 people", func(o *trafficOptions) {
 			o.Attackers, o.RotationAgents, o.Decoys = rotation, 1, 20
 		}, rotator},
-		{"20 000 requests, another User-Agent every 20", func(o *replaytest.Options) { o.Attackers, o.RotationRun = rotation, 20 }, rotator},
-		{"20 000 requests, another User-Agent every 500", func(o *replaytest.Options) { o.Attackers, o.RotationRun = rotation, 500 }, rotator},
-		{"20 000 requests in 11 hours, each with one of 500 User-Agents", func(o *replaytest.Options) {
-			o.Attackers = replaytest.Attackers{Rotations: 20_000, RotationTime: 11 * time.Hour, RotationAgents: 500}
+		{"20 000 requests, another User-Agent every 20", func(o *trafficOptions) { o.Attackers, o.RotationRun = rotation, 20 }, rotator},
+		{"20 000 requests, another User-Agent every 500", func(o *trafficOptions) { o.Attackers, o.RotationRun = rotation, 500 }, rotator},
+		{"20 000 requests in 11 hours, each with one of 500 User-Agents", func(o *trafficOptions) {
+			o.Attackers = Attackers{Rotations: 20_000, RotationTime: 11 * time.Hour, RotationAgents: 500}
 		}, rotator},
-		{"4 equal abusers, 10 requests a second each", func(o *replaytest.Options) {
-			o.Attackers = replaytest.Attackers{Equals: 4, EqualEvery: 100 * time.Millisecond, EqualTime: 20 * time.Minute}
-		}, addresses(4, replaytest.EqualAddress)},
-		{"5000 requests in 100 seconds", func(o *replaytest.Options) {
-			o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 100 * time.Second}
+		{"4 equal abusers, 10 requests a second each", func(o *trafficOptions) {
+			o.Attackers = Attackers{Equals: 4, EqualEvery: 100 * time.Millisecond, EqualTime: 20 * time.Minute}
+		}, addresses(4, EqualAddress)},
+		{"5000 requests in 100 seconds", func(o *trafficOptions) {
+			o.Attackers = Attackers{Flood: 5000, FloodTime: 100 * time.Second}
 		}, flooder},
-		{"5000 requests in 5 seconds", func(o *replaytest.Options) {
-			o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 5 * time.Second}
+		{"5000 requests in 5 seconds", func(o *trafficOptions) {
+			o.Attackers = Attackers{Flood: 5000, FloodTime: 5 * time.Second}
 		}, flooder},
-		{"8 abusers, each with twice as many requests as the one before: 60 to 7680 a minute", func(o *replaytest.Options) {
-			o.Attackers = replaytest.Attackers{Ramp: 8, RampFrom: 600, RampTime: 10 * time.Minute}
-		}, addresses(8, replaytest.RampAddress)},
+		{"8 abusers, each with twice as many requests as the one before: 60 to 7680 a minute", func(o *trafficOptions) {
+			o.Attackers = Attackers{Ramp: 8, RampFrom: 600, RampTime: 10 * time.Minute}
+		}, addresses(8, RampAddress)},
 	}
 }
 
@@ -64,8 +63,8 @@ func addresses(n int, of func(i int) string) (all []string) {
 }
 
 // people returns the options for a day with 150 people.
-func people(seed uint64) replaytest.Options {
-	return replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
+func people(seed uint64) trafficOptions {
+	return trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
 }
 
 // limitsOf returns the suggested limits as text, and how many requests from one key they admit in a minute and in an
@@ -92,9 +91,9 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				o, options := people(seed), Options{Key: "client_ip", Deny: 0.001}
-				_, minute, hour := limitsOf(suggested(t, replaytest.Make(o), options))
+				_, minute, hour := limitsOf(suggested(t, makeTraffic(o), options))
 				c.make(&o)
-				lines := replaytest.Make(o)
+				lines := makeTraffic(o)
 				r := suggested(t, lines, options)
 				file := r.PoliciesFile(&options, "a test")
 				requests, denied := replayed(t, lines, file)
@@ -133,19 +132,19 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 // TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span
 // of an outlier's requests. It also checks that the report lists the busiest keys even if they are not outliers.
 func TestActionsOfKeysAreReported(t *testing.T) {
-	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
-	quiet := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o := trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	quiet := suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	if len(quiet.Outliers) != 0 || len(quiet.Busiest) != 10 || quiet.Busiest[0].Requests < quiet.Busiest[9].Requests {
 		t.Errorf("%+v", quiet.Busiest)
 	}
-	o.Attackers = replaytest.Attackers{Flood: 5000, FloodTime: 100 * time.Second}
-	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o.Attackers = Attackers{Flood: 5000, FloodTime: 100 * time.Second}
+	r := suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	k := r.Outliers[0]
 	middle := o.Start.Add(o.Length / 2).UnixMicro()
 	if k.Did != (Did{Path: "GET /search", Status: 200, Agent: "curl/8.11"}) || k.From != middle || k.To-k.From > 100*time.Second.Microseconds() {
 		t.Errorf("%+v", k)
 	}
-	if r.Busiest[0].Key != replaytest.FloodAddress {
+	if r.Busiest[0].Key != FloodAddress {
 		t.Errorf("%+v", r.Busiest[0])
 	}
 }
@@ -153,23 +152,23 @@ func TestActionsOfKeysAreReported(t *testing.T) {
 // TestNotesNameTheKeyThatSetsTheLimit covers a --deny share of less than one key, and a group of keys that send far
 // more than the others but are too numerous to be outliers.
 func TestNotesNameTheKeyThatSetsTheLimit(t *testing.T) {
-	o := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
-	r := suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o := trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	r := suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "--deny 0.1 % of 150 keys is less than one key") || !strings.Contains(notes, "--deny 0.7% leaves one key out") {
 		t.Error(notes)
 	}
-	o.Attackers = replaytest.Attackers{Equals: 40, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o.Attackers = Attackers{Equals: 40, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
+	r = suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "40 of 190 keys send at least 10 times as much in a minute as the others") {
 		t.Error(notes)
 	}
-	o.Readers, o.Attackers = 40, replaytest.Attackers{Equals: 12, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o.Readers, o.Attackers = 40, Attackers{Equals: 12, EqualEvery: 100 * time.Millisecond, EqualTime: 5 * time.Minute}
+	r = suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "12 of 52 keys send at least 10 times as much in a minute as the others") {
 		t.Error(notes)
 	}
-	o.Attackers = replaytest.Attackers{Ramp: 9, RampFrom: 600, RampTime: 10 * time.Minute}
-	r = suggested(t, replaytest.Make(o), Options{Deny: 0.001})
+	o.Attackers = Attackers{Ramp: 9, RampFrom: 600, RampTime: 10 * time.Minute}
+	r = suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "9 of 49 keys send at least 10 times as much in an hour as the others") {
 		t.Error(notes)
 	}
@@ -207,15 +206,15 @@ func TestGapsAmongLightUsers(t *testing.T) {
 // note states the limit that would suffice without them.
 func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 	options := Options{Key: "client_ip", Deny: 0.001}
-	for name, attack := range map[string]replaytest.Attackers{
+	for name, attack := range map[string]Attackers{
 		"60 requests in a second":                  {Flood: 60, FloodTime: time.Second},
 		"300 in 5 seconds":                         {Flood: 300, FloodTime: 5 * time.Second},
 		"2 abusers, 100 and 200 requests a minute": {Ramp: 2, RampFrom: 1000, RampTime: 10 * time.Minute},
 	} {
 		o := people(0)
-		before := suggested(t, replaytest.Make(o), options)
+		before := suggested(t, makeTraffic(o), options)
 		o.Attackers = attack
-		r := suggested(t, replaytest.Make(o), options)
+		r := suggested(t, makeTraffic(o), options)
 		_, minute, hour := limitsOf(before)
 		words, nowMinute, nowHour := limitsOf(r)
 		noted := strings.Contains(strings.Join(r.Notes, "\n"), "keys set the limit, above all ")
@@ -232,10 +231,10 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 // requests a second. Limits per key could keep the total to 10 a second only by denying most requests of clients that
 // behave.
 func TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll(t *testing.T) {
-	var lines []replaytest.Line
+	var lines []trafficLine
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 6000 {
-		lines = append(lines, replaytest.Line{Time: at.Add(time.Duration(i) * 20 * time.Millisecond), Client: "10.0." + []string{"1", "2", "3", "4"}[i%4] + ".1", Path: "/", Status: 200})
+		lines = append(lines, trafficLine{Time: at.Add(time.Duration(i) * 20 * time.Millisecond), Client: "10.0." + []string{"1", "2", "3", "4"}[i%4] + ".1", Path: "/", Status: 200})
 	}
 	r := suggested(t, lines, Options{Deny: 0.001, Total: 10})
 	if !strings.Contains(r.Protections[0], "One limit of all keys denies what is too much alone: --key '{const: all}' --max-second 10.") || r.Effect.Denied != 0 {

@@ -17,7 +17,6 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
-	"github.com/headgate/headgate/server/internal/replay/replaytest"
 	"github.com/headgate/headgate/server/internal/replay/series"
 	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
@@ -25,7 +24,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // logOf returns a log with the given lines.
-func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
+func logOf(t *testing.T, lines []trafficLine) *accesslog.Log {
 	t.Helper()
 	var b bytes.Buffer
 	for i := range lines {
@@ -37,7 +36,7 @@ func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := accesslog.Open([]string{path}, nil, accesslog.Options{Format: replaytest.PreciseFormat})
+	l, err := accesslog.Open([]string{path}, nil, accesslog.Options{Format: PreciseFormat})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +44,7 @@ func logOf(t *testing.T, lines []replaytest.Line) *accesslog.Log {
 	return l
 }
 
-func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
+func suggested(t *testing.T, lines []trafficLine, o Options) *Result {
 	t.Helper()
 	if o.Key == "" {
 		o.Key = "client_ip"
@@ -60,7 +59,7 @@ func suggested(t *testing.T, lines []replaytest.Line, o Options) *Result {
 
 // replayed decides the lines under a suggested policies file, in the same way as a server. It returns the numbers of
 // requests and denials by client.
-func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, denied map[string]int64) {
+func replayed(t *testing.T, lines []trafficLine, file string) (requests, denied map[string]int64) {
 	t.Helper()
 	config, err := policy.Parse("suggested.yaml", []byte(file))
 	if err != nil {
@@ -91,22 +90,22 @@ func replayed(t *testing.T, lines []replaytest.Line, file string) (requests, den
 // TestSuggestionsStopWhatTheyShould makes logs with known answers and decides their requests under the suggestions. The
 // suggestions must stop the clients that should be stopped, and affect at most one in a thousand of the others.
 func TestSuggestionsStopWhatTheyShould(t *testing.T) {
-	day := replaytest.Options{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
+	day := trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	for _, c := range []struct {
 		name string
-		make func(o *replaytest.Options)
+		make func(o *trafficOptions)
 		// stops contains the clients to stop, and the minimum share of their requests that must be denied.
 		stops map[string]float64
 	}{
-		{"readers alone", func(*replaytest.Options) {}, nil},
-		{"a scraper", func(o *replaytest.Options) { o.ScraperRate, o.ScraperTime = 6, 15*time.Minute }, map[string]float64{replaytest.ScraperAddress: 0.8}},
-		{"a burst at midnight", func(o *replaytest.Options) { o.Crons, o.CronRequests = 40, 30 }, nil},
-		{"a burst of one client at midnight", func(o *replaytest.Options) { o.Crons, o.CronRequests = 1, 200 }, nil},
-		{"a slow leak", func(o *replaytest.Options) { o.LeakEvery = 12 * time.Second }, map[string]float64{replaytest.LeakAddress: 0.8}},
-		{"a shared address", func(o *replaytest.Options) { o.Office = 80 }, nil},
-		{"all of them", func(o *replaytest.Options) {
+		{"readers alone", func(*trafficOptions) {}, nil},
+		{"a scraper", func(o *trafficOptions) { o.ScraperRate, o.ScraperTime = 6, 15*time.Minute }, map[string]float64{ScraperAddress: 0.8}},
+		{"a burst at midnight", func(o *trafficOptions) { o.Crons, o.CronRequests = 40, 30 }, nil},
+		{"a burst of one client at midnight", func(o *trafficOptions) { o.Crons, o.CronRequests = 1, 200 }, nil},
+		{"a slow leak", func(o *trafficOptions) { o.LeakEvery = 12 * time.Second }, map[string]float64{LeakAddress: 0.8}},
+		{"a shared address", func(o *trafficOptions) { o.Office = 80 }, nil},
+		{"all of them", func(o *trafficOptions) {
 			o.ScraperRate, o.ScraperTime, o.Crons, o.CronRequests, o.LeakEvery, o.Office = 4, 20*time.Minute, 20, 25, 15*time.Second, 50
-		}, map[string]float64{replaytest.ScraperAddress: 0.8, replaytest.LeakAddress: 0.8}},
+		}, map[string]float64{ScraperAddress: 0.8, LeakAddress: 0.8}},
 	} {
 		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(c.name, " ", seed), func(t *testing.T) {
@@ -114,7 +113,7 @@ func TestSuggestionsStopWhatTheyShould(t *testing.T) {
 				o := day
 				o.Seed = seed
 				c.make(&o)
-				lines := replaytest.Make(o)
+				lines := makeTraffic(o)
 				options := Options{Key: "client_ip", Deny: 0.001}
 				r := suggested(t, lines, options)
 				file := r.PoliciesFile(&options, "a test")
@@ -224,14 +223,14 @@ func TestNumbersAreReadable(t *testing.T) {
 }
 
 func TestPercentilesAndHistogram(t *testing.T) {
-	var lines []replaytest.Line
+	var lines []trafficLine
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for client := range 100 {
 		for i := range client + 1 {
-			lines = append(lines, replaytest.Line{Time: at.Add(time.Duration(i) * 100 * time.Millisecond), Client: fmt.Sprintf("10.0.0.%d", client), Path: "/", Status: 200})
+			lines = append(lines, trafficLine{Time: at.Add(time.Duration(i) * 100 * time.Millisecond), Client: fmt.Sprintf("10.0.0.%d", client), Path: "/", Status: 200})
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b replaytest.Line) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(lines, func(a, b trafficLine) int { return a.Time.Compare(b.Time) })
 	r := suggested(t, lines, Options{Deny: 0.001})
 	second, minute := r.Percentiles[inSecond], r.Percentiles[inMinute]
 	if second.P50 != 10 || second.Max != 10 || minute.P50 != 50 || minute.P90 != 90 || minute.P99 != 99 || minute.P999 != 100 || minute.Max != 100 || minute.Total != 5050 {
@@ -246,8 +245,8 @@ func TestPercentilesAndHistogram(t *testing.T) {
 }
 
 func TestProtectionOfTheTotalIsKept(t *testing.T) {
-	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 300, Crons: 60, CronRequests: 25}
-	lines := replaytest.Make(o)
+	o := trafficOptions{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 300, Crons: 60, CronRequests: 25}
+	lines := makeTraffic(o)
 	free := suggested(t, lines, Options{Deny: 0.001})
 	for _, key := range []string{"client_ip", "{const: all}"} {
 		bound := free.Effect.PeakBefore / 2
@@ -274,8 +273,8 @@ func TestProtectionOfTheTotalIsKept(t *testing.T) {
 }
 
 func TestShareOfTheCapacityIsKept(t *testing.T) {
-	o := replaytest.Options{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 12 * time.Hour, Readers: 300, Crons: 60, CronRequests: 100}
-	lines := replaytest.Make(o)
+	o := trafficOptions{Seed: 4, Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 12 * time.Hour, Readers: 300, Crons: 60, CronRequests: 100}
+	lines := makeTraffic(o)
 	for _, c := range []struct {
 		capacity engine.Rate
 		share    float64
@@ -296,9 +295,9 @@ func TestShareOfTheCapacityIsKept(t *testing.T) {
 }
 
 func TestNotesStateAssumptions(t *testing.T) {
-	var lines []replaytest.Line
+	var lines []trafficLine
 	for i := range fewestKeys {
-		lines = append(lines, replaytest.Line{Time: time.Unix(1_800_000_000+int64(i), 0), Client: fmt.Sprint("10.0.0.", i+1), Path: "/", Status: 200})
+		lines = append(lines, trafficLine{Time: time.Unix(1_800_000_000+int64(i), 0), Client: fmt.Sprint("10.0.0.", i+1), Path: "/", Status: 200})
 	}
 	options := Options{Key: "client_ip"}
 	r := suggested(t, lines, options)
@@ -315,7 +314,7 @@ func TestNotesStateAssumptions(t *testing.T) {
 }
 
 func TestKeysEqualRouteKeys(t *testing.T) {
-	lines := []replaytest.Line{{Time: time.Unix(1_800_000_000, 0), Client: "10.0.0.1", Path: "/users/7", Status: 200}, {Time: time.Unix(1_800_000_001, 0), Client: "10.0.0.1", Path: "/x", Status: 200}}
+	lines := []trafficLine{{Time: time.Unix(1_800_000_000, 0), Client: "10.0.0.1", Path: "/users/7", Status: 200}, {Time: time.Unix(1_800_000_001, 0), Client: "10.0.0.1", Path: "/x", Status: 200}}
 	options := Options{Key: "[client_ip, {path: id}]", Path: "/users/{id}"}
 	r := suggested(t, lines, options)
 	if fmt.Sprint(r.Key) != "[client_ip/64 path id]" || r.Requests != 1 || r.Other != 1 {
@@ -367,10 +366,10 @@ func TestPoliciesFileOfHostileKeysIsValid(t *testing.T) {
 
 // TestOnlySharedAddressesGetASharedLimit uses a log without any single-person address to compare with.
 func TestOnlySharedAddressesGetASharedLimit(t *testing.T) {
-	var lines []replaytest.Line
+	var lines []trafficLine
 	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
 	for i := range 600 {
-		lines = append(lines, replaytest.Line{
+		lines = append(lines, trafficLine{
 			Time: at.Add(time.Duration(i) * time.Second), Client: fmt.Sprintf("10.0.0.%d", i%12), Agent: fmt.Sprintf("agent %d", i/84), Path: "/", Status: 200,
 		})
 	}

@@ -1,7 +1,4 @@
-// Package drawings creates the drawings in docs/concepts, using the library's decisions in virtual time:
-//
-//	go test ./drawings -update
-package drawings
+package chart
 
 import (
 	"flag"
@@ -17,7 +14,6 @@ import (
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
-	"github.com/headgate/headgate/server/internal/replay/chart"
 )
 
 var update = flag.Bool("update", false, "write the drawings and the table")
@@ -25,7 +21,7 @@ var update = flag.Bool("update", false, "write the drawings and the table")
 // save compares a drawing with its file or, with -update, writes the file.
 func save(t *testing.T, name, svg string) {
 	t.Helper()
-	compare(t, "../../../../docs/images/"+name+".svg", chart.Standalone(svg)+"\n")
+	compare(t, "../../../../docs/images/"+name+".svg", standalone(svg)+"\n")
 }
 
 func compare(t *testing.T, path, want string) {
@@ -36,7 +32,7 @@ func compare(t *testing.T, path, want string) {
 		}
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s is not what the library decides (%v): cd replay && go test ./drawings -update", path, err)
+		t.Errorf("%s is not what the library decides (%v): cd server && go test ./internal/replay/chart -update", path, err)
 	}
 }
 
@@ -56,7 +52,7 @@ func TestAlgorithms(t *testing.T) {
 		times = steady(times, part.from, part.to, part.rate)
 	}
 	minute := rule.PerMinute(60)
-	var panels []chart.Panel
+	var panels []panel
 	var table strings.Builder
 	fmt.Fprintf(&table, "| 60 a minute as | passed, of %d | most in any minute |\n|---|---|---|\n", len(times))
 	for _, l := range []struct {
@@ -78,7 +74,7 @@ func TestAlgorithms(t *testing.T) {
 		panels = append(panels, r.panel(l.name, 2*time.Second, 3*time.Minute))
 		fmt.Fprintf(&table, "| %s | %d | %d |\n", l.name, len(r.passed), r.most(time.Minute))
 	}
-	save(t, "algorithms", chart.Panels("The same requests through each algorithm", panels))
+	save(t, "algorithms", drawPanels("The same requests through each algorithm", panels))
 
 	const page = "../../../../docs/concepts/algorithms.md"
 	text, err := os.ReadFile(page)
@@ -93,7 +89,7 @@ func TestAlgorithms(t *testing.T) {
 // TestTime compares windows with different starts, and a clock that is set back.
 func TestTime(t *testing.T) {
 	times := steady(steady(nil, 20, 110, 2), 110, 180, 0.5)
-	var panels []chart.Panel
+	var panels []panel
 	draw := func(name string, limit engine.Limit, setBack time.Duration) {
 		w := newWorld(t)
 		policy := core.Policy(w.limiter, "p", limit)
@@ -112,13 +108,13 @@ func TestTime(t *testing.T) {
 	draw("sliding log", rule.SlidingLog(minute), 0)
 	draw("token bucket, burst 10", rule.TokenBucket(minute, rule.Burst(10)), 0)
 	draw("the same, and at 60 s the store's clock is set back by 5 s", rule.TokenBucket(minute, rule.Burst(10)), 5*time.Second)
-	save(t, "time", chart.Panels("Where windows begin, and a clock that is set back", panels))
+	save(t, "time", drawPanels("Where windows begin, and a clock that is set back", panels))
 }
 
 // TestChanges raises a limit under traffic and lowers it again.
 func TestChanges(t *testing.T) {
 	times := steady(nil, 0, 180, 2)
-	var panels []chart.Panel
+	var panels []panel
 	draw := func(name string, limit func(engine.Rate) engine.Limit) {
 		w := newWorld(t)
 		low, high := core.Policy(w.limiter, "p", limit(rule.PerMinute(30))), core.Policy(w.limiter, "p", limit(rule.PerMinute(90)))
@@ -133,7 +129,7 @@ func TestChanges(t *testing.T) {
 	draw("token bucket, burst 10", func(r engine.Rate) engine.Limit { return rule.TokenBucket(r, rule.Burst(10)) })
 	draw("fixed window", func(r engine.Rate) engine.Limit { return rule.FixedWindow(r) })
 	draw("sliding log", func(r engine.Rate) engine.Limit { return rule.SlidingLog(r) })
-	save(t, "changes", chart.Panels("A limit that is raised after a minute and lowered after two", panels))
+	save(t, "changes", drawPanels("A limit that is raised after a minute and lowered after two", panels))
 }
 
 // TestFairness divides 100 requests a second among a flood, five keys that want 30 a second each, and ten keys that
@@ -153,11 +149,11 @@ func TestFairness(t *testing.T) {
 		}
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return int(a.at - b.at) })
-	var panels []chart.Panel
+	var panels []panel
 	draw := func(name string, limit engine.Limit, keyOf func(int) string) {
 		w := newWorld(t)
 		policy := core.Policy(w.limiter, "p", limit)
-		bars := make([]chart.Bar, len(wants))
+		bars := make([]Bar, len(wants))
 		now := time.Duration(0)
 		for _, r := range requests {
 			w.clock.Advance(r.at - now)
@@ -172,9 +168,9 @@ func TestFairness(t *testing.T) {
 			bars[i].Total = (bars[i].Total + seconds/2) / seconds
 			bars[i].Label = fmt.Sprintf("%d/s", wants[i])
 		}
-		panels = append(panels, chart.Panel{Name: name, Bars: bars})
+		panels = append(panels, panel{Name: name, Bars: bars})
 	}
 	draw("one token bucket for all: requests a second that pass, for each key", rule.TokenBucket(rule.PerSecond(100), rule.Burst(50)), func(int) string { return "all" })
 	draw("a fair share", rule.FairShare(rule.PerSecond(100), rule.Burst(50)), func(key int) string { return fmt.Sprint(key) })
-	save(t, "fairness", chart.Panels("Requests that pass, for each key, and below them the rate that the key wants", panels))
+	save(t, "fairness", drawPanels("Requests that pass, for each key, and below them the rate that the key wants", panels))
 }

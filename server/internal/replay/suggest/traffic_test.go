@@ -1,7 +1,4 @@
-// Package replaytest generates access logs whose right limits are known. The logs contain requests from readers of
-// pages, and from unusual clients. Each unusual client differs in one way. The same seed generates
-// the same log.
-package replaytest
+package suggest
 
 import (
 	"cmp"
@@ -15,7 +12,7 @@ import (
 // Actor is a kind of client in a log.
 type Actor string
 
-// The kinds of clients that [Make] can generate.
+// The kinds of clients that [makeTraffic] can generate.
 const (
 	Reader  Actor = "reader"  // a person, in sessions
 	Scraper Actor = "scraper" // fetches one page after another for hours
@@ -24,8 +21,9 @@ const (
 	NAT     Actor = "nat"     // an office: many readers that share one address
 )
 
-// Options configure a log. Actors whose fields are zero are omitted.
-type Options struct {
+// trafficOptions configure a log whose right limits are known, with readers of pages and unusual clients. Each unusual
+// client differs in one way. Actors whose fields are zero are omitted. The same seed generates the same log.
+type trafficOptions struct {
 	Seed    uint64
 	Start   time.Time
 	Length  time.Duration
@@ -43,8 +41,8 @@ type Options struct {
 	Attackers
 }
 
-// Line is one request in a generated log, with the kind of client that sent it.
-type Line struct {
+// trafficLine is one request in a generated log, with the kind of client that sent it.
+type trafficLine struct {
 	Time   time.Time
 	Client string
 	Actor  Actor
@@ -61,7 +59,7 @@ const (
 	NATAddress     = "192.0.2.1"
 )
 
-var agents = []string{
+var browsers = []string{
 	"Mozilla/5.0 (X11; Linux x86_64) Firefox/%d.0", "Mozilla/5.0 (Windows NT 10.0) Chrome/%d.0", "Mozilla/5.0 (Macintosh) Safari/%d.1",
 	"Mozilla/5.0 (iPhone) Mobile/%d", "Mozilla/5.0 (Android 15) Chrome/%d.0 Mobile",
 }
@@ -70,14 +68,14 @@ var pages = []string{"/", "/search?q=tea", "/items/%d", "/items/%d/reviews", "/c
 
 // maker generates a log.
 type maker struct {
-	Options
+	trafficOptions
 	random *rand.Rand
-	lines  []Line
+	lines  []trafficLine
 }
 
-// Make returns the lines of a log in chronological order.
-func Make(o Options) []Line {
-	m := &maker{Options: o, random: rand.New(rand.NewPCG(o.Seed, 16))} //nolint:gosec // a log, no secret
+// makeTraffic returns the lines of a log in chronological order.
+func makeTraffic(o trafficOptions) []trafficLine {
+	m := &maker{trafficOptions: o, random: rand.New(rand.NewPCG(o.Seed, 16))} //nolint:gosec // a log, no secret
 	for i := range o.Readers {
 		m.reader(fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255), Reader, 2)
 	}
@@ -88,7 +86,7 @@ func Make(o Options) []Line {
 	m.crons()
 	m.leak()
 	m.attackers()
-	slices.SortStableFunc(m.lines, func(a, b Line) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Client, b.Client)) })
+	slices.SortStableFunc(m.lines, func(a, b trafficLine) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Client, b.Client)) })
 	return m.lines
 }
 
@@ -97,7 +95,7 @@ func (m *maker) add(at time.Time, client string, actor Actor, agent, path string
 	if at.Before(m.Start) || !at.Before(m.Start.Add(m.Length)) {
 		return
 	}
-	m.lines = append(m.lines, Line{at, client, actor, agent, path, 200, 200 + m.random.IntN(20_000)})
+	m.lines = append(m.lines, trafficLine{at, client, actor, agent, path, 200, 200 + m.random.IntN(20_000)})
 }
 
 // after draws an exponentially distributed duration with the given mean.
@@ -108,7 +106,7 @@ func (m *maker) after(mean time.Duration) time.Duration {
 // reader adds one person's sessions. A session consists of pages a few seconds apart, each with up to three more
 // requests at the same time.
 func (m *maker) reader(client string, actor Actor, sessions int) {
-	agent := fmt.Sprintf(agents[m.random.IntN(len(agents))], 100+m.random.IntN(40))
+	agent := fmt.Sprintf(browsers[m.random.IntN(len(browsers))], 100+m.random.IntN(40))
 	for range 1 + m.random.IntN(sessions) {
 		at := m.Start.Add(time.Duration(m.random.Int64N(int64(m.Length))))
 		for range 3 + m.random.IntN(20) {
@@ -163,14 +161,14 @@ func (m *maker) leak() {
 }
 
 // Combined formats a line in the combined format.
-func (l *Line) Combined(w io.Writer) error {
+func (l *trafficLine) Combined(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s - - [%s] \"GET %s HTTP/1.1\" %d %d \"-\" \"%s\"\n",
 		l.Client, l.Time.UTC().Format("02/Jan/2006:15:04:05 -0700"), l.Path, l.Status, l.Bytes, l.Agent)
 	return err
 }
 
 // Precise formats a line with its time in microseconds. It matches PreciseFormat.
-func (l *Line) Precise(w io.Writer) error {
+func (l *trafficLine) Precise(w io.Writer) error {
 	at := l.Time.UnixMicro()
 	_, err := fmt.Fprintf(w, "%s %d.%06d \"GET %s HTTP/1.1\" %d \"%s\"\n", l.Client, at/1e6, at%1e6, l.Path, l.Status, l.Agent)
 	return err
@@ -179,8 +177,8 @@ func (l *Line) Precise(w io.Writer) error {
 // PreciseFormat is the format string for Precise.
 const PreciseFormat = `$remote_addr $msec "$request" $status "$http_user_agent"`
 
-// Example is the configuration that generates the log in examples/replay: twelve hours around a midnight.
-var Example = Options{
+// exampleTraffic is the configuration that generates the log in examples/replay: twelve hours around a midnight.
+var exampleTraffic = trafficOptions{
 	Seed: 16, Start: time.Date(2026, time.November, 20, 18, 0, 0, 0, time.UTC), Length: 12 * time.Hour,
 	Readers: 22, ScraperRate: 2, ScraperTime: 4 * time.Minute, Crons: 5, CronRequests: 8, Office: 5,
 }

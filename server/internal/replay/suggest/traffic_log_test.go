@@ -1,4 +1,4 @@
-package replaytest
+package suggest
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the example log")
 func TestExampleLogEqualsTheGenerators(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "..", "examples", "replay", "access.log")
 	var b bytes.Buffer
-	for _, l := range Make(Example) {
+	for _, l := range makeTraffic(exampleTraffic) {
 		if err := l.Combined(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestExampleLogEqualsTheGenerators(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(stored, b.Bytes()) {
-		t.Errorf("%s is not what the generator makes; go test ./replay/replaytest -update writes it", path)
+		t.Errorf("%s is not what the generator makes; go test ./internal/replay/suggest -update writes it", path)
 	}
 	if len(stored) > 200<<10 {
 		t.Errorf("%s has %d bytes, more than 200 KiB", path, len(stored))
@@ -43,14 +43,14 @@ func TestExampleLogEqualsTheGenerators(t *testing.T) {
 }
 
 func TestMakeRepeatsALogAndKeepsItsBounds(t *testing.T) {
-	o := Example
+	o := exampleTraffic
 	o.LeakEvery = time.Minute
-	lines, again := Make(o), Make(o)
+	lines, again := makeTraffic(o), makeTraffic(o)
 	if !slices.Equal(lines, again) {
 		t.Error("one seed makes two logs")
 	}
 	o.Seed++
-	if slices.Equal(lines, Make(o)) {
+	if slices.Equal(lines, makeTraffic(o)) {
 		t.Error("two seeds make one log")
 	}
 	seen := map[Actor]int{}

@@ -1,14 +1,16 @@
 package chart
 
-// Panel is a named row of bars in a drawing by [Panels].
-type Panel struct {
+import "strings"
+
+// panel is a named row of bars in a drawing by drawPanels.
+type panel struct {
 	Name string
 	Bars []Bar
 }
 
-// Panels draws rows of bars, one below the other with the same scale, and with the denied part on top. The last row's
+// drawPanels draws rows of bars, one below the other with the same scale, and with the denied part on top. The last row's
 // labels are displayed below all rows.
-func Panels(about string, panels []Panel) string {
+func drawPanels(about string, panels []panel) string {
 	const row, head = 92.0, 24.0
 	d := &drawing{height: len(panels)*int(row) + bottom}
 	most := int64(1)
@@ -37,4 +39,9 @@ func Panels(about string, panels []Panel) string {
 		}
 	}
 	return d.svg(about)
+}
+
+// standalone returns the drawing with its style sheet included, so that it can be a separate file.
+func standalone(svg string) string {
+	return strings.Replace(svg, ">", "><style>"+Style+"svg{background:var(--page);font-family:system-ui,sans-serif}</style>", 1)
 }

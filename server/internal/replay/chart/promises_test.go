@@ -1,4 +1,4 @@
-package drawings
+package chart
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
-	"github.com/headgate/headgate/server/internal/replay/chart"
 )
 
 // shared is a store that several processes share. It can be away.
@@ -45,7 +44,7 @@ func (s *shared) Get(ctx context.Context, name string) (text string, version int
 // second minute to the third. Each process first calls the store at a random time after its return. For this reason,
 // the test does not compare the drawing, but counts the requests that pass while the store is away.
 func TestPromises(t *testing.T) {
-	var panels []chart.Panel
+	var panels []panel
 	for _, c := range []struct {
 		mode string
 		pass int // in 58 s
@@ -64,7 +63,7 @@ func TestPromises(t *testing.T) {
 		})
 	}
 	if *update {
-		save(t, "promises", chart.Panels("A limit of 20 a second, and its store is away from 60 s to 120 s", panels))
+		save(t, "promises", drawPanels("A limit of 20 a second, and its store is away from 60 s to 120 s", panels))
 	}
 }
 

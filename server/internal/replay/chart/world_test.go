@@ -1,4 +1,4 @@
-package drawings
+package chart
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
-	"github.com/headgate/headgate/server/internal/replay/chart"
 )
 
 // world is a limiter in virtual time.
@@ -69,8 +68,8 @@ func (r result) most(span time.Duration) (most int) {
 
 // panel counts the requests before the end time, in bars of the given width. A bar that starts at a multiple of 30 s is
 // labelled with the time.
-func (r result) panel(name string, width, end time.Duration) chart.Panel {
-	bars := make([]chart.Bar, end/width)
+func (r result) panel(name string, width, end time.Duration) panel {
+	bars := make([]Bar, end/width)
 	for i := range bars {
 		if at := time.Duration(i) * width; at%(30*time.Second) == 0 {
 			bars[i].Label = fmt.Sprintf("%d s", int(at.Seconds()))
@@ -86,7 +85,7 @@ func (r result) panel(name string, width, end time.Duration) chart.Panel {
 	}
 	count(r.passed, 0)
 	count(r.denied, 1)
-	return chart.Panel{Name: name, Bars: bars}
+	return panel{Name: name, Bars: bars}
 }
 
 // steady appends the times of evenly spaced requests, perSecond of them each second, from second from until just

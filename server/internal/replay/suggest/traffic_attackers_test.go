@@ -1,4 +1,4 @@
-package replaytest
+package suggest
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func (m *maker) attackers() {
 			if m.RotationAgents > 0 {
 				n = m.random.IntN(m.RotationAgents)
 			}
-			agent = fmt.Sprintf(agents[n%len(agents)], 1000+n)
+			agent = fmt.Sprintf(browsers[n%len(browsers)], 1000+n)
 		}
 		m.add(middle.Add(time.Duration(i)*m.RotationTime/time.Duration(m.Rotations)), RotatorAddress, Rotator, agent, "/sign-in")
 	}
