@@ -6,6 +6,4 @@ require github.com/headgate/headgate v0.0.0
 
 require github.com/labstack/echo/v5 v5.3.1
 
-require golang.org/x/time v0.15.0 // indirect
-
 replace github.com/headgate/headgate => ../..

@@ -1,4 +1,7 @@
-// Package adapters tests the adapters for frameworks with the routes of a policies file.
+// Package adapters tests the adapters for HTTP frameworks.
+//
+//	suite_test.go   what every adapter does alike
+//	paths_test.go   the routes of a policies file, and spellings of paths
 package adapters
 
 import (

@@ -49,7 +49,7 @@ var floors = [][]room{
 		{"open", "a store by its URL", []string{"open"}},
 	},
 	{
-		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "adapter/rpc", "internal/adaptertest"}},
+		{"httplimit", "middleware, headers, problems", []string{"httplimit", "httpclient", "adapter/rpc"}},
 		{"stack", "the layers in their order", []string{"layer/stack"}},
 		{"observers", "Prometheus, OpenTelemetry", []string{"adapter/prometheus", "adapter/otel", "adapter/outcomes"}},
 		{"cases", "that every store passes, and for users' tests", []string{"storetest/*", "headgatetest"}},

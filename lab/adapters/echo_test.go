@@ -1,4 +1,4 @@
-package echoadapter_test
+package adapters
 
 import (
 	"errors"
@@ -14,10 +14,9 @@ import (
 	"github.com/headgate/headgate"
 	echoadapter "github.com/headgate/headgate/adapter/echo"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/adaptertest"
 )
 
-func serve(t *testing.T, limit echo.MiddlewareFunc) string {
+func serveEcho(t *testing.T, limit echo.MiddlewareFunc) string {
 	e := echo.New()
 	e.Logger = slog.New(slog.DiscardHandler)
 	e.Use(middleware.Recover(), limit)
@@ -32,8 +31,8 @@ func serve(t *testing.T, limit echo.MiddlewareFunc) string {
 	})
 	standard := e.HTTPErrorHandler
 	e.HTTPErrorHandler = func(c *echo.Context, err error) {
-		if late := adaptertest.Late(0); errors.As(err, &late) {
-			err = c.String(int(late), "late")
+		if failed := late(0); errors.As(err, &failed) {
+			err = c.String(int(failed), "late")
 		}
 		if err != nil {
 			standard(c, err)
@@ -41,7 +40,7 @@ func serve(t *testing.T, limit echo.MiddlewareFunc) string {
 	}
 	e.GET("/late/:code", func(c *echo.Context) error {
 		code, _ := strconv.Atoi(c.Param("code"))
-		return adaptertest.Late(code)
+		return late(code)
 	})
 	e.GET("/panic", func(*echo.Context) error { panic("for the test") })
 	server := httptest.NewServer(e)
@@ -49,9 +48,9 @@ func serve(t *testing.T, limit echo.MiddlewareFunc) string {
 	return server.URL
 }
 
-func TestAdapter(t *testing.T) {
-	adaptertest.Run(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
-		return serve(t, echoadapter.New(policy, key, options...))
+func TestEcho(t *testing.T) {
+	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
+		return serveEcho(t, echoadapter.New(policy, key, options...))
 	})
-	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, echoadapter.By(new(adaptertest.Decider)))) })
+	t.Run("by a decider", func(t *testing.T) { runBy(t, serveEcho(t, echoadapter.By(new(countingDecider)))) })
 }

@@ -1,5 +1,4 @@
-// Package adaptertest contains the tests that every adapter for an HTTP framework must pass.
-package adaptertest
+package adapters
 
 import (
 	"context"
@@ -17,7 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
-// Server starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the
+// starter starts a server whose routes use the adapter's middleware, and returns its URL. It stops the server at the
 // end of the test. The routes are:
 //
 //	/hello           responds with hello
@@ -25,10 +24,10 @@ import (
 //	/status/{code}   responds with the status. A status of 400 or above is sent as a framework error
 //	/late/{code}     fails, and an outer handler of the framework responds with the status
 //	/panic           panics, and the framework recovers
-type Server func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)
+type starter func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) (url string)
 
-// Run runs the tests.
-func Run(t *testing.T, start Server) {
+// runAdapter runs the tests.
+func runAdapter(t *testing.T, start starter) {
 	t.Run("headers and denial", func(t *testing.T) { denial(t, start) })
 	t.Run("keys", func(t *testing.T) { keys(t, start) })
 	t.Run("responses", func(t *testing.T) { responses(t, start) })
@@ -71,7 +70,7 @@ func get(t *testing.T, url string, headers ...string) answer {
 
 // outcomes checks that an adaptive rate falls if the handler, or the framework on the handler's behalf, responds with
 // a failure.
-func outcomes(t *testing.T, start Server) {
+func outcomes(t *testing.T, start starter) {
 	for _, path := range []string{"/status/500", "/late/503", "/panic"} {
 		p := limiter(t).Policy("load", headgate.TokenBucket{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
 		url := start(t, p, httplimit.All())
@@ -96,7 +95,7 @@ func outcomes(t *testing.T, start Server) {
 
 // denial checks that the response to an admitted request contains the rate-limit headers, and that a denied request
 // also gets a problem body and does not reach the handler.
-func denial(t *testing.T, start Server) {
+func denial(t *testing.T, start starter) {
 	url := start(t, core.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
 		a := get(t, url+"/hello")
@@ -113,7 +112,7 @@ func denial(t *testing.T, start Server) {
 
 // keys checks that a route's parameter is available as a path value, and that a request without its key, or with a key
 // that is too long, gets a 400.
-func keys(t *testing.T, start Server) {
+func keys(t *testing.T, start starter) {
 	l := limiter(t)
 	url := start(t, core.Policy(l, "user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
 	for i, c := range []struct {
@@ -135,14 +134,14 @@ func keys(t *testing.T, start Server) {
 	}
 }
 
-// Late is an error that makes an outer handler respond with this status and the body "late".
-type Late int
+// late is an error that makes an outer handler respond with this status and the body "late".
+type late int
 
-func (Late) Error() string { return "for the test" }
+func (late) Error() string { return "for the test" }
 
 // responses checks that the rule receives the status and the number of bytes that the client got, including for the
 // framework's errors, outer handlers' errors and panics.
-func responses(t *testing.T, start Server) {
+func responses(t *testing.T, start starter) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
 	observe := core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
@@ -186,7 +185,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-func storeAway(t *testing.T, start Server) {
+func storeAway(t *testing.T, start starter) {
 	policy := core.Policy(limiter(t, headgate.WithStore(away{})), "p", rule.FixedWindow(rule.PerHour(1)))
 	if a := get(t, start(t, policy, httplimit.All())+"/hello"); a.status != 503 || a.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("fail closed: %+v", a)
@@ -196,23 +195,23 @@ func storeAway(t *testing.T, start Server) {
 	}
 }
 
-// ErrRefused is the error for all requests to a Decider after the first.
-var ErrRefused = errors.New("unknown")
+// errRefused is the error for all requests to a countingDecider after the first.
+var errRefused = errors.New("unknown")
 
-// Decider decides requests for a test of middleware: see AllowRequest.
-type Decider struct{ asked int }
+// countingDecider decides requests for a test of middleware: see AllowRequest.
+type countingDecider struct{ asked int }
 
-// AllowRequest allows the first request, and returns ErrRefused for all others.
-func (d *Decider) AllowRequest(*http.Request) (headgate.Decision, error) {
+// AllowRequest allows the first request, and returns errRefused for all others.
+func (d *countingDecider) AllowRequest(*http.Request) (headgate.Decision, error) {
 	if d.asked++; d.asked > 1 {
-		return headgate.Decision{}, ErrRefused
+		return headgate.Decision{}, errRefused
 	}
 	return headgate.Decision{Allowed: true, Unlimited: true}, nil
 }
 
-// RunBy tests a server whose middleware uses a [Decider]: the first request passes without rate-limit headers, and the
-// second gets a 503.
-func RunBy(t *testing.T, url string) {
+// runBy tests a server whose middleware uses a countingDecider: the first request passes without rate-limit headers, and
+// the second gets a 503.
+func runBy(t *testing.T, url string) {
 	t.Helper()
 	if a := get(t, url+"/hello"); a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != "" {
 		t.Errorf("admitted: %+v", a)

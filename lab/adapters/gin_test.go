@@ -1,4 +1,4 @@
-package ginadapter_test
+package adapters
 
 import (
 	"errors"
@@ -13,17 +13,16 @@ import (
 	"github.com/headgate/headgate"
 	ginadapter "github.com/headgate/headgate/adapter/gin"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/adaptertest"
 )
 
-func serve(t *testing.T, middleware gin.HandlerFunc) string {
+func serveGin(t *testing.T, middleware gin.HandlerFunc) string {
 	gin.SetMode(gin.TestMode)
 	router := gin.New()
 	router.Use(gin.CustomRecoveryWithWriter(io.Discard, func(c *gin.Context, _ any) { c.AbortWithStatus(http.StatusInternalServerError) }))
 	router.Use(func(c *gin.Context) {
 		c.Next()
-		if late := adaptertest.Late(0); c.Errors != nil && errors.As(c.Errors.Last(), &late) {
-			c.String(int(late), "late")
+		if failed := late(0); c.Errors != nil && errors.As(c.Errors.Last(), &failed) {
+			c.String(int(failed), "late")
 		}
 	}, middleware)
 	router.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello") })
@@ -34,7 +33,7 @@ func serve(t *testing.T, middleware gin.HandlerFunc) string {
 	})
 	router.GET("/late/:code", func(c *gin.Context) {
 		code, _ := strconv.Atoi(c.Param("code"))
-		_ = c.Error(adaptertest.Late(code))
+		_ = c.Error(late(code))
 	})
 	router.GET("/panic", func(*gin.Context) { panic("for the test") })
 	server := httptest.NewServer(router)
@@ -42,9 +41,9 @@ func serve(t *testing.T, middleware gin.HandlerFunc) string {
 	return server.URL
 }
 
-func TestAdapter(t *testing.T) {
-	adaptertest.Run(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
-		return serve(t, ginadapter.New(policy, key, options...))
+func TestGin(t *testing.T) {
+	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
+		return serveGin(t, ginadapter.New(policy, key, options...))
 	})
-	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, ginadapter.By(new(adaptertest.Decider)))) })
+	t.Run("by a decider", func(t *testing.T) { runBy(t, serveGin(t, ginadapter.By(new(countingDecider)))) })
 }

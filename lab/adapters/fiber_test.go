@@ -1,4 +1,4 @@
-package fiberadapter_test
+package adapters
 
 import (
 	"errors"
@@ -15,14 +15,13 @@ import (
 	fiberadapter "github.com/headgate/headgate/adapter/fiber"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
-	"github.com/headgate/headgate/internal/adaptertest"
 	"github.com/headgate/headgate/internal/rule"
 )
 
-func serve(t *testing.T, limit fiber.Handler) string {
+func serveFiber(t *testing.T, limit fiber.Handler) string {
 	app := fiber.New(fiber.Config{ErrorHandler: func(c fiber.Ctx, err error) error {
-		if late := adaptertest.Late(0); errors.As(err, &late) {
-			return c.Status(int(late)).SendString("late")
+		if failed := late(0); errors.As(err, &failed) {
+			return c.Status(int(failed)).SendString("late")
 		}
 		return fiber.DefaultErrorHandler(c, err)
 	}})
@@ -39,7 +38,7 @@ func serve(t *testing.T, limit fiber.Handler) string {
 	})
 	app.Get("/late/:code", limit, func(c fiber.Ctx) error {
 		code, _ := strconv.Atoi(c.Params("code"))
-		return adaptertest.Late(code)
+		return late(code)
 	})
 	app.Get("/panic", limit, func(fiber.Ctx) error { panic("for the test") })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,15 +58,15 @@ func serve(t *testing.T, limit fiber.Handler) string {
 	return "http://" + listener.Addr().String()
 }
 
-func TestAdapter(t *testing.T) {
-	adaptertest.Run(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
-		return serve(t, fiberadapter.New(policy, key, options...))
+func TestFiber(t *testing.T) {
+	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
+		return serveFiber(t, fiberadapter.New(policy, key, options...))
 	})
-	t.Run("by a decider", func(t *testing.T) { adaptertest.RunBy(t, serve(t, fiberadapter.By(new(adaptertest.Decider)))) })
+	t.Run("by a decider", func(t *testing.T) { runBy(t, serveFiber(t, fiberadapter.By(new(countingDecider)))) })
 }
 
 // A second middleware adds its limit to the first one's headers.
-func TestNested(t *testing.T) {
+func TestFiberNested(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	policy := func(name string) fiber.Handler {
