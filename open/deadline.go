@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
@@ -42,14 +41,6 @@ func (o *Options) deadline(address string) (time.Duration, error) {
 		return DefaultDeadline, nil
 	}
 	return max(0, within), nil
-}
-
-// slow returns the time limit for a probe of the store, given the deadline of calls.
-func slow(deadline time.Duration) time.Duration {
-	if deadline <= 0 {
-		return fallback.DefaultSlow
-	}
-	return min(max(deadline, fallback.MinSlow), fallback.MaxSlow)
 }
 
 // bounded is a store whose calls end after a time limit, or earlier with the caller's context.

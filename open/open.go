@@ -226,7 +226,7 @@ func (o *Options) layers(address string, within time.Duration, store *redisstore
 	c := stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Membership: o.membership(address)}
 	if o.Fallback != nil {
 		own := *o.Fallback
-		own.Slow = cmp.Or(own.Slow, slow(within))
+		own.Slow = cmp.Or(own.Slow, fallback.SlowOf(within))
 		c.Fallback = &own
 	}
 	if isCluster(address) {

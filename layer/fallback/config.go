@@ -49,6 +49,15 @@ type Config struct {
 	Memory memstore.Config
 }
 
+// SlowOf returns [Config.Slow] for a program whose calls to the store have a deadline: the deadline within the bounds, so
+// that no test passes in a time in which decisions fail. Without a deadline (0 or less) it is the default.
+func SlowOf(deadline time.Duration) time.Duration {
+	if deadline <= 0 {
+		return DefaultSlow
+	}
+	return min(max(deadline, MinSlow), MaxSlow)
+}
+
 func (c *Config) check(member *membership.Member) error {
 	set := func(field *int, value int) {
 		if *field == 0 {

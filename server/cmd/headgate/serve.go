@@ -198,17 +198,13 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 }
 
 // setDeadline sets the deadline for decisions from the flag or the store's URL. The deadline also bounds tests of the
-// store. Otherwise a test that takes longer than a decision may take could close the breaker while decisions still
-// fail.
+// store.
 func (f *serveFlags) setDeadline(c *cobra.Command, config *daemon.Config) {
 	// If the URL has errors, opening the store reports them.
 	if within, err := open.Deadline(config.Store); err == nil && within != 0 && !c.Flags().Changed("deadline") {
 		f.deadline = max(0, within)
 	}
-	config.Deadline = f.deadline
-	if f.deadline > 0 {
-		config.StoreOptions.Fallback.Slow = min(max(f.deadline, fallback.MinSlow), fallback.MaxSlow)
-	}
+	config.Deadline, config.StoreOptions.Fallback.Slow = f.deadline, fallback.SlowOf(f.deadline)
 }
 
 // read parses the flags whose values are strings.
