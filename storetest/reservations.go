@@ -53,6 +53,7 @@ var (
 	spacedA = bucket(rule.PerSecond(10), rule.Burst(1), rule.Named("a"))
 	roomy   = bucket(rule.PerSecond(1), rule.Burst(10))
 	indebt  = bucket(rule.PerSecond(1), rule.Burst(10), rule.AllowDebt(5), rule.Named("debt"))
+	indebt9 = bucket(rule.PerSecond(1), rule.Burst(9), rule.AllowDebt(5), rule.Named("debt"))
 	quick   = bucket(rule.PerSecond(2), rule.Burst(10))
 	wide    = bucket(rule.PerSecond(10), rule.Burst(20))
 

@@ -87,6 +87,14 @@ var _ = register([]scenario{
 		},
 	},
 	{
+		name: "cancelled under a smaller burst after another one passed", why: "by this burst, the other one would wait until 1 µs after the debt",
+		steps: []step{
+			take(indebt9, 10, yes(0, 10*second)).reserve(0),
+			take(indebt, 1, yes(0, 10500*ms)).in(500 * ms),
+			settle(1, 0, yes(7, second+time.Microsecond)).in(500 * ms),
+		},
+	},
+	{
 		name: "cancelled while another waits for the room of a debt", why: "the burst and the debt have room for its units",
 		steps: []step{
 			take(indebt, 10, yes(0, 10*second)).reserve(0),
