@@ -25,10 +25,11 @@ var _ engine.Binder = (*Store)(nil)
 // See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
 	s.KeepRoom(space)
-	if limit.Err() != nil || s.clock.custom != nil || !limit.Numbers().HasFastPath() {
+	numbers := limit.Numbers()
+	if limit.Err() != nil || s.clock.custom != nil || !numbers.HasFastPath() || numbers.Algorithm.Paces() { // [engine.Simple] has no delay
 		return nil
 	}
-	return &bound{store: s, space: space, limit: limit, numbers: limit.Numbers(), divides: limit.Algorithm().Divides()}
+	return &bound{store: s, space: space, limit: limit, numbers: numbers, divides: limit.Algorithm().Divides()}
 }
 
 // Allow decides a request if the key has a state or, except for a fair share, if the key's first state can be stored

@@ -43,19 +43,19 @@ func (l *Limit) Capacity() int64 {
 
 // HasFastPath reports whether [Words.Allow] or [State.AllowFair] can decide requests of the limit.
 func (l *Limit) HasFastPath() bool {
-	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == FairShare ||
+	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays || l.Algorithm == FairShare ||
 		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 
 // Allow decides an allow on a state of two words, like the function Allow. It decides only the simple cases, which are
-// nearly all: a token bucket without debt, or a fixed window that opens with its first request, if the state was
-// written with the limit's parameters and the clock was not set back. In all other cases, ok is false and nothing has
-// changed. The words change only if the units are charged.
+// nearly all: a token bucket without debt, a pacer, or a fixed window that opens with its first request, if the state
+// was written with the limit's parameters and the clock was not set back. In all other cases, ok is false and nothing
+// has changed. The words change only if the units are charged.
 func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {
 	case cost < 1:
 		return false, false
-	case l.Algorithm == TokenBucket && l.Queue == 0 && cost <= l.Burst:
+	case (l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays) && cost <= l.Burst:
 		return w.allowBucket(l, now, cost, o)
 	case l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied && cost <= l.Count:
 		return w.allowFixed(l, now, cost, o)
@@ -66,8 +66,15 @@ func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) 
 
 func (w *Words) allowBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	high, full := bits.Mul64(uint64(l.Burst), uint64(l.Period))
-	missing, elapsed, count := w[0], now-int64(w[1]), uint64(l.Count)
-	if high != 0 || full >= 1<<62 || missing > full || elapsed < 0 {
+	missing, elapsed, count, depth := w[0], now-int64(w[1]), uint64(l.Count), full
+	if l.Algorithm == Pacer {
+		b := fresh(l, 0)
+		queue := b.longestQueue(l)
+		if depth += queue.lo; queue.hi != 0 || depth < full {
+			return false, false
+		}
+	}
+	if high != 0 || depth >= 1<<62 || missing > depth || elapsed < 0 {
 		return false, false
 	}
 	if high, gained := bits.Mul64(uint64(elapsed), count); high != 0 || gained >= missing {
@@ -76,14 +83,13 @@ func (w *Words) allowBucket(l *Limit, now, cost int64, o *Outcome) (allowed, ok 
 		missing -= gained
 	}
 	after := missing + uint64(cost)*uint64(l.Period)
-	if allowed = after <= full; allowed {
-		missing = after
-		w[0], w[1], o.Wait = after, uint64(now), 0
-	} else {
-		o.Wait = int64((after - full + count - 1) / count)
+	o.Limit, o.Wait, o.Delay, o.Window, o.Remaining = l.Burst, 0, 0, 0, 0
+	if allowed = after <= depth; !allowed {
+		o.Wait = int64((after - depth + count - 1) / count)
+	} else if missing, w[0], w[1] = after, after, uint64(now); after > full { // a pacer's queue
+		o.Delay = int64((after - full + count - 1) / count)
 	}
-	o.Limit, o.Delay, o.Window, o.Remaining = l.Burst, 0, 0, 0
-	if allowed || cost > 1 { // a division takes a tenth of a decision's time
+	if missing < full && (allowed || cost > 1) { // a division takes a tenth of a decision's time
 		o.Remaining = int64((full - missing) / uint64(l.Period))
 	}
 	o.Reset = int64((missing + count - 1) / count)

@@ -21,6 +21,10 @@ func TestFastPathEqualsTheSteps(t *testing.T) {
 		rule.TokenBucket(rule.Per(algo.MaxUnits, 50*365*24*time.Hour)),
 		rule.FixedWindow(rule.Per(algo.MaxUnits, time.Second)),
 		rule.FixedWindow(rule.PerSecond(5)),
+		rule.Pacer(rule.PerSecond(10), rule.Burst(3), rule.MaxQueue(5)),
+		rule.Pacer(rule.PerDay(1_234_567), rule.Burst(4), rule.MaxWait(time.Second)),
+		rule.Pacer(rule.PerSecond(7), rule.Burst(4), rule.MaxQueue(9), rule.MaxWait(500*time.Millisecond)),
+		rule.Pacer(rule.Per(algo.MaxUnits, 50*365*24*time.Hour), rule.Burst(algo.MaxUnits), rule.MaxQueue(3)),
 	}
 	for _, limit := range limits {
 		quick, l, stored, now := 0, limit.Numbers(), algo.State{}, int64(1_700_000_000_000_000)
