@@ -88,7 +88,7 @@ func (s *share) add(n int64) bool {
 	r := s.room
 	own, after := r.own.Load(), s.keys.Add(n)
 	beyond := max(0, after-own) - max(0, after-n-own)
-	mine := r.common.Add(beyond) <= r.shared.Load() || after <= own
+	mine := beyond == 0 || r.common.Add(beyond) <= r.shared.Load() || after <= own
 	return r.used.Add(n) <= r.most && mine && (s.most == 0 || after <= s.most)
 }
 

@@ -22,6 +22,7 @@ type transaction struct {
 	open     hash                // the lookup key of kept
 	locked   []int               // shard indices, ascending
 	large    bool                // one of the states counts as several keys
+	reserved bool                // reserve was called: a place may have reserved room
 }
 
 // location is the location of a step's state.
@@ -112,7 +113,7 @@ func (t *transaction) lacking(f func(p *location) bool) {
 
 // reserve reserves room for absent states in the shares of their namespaces.
 func (t *transaction) reserve() (fits bool) {
-	fits = true
+	fits, t.reserved = true, true
 	t.lacking(func(p *location) bool {
 		p.reserved = p.scope.share.reserve()
 		fits = p.reserved
@@ -126,6 +127,10 @@ func (t *transaction) reserve() (fits bool) {
 
 // release returns unused reserved room to the shares.
 func (t *transaction) release() {
+	if !t.reserved {
+		return
+	}
+	t.reserved = false
 	t.lacking(func(p *location) bool {
 		if p.reserved {
 			p.reserved = false

@@ -23,9 +23,9 @@ func (r *Request) header(name string) (text string, readable bool) {
 	switch {
 	case len(values) == 0:
 		return "", true
-	case lists[name]:
+	case len(values) == 1 && !r.Joined, lists[name]:
 		return values[0], true
-	case r.Joined && len(values) == 1 && strings.Contains(values[0], ","):
+	case len(values) == 1 && strings.Contains(values[0], ","):
 		values = strings.Split(values[0], ",")
 		for i := range values {
 			values[i] = strings.TrimSpace(values[i])
