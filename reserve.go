@@ -101,7 +101,7 @@ type reserved struct {
 	err         error
 
 	waiter queue.SlotWaiter // for a caller that waits for its slot
-	name   slotKey
+	name   lineName
 }
 
 func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a reserved) {

@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -10,23 +11,27 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// slots holds the callers of Wait that sleep until their reserved slots.
+// slots holds the callers of Wait that sleep until their reserved slots. The callers of one line can take over each
+// other's reservations.
 type slots struct {
-	queue.Slots[slotKey, *Reservation]
-}
-
-// slotKey identifies callers that can take over each other's reservations: the callers of one line that need the same
-// number of units.
-type slotKey struct {
-	lineName
-
-	units int64
+	queue.Slots[lineName, *Reservation]
 }
 
 // joinSlots adds the caller to the queue of callers that wait for their slots.
 func (t *reserved) joinSlots(p *Policy, key string, n int64) {
-	t.name = slotKey{p.line(key).owned(), n}
-	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slot, t.reservation)
+	t.name = p.line(key).owned()
+	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slotOf(p, n))
+}
+
+// slotOf returns the slot of a reservation of n units. Fewer units of it may be used earlier by the smallest interval of
+// the policy's limits, because under each limit they would be available earlier by at least as much.
+func (r *Reservation) slotOf(p *Policy, n int64) queue.Slot[*Reservation] {
+	interval := time.Duration(math.MaxInt64)
+	for i := range p.limits {
+		l := p.limits[i].Numbers()
+		interval = min(interval, time.Duration(l.Period)*time.Microsecond/time.Duration(max(l.Count, l.Max, 1)))
+	}
+	return queue.Slot[*Reservation]{At: r.slot, Units: n, Interval: interval, Reservation: r}
 }
 
 // slot sleeps until the slot of an admitted caller. If the caller leaves earlier, its units are given back.
@@ -51,31 +56,32 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Dec
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
-// giveBack cancels the reservations of callers that have left, including callers that left because of Close. If the
-// call fails, the units stay spent. The slots are given back from last to first, because the store does not give back
-// a slot that precedes a used one.
+// giveBack cancels the last reservations of a line, for callers that have left it, including callers that left because of
+// Close. If the call fails, the units stay spent. The slots are given back from last to first, because the store does not
+// give back a slot that precedes a used one.
 func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
-	var left []*Reservation
+	var gone []queue.SlotWaiter
+	var name lineName
 	for _, a := range callers {
-		if t := &a.answer; t.waiter.Waiter != nil {
-			left = append(left, l.slots.Drop(t.name, t.waiter))
+		if a.answer.waiter.Waiter != nil {
+			gone, name = append(gone, a.answer.waiter), a.answer.name
 		}
 	}
-	if len(left) == 0 {
+	if len(gone) == 0 {
 		return
-	}
-	slices.SortStableFunc(left, func(a, b *Reservation) int { return b.slot.Compare(a.slot) })
-	ops := make([]engine.Op, len(left))
-	for i, r := range left {
-		ops[i] = r.held.Settle(0)
 	}
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
-	results := make([]engine.Result, len(ops))
-	l.store.Do(own, ops, results)
-	for i := range ops {
-		if l.observer != nil {
-			l.observe(own, &ops[i], &results[i])
+	for back := range slices.Chunk(l.slots.Drop(name, gone...), engine.MaxOps) {
+		ops, results := make([]engine.Op, len(back)), make([]engine.Result, len(back))
+		for i, s := range back {
+			ops[i] = s.Reservation.held.Settle(s.Used)
+		}
+		l.store.Do(own, ops, results)
+		for i := range ops {
+			if l.observer != nil {
+				l.observe(own, &ops[i], &results[i])
+			}
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) res
 // leave gives back the slot of a caller that leaves before its slot comes.
 func (t *turns) leave(ctx context.Context, p *Policy, r reserved) {
 	a := &caller{ctx: ctx, policy: p, leaves: true, answer: r, done: make(chan struct{})}
-	t.Join(r.name.lineName, a, math.MaxInt, maxTurn, answer)
+	t.Join(r.name, a, math.MaxInt, maxTurn, answer)
 	<-a.done
 }
 

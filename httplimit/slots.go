@@ -29,7 +29,7 @@ const undoneAtOnce = 100
 // wait returns at the time of the request's slot, with the charge of that slot. If the client disconnects, wait
 // gives the slot back.
 func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, charged *core.Charged) (*core.Charged, error) {
-	waiter := s.Take(name, time.Now().Add(delay), charged)
+	waiter := s.Take(name, queue.Slot[*core.Charged]{At: time.Now().Add(delay), Units: 1, Reservation: charged})
 	return s.Wait(ctx, nil, name, waiter, undoneAtOnce, func(left []*core.Charged) {
 		own, cancel := settling(ctx)
 		defer cancel()

@@ -11,39 +11,43 @@ import (
 // ErrEnded is the error for a wait whose owner has ended.
 var ErrEnded = errors.New("queue: ended")
 
-// Slots holds callers that wait for the slots of their reservations. Callers with the same name are interchangeable:
-// each can use another's reservation. Reservations are therefore not bound to callers, and the first caller gets the
-// first slot. When a caller leaves, the callers after it move up, and the last slot is given back instead of the
-// leaving caller's. A store cannot do this, because it has already returned the slots to the callers. The zero value is
-// ready to use.
+// Slots holds callers that wait for the slots of their reservations. The reserved units of callers with the same name
+// are interchangeable. Units are therefore not bound to callers, and the first caller gets the first units. When a
+// caller leaves, the callers after it move up, and the last reservations are given back instead of the leaving
+// caller's: those that have no more units than have become free. The other free units, fewer than the last reservation
+// has, are given back when further callers leave. A store cannot do this, because it has already returned the slots to
+// the callers. The zero value is ready to use.
 type Slots[N comparable, R any] struct {
-	set     Set[N, []slot[R], struct{}]
+	set     Set[N, schedule[R], int64]
 	leaving Turns[N, departure[R]]
 }
 
-type slot[R any] struct {
-	at          time.Time
-	reservation R
+// Slot is a reservation: At is the instant when all of its units may be used.
+type Slot[R any] struct {
+	At    time.Time
+	Units int64
+	// Interval is the time by which fewer units may be used earlier, for each unit. It can be 0.
+	Interval    time.Duration
+	Reservation R
+	// Used is the number of further units of the reservation that callers have used.
+	Used int64
 }
 
-// SlotWaiter is a caller with a slot.
-type SlotWaiter struct{ *Waiter[struct{}] }
+// SlotWaiter is a caller with a place in the order of slots. Its value is the number of units that it needs.
+type SlotWaiter struct{ *Waiter[int64] }
 
 // departure is a caller that has left its place and waits until its reservation is given back.
 type departure[R any] struct {
-	reservation R
-	done        chan struct{}
+	reservations []R
+	done         chan struct{}
 }
 
 // Take adds a caller with its reservation. Slots are kept in order of time.
-func (s *Slots[N, R]) Take(name N, at time.Time, reservation R) (waiter SlotWaiter) {
-	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
-		place := len(q.State)
-		for place > 0 && at.Before(q.State[place-1].at) {
-			place--
-		}
-		waiter.Waiter = q.insert(struct{}{}, len(q.State)-place)
-		q.State = slices.Insert(q.State, place, slot[R]{at, reservation})
+func (s *Slots[N, R]) Take(name N, own Slot[R]) (waiter SlotWaiter) {
+	s.set.Do(name, func(q *Queue[schedule[R], int64]) {
+		after := q.State.add(own)
+		waiter.Waiter = q.insert(own.Units, min(after, q.Len()))
+		q.State.needed += own.Units
 	})
 	return waiter
 }
@@ -81,41 +85,44 @@ func (s *Slots[N, R]) Until(ctx context.Context, end <-chan struct{}, name N, wa
 // pass removes a caller whose slot has come. Otherwise it returns the time that the caller must wait. A caller that is
 // not first is woken when it becomes first.
 func (s *Slots[N, R]) pass(name N, waiter SlotWaiter) (used R, wait time.Duration) {
-	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
+	s.set.Do(name, func(q *Queue[schedule[R], int64]) {
 		if !q.First(waiter.Waiter) {
 			wait = math.MaxInt64
 			return
 		}
-		if wait = time.Until(q.State[0].at); wait <= 0 {
-			used = q.State[0].reservation
-			clear(q.State[:1])
-			q.State = q.State[1:]
+		last, at := q.State.covering(waiter.Value)
+		if wait = time.Until(at); wait <= 0 {
+			used = q.State.use(last, waiter.Value)
 			q.Leave(waiter.Waiter)
 		}
 	})
 	return used, wait
 }
 
-// Drop removes a caller that gives up, and returns the last slot's reservation, to be given back.
-func (s *Slots[N, R]) Drop(name N, waiter SlotWaiter) (last R) {
-	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) { last = drop(q, waiter) })
-	return last
+// Drop removes callers that give up, and returns the last reservations, to be given back.
+func (s *Slots[N, R]) Drop(name N, waiters ...SlotWaiter) (back []Slot[R]) {
+	s.set.Do(name, func(q *Queue[schedule[R], int64]) { back = drop(q, waiters...) })
+	return back
 }
 
-func drop[R any](q *Queue[[]slot[R], struct{}], waiter SlotWaiter) (reservation R) {
-	last := len(q.State) - 1
-	reservation = q.State[last].reservation
-	q.State = slices.Delete(q.State, last, last+1)
-	q.Leave(waiter.Waiter)
-	return reservation
+func drop[R any](q *Queue[schedule[R], int64], waiters ...SlotWaiter) []Slot[R] {
+	for _, w := range waiters {
+		if q.Leave(w.Waiter) {
+			q.State.needed -= w.Value
+		}
+	}
+	return q.State.surplus()
 }
 
-// Leave is like Drop, but also gives the reservation back. done is closed when giveBack has returned. Only one call of
-// giveBack runs at a time. It gives back a bounded number of reservations (the most argument), starting with the last
-// slot, so that no unused slot remains before a used one.
+// Leave is like Drop for a caller that needs as many units as all others, but also gives the reservation back. done is
+// closed when giveBack has returned. Only one call of giveBack runs at a time. It gives back a bounded number of
+// reservations (the most argument), starting with the last slot, so that no unused slot remains before a used one.
 func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([]R)) (done <-chan struct{}) {
-	s.set.Do(name, func(q *Queue[[]slot[R], struct{}]) {
-		gone := departure[R]{drop(q, waiter), make(chan struct{})}
+	s.set.Do(name, func(q *Queue[schedule[R], int64]) {
+		gone := departure[R]{done: make(chan struct{})}
+		for _, last := range drop(q, waiter) {
+			gone.reservations = append(gone.reservations, last.Reservation)
+		}
 		done = gone.done
 		// Join under the lock, so that departures are in the order of their slots.
 		s.leaving.Join(name, gone, math.MaxInt, most, func(departures []departure[R]) { giveBackAll(departures, giveBack) })
@@ -124,12 +131,67 @@ func (s *Slots[N, R]) Leave(name N, waiter SlotWaiter, most int, giveBack func([
 }
 
 func giveBackAll[R any](departures []departure[R], giveBack func([]R)) {
-	reservations := make([]R, len(departures))
-	for i, l := range departures {
-		reservations[i] = l.reservation
+	var reservations []R
+	for _, l := range departures {
+		reservations = append(reservations, l.reservations...)
 	}
 	giveBack(reservations)
 	for _, l := range departures {
 		close(l.done)
 	}
+}
+
+// schedule lists the slots of callers in order of time.
+type schedule[R any] struct {
+	slots            []Slot[R]
+	reserved, needed int64 // units of the slots, and of the callers
+}
+
+// add adds a slot, and returns the number of later slots.
+func (s *schedule[R]) add(own Slot[R]) (after int) {
+	place := len(s.slots)
+	for place > 0 && own.At.Before(s.slots[place-1].At) {
+		place--
+	}
+	s.slots = slices.Insert(s.slots, place, own)
+	s.reserved += own.Units
+	return len(s.slots) - 1 - place
+}
+
+// covering returns the last slot that the first caller needs for its units, and the instant when they may be used. The
+// slot's further units may be used later.
+func (s *schedule[R]) covering(units int64) (last int, at time.Time) {
+	for s.slots[last].Units < units {
+		units -= s.slots[last].Units
+		last++
+	}
+	own := &s.slots[last]
+	return last, own.At.Add(-time.Duration(own.Units-units) * own.Interval)
+}
+
+// use removes units from the first slots, up to the last one, and returns its reservation.
+func (s *schedule[R]) use(last int, units int64) R {
+	s.reserved, s.needed = s.reserved-units, s.needed-units
+	for i := range last {
+		units -= s.slots[i].Units
+	}
+	own := &s.slots[last]
+	reservation := own.Reservation
+	own.Units, own.Used = own.Units-units, own.Used+units
+	if own.Units == 0 {
+		last++
+	}
+	clear(s.slots[:last])
+	s.slots = s.slots[last:]
+	return reservation
+}
+
+// surplus removes the last slots, as long as the callers need none of their units.
+func (s *schedule[R]) surplus() (back []Slot[R]) {
+	for n := len(s.slots) - 1; n >= 0 && s.reserved-s.slots[n].Units >= s.needed; n-- {
+		back = append(back, s.slots[n])
+		s.reserved -= s.slots[n].Units
+		s.slots = slices.Delete(s.slots, n, n+1)
+	}
+	return back
 }

@@ -24,7 +24,7 @@ func TestSlotsMoveUp(t *testing.T) {
 		start := time.Now()
 		waiters := map[int]SlotWaiter{}
 		for _, slot := range []int{3, 1, 2, 6, 5, 4} {
-			waiters[slot] = slots.Take("k", start.Add(time.Duration(slot)*time.Second), slot)
+			waiters[slot] = slots.Take("k", Slot[int]{At: start.Add(time.Duration(slot) * time.Second), Units: 1, Reservation: slot})
 		}
 		leave, cancel := context.WithCancel(context.Background())
 		var mu sync.Mutex
@@ -64,6 +64,43 @@ func TestSlotsMoveUp(t *testing.T) {
 	})
 }
 
+// The units of callers that leave go to the callers after them. A reservation comes back if nobody needs its units, and
+// a part of one is used as early as it would have been reserved alone.
+func TestSlotsOfDifferentUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slots Slots[string, int]
+		start := time.Now()
+		waiters, at := []SlotWaiter{}, time.Duration(0)
+		for i, units := range []int64{2, 1, 5, 3, 1} { // slots at 2, 3, 8, 11 and 12 s
+			at += time.Duration(units) * time.Second
+			waiters = append(waiters, slots.Take("k", Slot[int]{At: start.Add(at), Units: units, Interval: time.Second, Reservation: i}))
+		}
+		for _, step := range []struct {
+			leaves int
+			back   []Slot[int]
+		}{
+			{0, []Slot[int]{{Reservation: 4, Units: 1}}}, // another unit is free, and the last reservation has 3
+			{3, []Slot[int]{{Reservation: 3, Units: 3}}},
+		} {
+			back := slots.Drop("k", waiters[step.leaves])
+			if !slices.EqualFunc(back, step.back, func(a, b Slot[int]) bool { return a.Reservation == b.Reservation && a.Units == b.Units }) {
+				t.Errorf("after %d left, %+v came back, want %+v", step.leaves, back, step.back)
+			}
+		}
+		for i, want := range map[int]time.Duration{1: time.Second, 2: 6 * time.Second, 4: 7 * time.Second} {
+			go func() {
+				if _, err := slots.Until(t.Context(), nil, "k", waiters[i]); err != nil || time.Since(start) != want {
+					t.Errorf("caller %d: %v after %s, want %s", i, err, time.Since(start), want)
+				}
+			}()
+		}
+		time.Sleep(time.Minute)
+		if !slots.set.None("k") {
+			t.Error("somebody waits")
+		}
+	})
+}
+
 // When the owner is closed, every wait ends with an error and gives its reservation back. A caller whose slot is
 // earlier than the first waiter's slot goes first.
 func TestSlotsEnd(t *testing.T) {
@@ -75,7 +112,7 @@ func TestSlotsEnd(t *testing.T) {
 		start := time.Now()
 		var all sync.WaitGroup
 		wait := func(slot time.Duration, want error, after time.Duration) {
-			waiter := slots.Take("k", start.Add(slot), 0)
+			waiter := slots.Take("k", Slot[int]{At: start.Add(slot), Units: 1})
 			all.Go(func() {
 				if _, err := slots.Wait(context.Background(), end, "k", waiter, 1, giveBack); !errors.Is(err, want) || time.Since(start) != after {
 					t.Errorf("the slot after %s: %v after %s", slot, err, time.Since(start))
