@@ -201,19 +201,21 @@ func TestStateExpiringNowMakesRoom(t *testing.T) {
 	}
 }
 
-// TestOpenReservationsAreBoundedInBytes checks that reservations of many charges with long keys do not take more memory
-// than short ones may, that a reserve beyond the bound is a denial, and that settled ones make room (regression: bug 110).
+// TestOpenReservationsAreBoundedInBytes checks that reservations of many charges with long keys take as much room as
+// they have bytes, that a reserve without room is a denial, and that settled ones make room. Another policy keeps its
+// part (regression: bug 110).
 func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
-	s, err := New(Config{})
+	s, err := New(Config{MaxKeys: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	limit := parse(t, "fixed-window 1000000/1h")
+	s.KeepRoom("s", "other")
 	result := make([]engine.Result, 1)
-	reserve := func(i int) *engine.Outcome {
-		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: strconv.Itoa(i), Term: &engine.Term{Within: time.Hour}}
-		for c := range 16 {
-			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Space: "s" + strconv.Itoa(c), Key: strings.Repeat("k", engine.MaxKeyBytes)})
+	reserve := func(space string, i, charges int) *engine.Outcome {
+		op := engine.Op{Kind: engine.OpReserve, Space: space, Key: "k", ID: strconv.Itoa(i), Term: &engine.Term{Within: time.Hour}}
+		for c := range charges {
+			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Space: space, Key: strconv.Itoa(c) + strings.Repeat("k", engine.MaxKeyBytes-2)})
 		}
 		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil {
 			t.Fatal(result[0].Err)
@@ -221,18 +223,20 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 		return &result[0].Outcome
 	}
 	n := 0
-	for ; reserve(n).Allowed; n++ {
-		if s.opens.bytes > maxOpenBytes+(64<<10) {
-			t.Fatalf("%d reservations have %d bytes", n, s.opens.bytes)
-		}
+	for n < 2000 && reserve("s", n, 16).Allowed {
+		n++
 	}
-	if o := &result[0].Outcome; !o.Full || n < maxOpenBytes/(64<<10) {
+	// A reservation of 16 charges has 17 KB or more, and 75 000 keys have 19 MB.
+	if o := &result[0].Outcome; !o.Full || n < 75_000*keyBytes/(20<<10) || n > 75_000*keyBytes/(16<<10) {
 		t.Errorf("after %d: %+v", n, o)
+	}
+	if !reserve("other", 0, 1).Allowed {
+		t.Error("another policy has no room")
 	}
 	for _, name := range s.opens.names() {
 		s.opens.remove(name)
 	}
-	if s.opens.bytes != 0 || !reserve(n).Allowed {
-		t.Errorf("%d bytes of none, %+v", s.opens.bytes, result[0].Outcome)
+	if used := s.room.used.Load(); used > 20 || !reserve("s", n, 16).Allowed {
+		t.Errorf("%d keys of none, %+v", used, result[0].Outcome)
 	}
 }

@@ -17,18 +17,22 @@ var _ engine.Keeper = (*Store)(nil)
 // opens contains the open reservations. Its lock is taken while shard locks are held.
 type opens struct {
 	mu sync.Mutex
-	of map[hash]kept
+	of map[hash]openOf
 	// earliest is a lower bound on the end of every term.
 	earliest int64
-	bytes    int // of all reservations, with what the map needs for each
 }
 
-// Bounds of the open reservations. The second one is for reservations of many charges with long keys, of up to 47 KB
-// each.
-const (
-	maxOpenBytes = 128 << 20
-	openOverhead = 64
-)
+// openOf is an open reservation, and the share of its namespace. It counts there as a key for each keyBytes: a
+// reservation of many charges with long keys has up to 47 KB.
+type openOf struct {
+	kept
+
+	share *share
+}
+
+const openOverhead = 64 // what the map needs for each reservation, in bytes
+
+func (o openOf) keys() int64 { return int64(1 + (len(o.kept)+openOverhead)/keyBytes) }
 
 // kept is an open reservation, encoded as a string to save memory if there are a million of them. It consists of the
 // end of the reservation's term (8 bytes), the encoded reservation, and the units reported for each of its limits.
@@ -46,7 +50,7 @@ func (s *Store) openName(op *engine.Op) hash {
 // keep stores the reservation that a reserve operation with a term has made.
 func (t *transaction) keep(r *engine.Result) {
 	if r.Outcome.Allowed {
-		t.store.opens.put(t.store.openName(t.op), r.Outcome.Reservation(t.op, t.op.ID))
+		t.store.opens.put(t.store.openName(t.op), r.Outcome.Reservation(t.op, t.op.ID), t.store.room.of(t.op.Space))
 	}
 }
 
@@ -77,7 +81,7 @@ func (t *transaction) settledOpen() {
 		return
 	}
 	t.kept.Due = t.now.Now + t.kept.Term.Within.Microseconds()
-	t.store.opens.put(t.open, t.kept)
+	t.store.opens.put(t.open, t.kept, t.store.room.of(t.op.Space))
 }
 
 // reservation decodes an open reservation. It returns nil if the bytes are invalid.
@@ -101,7 +105,7 @@ func (o kept) reservation() *engine.Reservation {
 	return r
 }
 
-func (o *opens) put(name hash, r *engine.Reservation) {
+func (o *opens) put(name hash, r *engine.Reservation, in *share) {
 	head := binary.BigEndian.AppendUint64(nil, uint64(r.Due))
 	small := *r
 	small.Due, small.Ends = 0, 0 // stored in the head
@@ -109,17 +113,17 @@ func (o *opens) put(name hash, r *engine.Reservation) {
 	for i := range r.Limits {
 		b = binary.AppendUvarint(b, uint64(r.Limits[i].Reported))
 	}
-	o.add(name, kept(b))
+	o.add(name, openOf{kept(b), in})
 }
 
-func (o *opens) add(name hash, k kept) {
+func (o *opens) add(name hash, k openOf) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.of == nil {
-		o.of, o.earliest = map[hash]kept{}, math.MaxInt64
+		o.of, o.earliest = map[hash]openOf{}, math.MaxInt64
 	}
 	o.drop(name)
-	o.bytes += len(k) + openOverhead
+	k.share.add(k.keys())
 	o.of[name] = k
 	o.earliest = min(o.earliest, k.due())
 }
@@ -127,8 +131,8 @@ func (o *opens) add(name hash, k kept) {
 func (o *opens) get(name hash) (one kept, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	one, ok = o.of[name]
-	return one, ok
+	of, ok := o.of[name]
+	return of.kept, ok
 }
 
 func (o *opens) remove(name hash) {
@@ -140,16 +144,14 @@ func (o *opens) remove(name hash) {
 // drop removes a reservation, if there is one with this name. The caller holds the lock.
 func (o *opens) drop(name hash) {
 	if before, ok := o.of[name]; ok {
-		o.bytes -= len(before) + openOverhead
+		before.share.add(-before.keys())
 		delete(o.of, name)
 	}
 }
 
-// fits reports whether there is room for one more open reservation.
-func (o *opens) fits() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.of) < engine.MaxOpen && o.bytes < maxOpenBytes
+// openFits reports whether there is room for one more open reservation of a namespace.
+func (s *Store) openFits(space string) bool {
+	return s.opens.len() < engine.MaxOpen && !s.room.of(space).full()
 }
 
 // names returns the names of all open reservations.
@@ -176,7 +178,7 @@ func (o *opens) until(instant int64) (some []kept) {
 	for _, one := range o.of {
 		due := one.due()
 		if o.earliest = min(o.earliest, due); due <= instant {
-			some = append(some, one)
+			some = append(some, one.kept)
 		}
 	}
 	slices.SortFunc(some, func(a, b kept) int { return cmp.Compare(a.due(), b.due()) })

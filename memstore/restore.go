@@ -141,11 +141,15 @@ func (r *snapshotReader) value() {
 func (r *snapshotReader) open() {
 	name := hash{hi: r.word(), lo: r.word()}
 	k := kept(r.text())
-	if r.err != nil || k.reservation() == nil || !r.store.opens.fits() {
+	if r.err != nil {
+		return
+	}
+	of := k.reservation()
+	if of == nil || r.store.opens.len() >= engine.MaxOpen {
 		r.wrong()
 		return
 	}
-	r.store.opens.add(name, k)
+	r.store.opens.add(name, openOf{k, r.store.room.of(of.Space)})
 }
 
 func (r *snapshotReader) scope() {

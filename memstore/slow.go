@@ -55,8 +55,10 @@ const expireBatch = 4
 // locked or reserved.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
-	if op.Term != nil && !s.opens.fits() {
-		return ErrFull
+	if op.Term != nil && !s.openFits(op.Space) {
+		if s.makeRoom(s.clock.read(true)); !s.openFits(op.Space) {
+			return ErrFull
+		}
 	}
 	t.locate()
 	for {
