@@ -93,10 +93,3 @@ func (q *Queue[S, W]) WakeAll() {
 		w.wake()
 	}
 }
-
-// Wake wakes the first waiter.
-func (q *Queue[S, W]) Wake() {
-	if q.first != nil {
-		q.first.wake()
-	}
-}
