@@ -22,7 +22,7 @@ func BenchmarkAllow(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerHour(1
 
 // BenchmarkSteps measures decisions by the steps of package algo, for an algorithm without a fast path.
 func BenchmarkSteps(b *testing.B) {
-	decideAll(b, rule.Pacer(rule.PerHour(1000), rule.MaxQueue(100)))
+	decideAll(b, rule.TokenBucket(rule.PerHour(1000), rule.AllowDebt(100)))
 }
 
 // BenchmarkBoxes measures decisions by the steps of package algo on states of more than two words, which are allocated
