@@ -23,15 +23,23 @@ func (t *reserved) joinSlots(p *Policy, key string, n int64) {
 	t.waiter = p.limiter.slots.Take(t.name, t.reservation.slotOf(p, n))
 }
 
-// slotOf returns the slot of a reservation of n units. Fewer units of it may be used earlier by the smallest interval of
-// the policy's limits, because under each limit they would be available earlier by at least as much.
+// slotOf returns the slot of a reservation of n units. Fewer units may be used earlier by the smallest interval of the
+// policy's limits, because under each limit they would be available earlier by at least as much. With next_pays, the slot
+// does not depend on the units, and whoever uses the rest waits for the largest interval for each unit used before.
 func (r *Reservation) slotOf(p *Policy, n int64) queue.Slot[*Reservation] {
-	interval := time.Duration(math.MaxInt64)
+	early, late, nextPays := time.Duration(math.MaxInt64), time.Duration(0), false
 	for i := range p.limits {
 		l := p.limits[i].Numbers()
-		interval = min(interval, time.Duration(l.Period)*time.Microsecond/time.Duration(max(l.Count, l.Max, 1)))
+		early = min(early, time.Duration(l.Period)*time.Microsecond/time.Duration(max(l.Count, l.Max, 1)))
+		late = max(late, time.Duration(l.Period)*time.Microsecond/time.Duration(max(l.Count, 1)))
+		nextPays = nextPays || l.NextPays
 	}
-	return queue.Slot[*Reservation]{At: r.slot, Units: n, Interval: interval, Reservation: r}
+	if nextPays {
+		early = 0
+	} else {
+		late = 0
+	}
+	return queue.Slot[*Reservation]{At: r.slot, Units: n, Early: early, Late: late, Reservation: r}
 }
 
 // slot sleeps until the slot of an admitted caller. If the caller leaves earlier, its units are given back.

@@ -26,8 +26,11 @@ type Slots[N comparable, R any] struct {
 type Slot[R any] struct {
 	At    time.Time
 	Units int64
-	// Interval is the time by which fewer units may be used earlier, for each unit. It can be 0.
-	Interval    time.Duration
+	// Early is the time by which fewer units may be used earlier, for each unit. It can be 0.
+	Early time.Duration
+	// Late is the time by which the other units may be used later when some were used, for each of these. It is 0 if
+	// they may be used at once.
+	Late        time.Duration
 	Reservation R
 	// Used is the number of further units of the reservation that callers have used.
 	Used int64
@@ -158,15 +161,18 @@ func (s *schedule[R]) add(own Slot[R]) (after int) {
 	return len(s.slots) - 1 - place
 }
 
-// covering returns the last slot that the first caller needs for its units, and the instant when they may be used. The
-// slot's further units may be used later.
+// covering returns the last slot that the first caller needs for its units, and the instant when they may be used.
 func (s *schedule[R]) covering(units int64) (last int, at time.Time) {
 	for s.slots[last].Units < units {
 		units -= s.slots[last].Units
 		last++
 	}
-	own := &s.slots[last]
-	return last, own.At.Add(-time.Duration(own.Units-units) * own.Interval)
+	first, own := &s.slots[0], &s.slots[last]
+	at = own.At.Add(-time.Duration(own.Units-units) * own.Early)
+	if late := first.At.Add(time.Duration(first.Used) * first.Late); first.Late > 0 && late.After(at) {
+		at = late
+	}
+	return last, at
 }
 
 // use removes units from the first slots, up to the last one, and returns its reservation.

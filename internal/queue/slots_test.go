@@ -73,7 +73,7 @@ func TestSlotsOfDifferentUnits(t *testing.T) {
 		waiters, at := []SlotWaiter{}, time.Duration(0)
 		for i, units := range []int64{2, 1, 5, 3, 1} { // slots at 2, 3, 8, 11 and 12 s
 			at += time.Duration(units) * time.Second
-			waiters = append(waiters, slots.Take("k", Slot[int]{At: start.Add(at), Units: units, Interval: time.Second, Reservation: i}))
+			waiters = append(waiters, slots.Take("k", Slot[int]{At: start.Add(at), Units: units, Early: time.Second, Reservation: i}))
 		}
 		for _, step := range []struct {
 			leaves int
