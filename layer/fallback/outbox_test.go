@@ -210,6 +210,7 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 		}
 		s.set(nil, true)
 		acquire(t, store, engine.OpAcquire, "again")
+		time.Sleep(fallback.DefaultSlow + time.Millisecond) // the first release has no answer either
 		s.set(nil, false)
 		if r := acquire(t, store, engine.OpAcquire, "again"); r.Err != nil || !r.Outcome.Allowed {
 			t.Fatalf("%+v", r)
