@@ -1,8 +1,6 @@
 package httplimit
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -11,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/core"
 )
 
 // Key returns the key of a request. ok is false if the request lacks its key, for example because a header is
@@ -71,25 +69,11 @@ func ByHeader(name string) Key {
 	name = http.CanonicalHeaderKey(name)
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
-		if value := only(r.Header[name]); value != "" {
+		if value, _ := core.Only(r.Header[name]); value != "" {
 			return value, true
 		}
 		return part, false
 	}
-}
-
-// only returns the first value, or "" if there is none or another one differs. A client could otherwise be counted
-// under one value while the handler reads the other (bug 97).
-func only(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	for _, other := range values[1:] {
-		if other != values[0] {
-			return ""
-		}
-	}
-	return values[0]
 }
 
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
@@ -101,7 +85,7 @@ func ByCookie(name string) Key {
 		for i := range named {
 			values[i] = named[i].Value
 		}
-		if value := only(values); value != "" {
+		if value, _ := core.Only(values); value != "" {
 			return value, true
 		}
 		return "cookie " + name, false
@@ -125,7 +109,7 @@ func ByPathValue(name string) Key {
 func ByQuery(name string) Key {
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if value := only(fields[name]); err == nil && value != "" {
+		if value, _ := core.Only(fields[name]); err == nil && value != "" {
 			return value, true
 		}
 		return "query " + name, false
@@ -137,15 +121,12 @@ func ByQuery(name string) Key {
 func HashLong(key Key) Key {
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
-		if ok && (len(name) > engine.MaxKeyBytes || strings.HasPrefix(name, hashed)) {
-			sum := sha256.Sum256([]byte(name))
-			name = hashed + hex.EncodeToString(sum[:])
+		if ok {
+			name = core.Shortened(name)
 		}
 		return name, ok
 	}
 }
-
-const hashed = "sha256:"
 
 // All counts all requests under one key.
 func All() Key {

@@ -2,15 +2,12 @@ package route
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -139,18 +136,5 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 	return values, lack
 }
 
-// shortened is the prefix of the hashes that replace keys that are too long.
-const shortened = "sha256:"
-
 // join joins the parts into one key. Different parts result in different keys.
-func join(values []string) string { return Shortened(headgate.Key(values...)) }
-
-// Shortened returns the key, or its SHA-256 hash if the key is longer than a store accepts. It also hashes a key that
-// looks like such a hash, which is the key of another client (bug 98).
-func Shortened(key string) string {
-	if len(key) <= engine.MaxKeyBytes && !strings.HasPrefix(key, shortened) {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	return shortened + hex.EncodeToString(sum[:])
-}
+func join(values []string) string { return core.Shortened(headgate.Key(values...)) }

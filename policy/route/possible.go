@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -11,7 +12,7 @@ import (
 // a pattern, and MayCount reports whether the request can be counted under a key that matches it. Hashed keys, which
 // start with hmac: or sha256:, can belong to any request.
 func (c *Charge) MayCount(key string) bool {
-	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, shortened) {
+	if strings.HasPrefix(key, keyhash.Prefix) || strings.HasPrefix(key, core.HashPrefix) {
 		return true
 	}
 	if len(c.Key) == 1 {

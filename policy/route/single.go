@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -31,20 +32,7 @@ func (r *Request) header(name string) (text string, readable bool) {
 			values[i] = strings.TrimSpace(values[i])
 		}
 	}
-	return only(values)
-}
-
-// only returns the first value. same is false if another one differs.
-func only(values []string) (text string, same bool) {
-	if len(values) == 0 {
-		return "", true
-	}
-	for _, other := range values[1:] {
-		if other != values[0] {
-			return "", false
-		}
-	}
-	return values[0], true
+	return core.Only(values)
 }
 
 // cookie returns the only value of a cookie, or "" if there is none. readable is false if there are several that
@@ -67,7 +55,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	for i := range read {
 		values[i] = read[i].Value
 	}
-	if text, readable = only(values); len(read) != written {
+	if text, readable = core.Only(values); len(read) != written {
 		return "", false
 	}
 	return text, readable
@@ -76,7 +64,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 // field returns the only value of a query field, or "" if there is none. readable is false if there are several that
 // differ, and if there is none but the query is malformed.
 func (v *view) field(name string) (text string, readable bool) {
-	text, readable = only(v.queryValues()[name])
+	text, readable = core.Only(v.queryValues()[name])
 	return text, readable && (text != "" || v.malformed == nil)
 }
 

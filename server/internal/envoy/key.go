@@ -3,9 +3,9 @@ package envoy
 import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/keyhash"
-	"github.com/headgate/headgate/policy/route"
 )
 
 // Space is the prefix of the counters' namespaces: envoy:<domain>.
@@ -36,7 +36,7 @@ func (k *keyWriter) end() []byte {
 	if len(key) <= engine.MaxKeyBytes {
 		return k.buffer
 	}
-	return append(k.buffer[:k.from], route.Shortened(string(key))...)
+	return append(k.buffer[:k.from], core.Shortened(string(key))...)
 }
 
 // entriesOf returns the entries of a key written by a keyWriter. If all values of a pattern share a counter, the value
