@@ -55,11 +55,6 @@ const expireBatch = 4
 // locked or reserved.
 func (t *transaction) begin(s *Store, op *engine.Op) error {
 	t.store, t.op = s, op
-	if op.Term != nil && !s.openFits(op.Space) {
-		if s.makeRoom(s.clock.read(true)); !s.openFits(op.Space) {
-			return ErrFull
-		}
-	}
 	t.locate()
 	for {
 		t.lock()
@@ -83,8 +78,12 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 	}
 }
 
-// grows reports whether the operation would add to a large state of a namespace without room.
+// grows reports whether the operation would add to the open reservations, or to a large state, of a namespace without
+// room.
 func (t *transaction) grows() bool {
+	if t.op.Kind == engine.OpReserve && t.op.Term != nil && !t.store.openFits(t.op.Space) {
+		return true
+	}
 	if !t.large || t.op.Kind == engine.OpSettle {
 		return false
 	}

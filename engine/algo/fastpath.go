@@ -43,8 +43,15 @@ func (l *Limit) Capacity() int64 {
 
 // HasFastPath reports whether [Words.Allow] or [State.AllowFair] can decide requests of the limit.
 func (l *Limit) HasFastPath() bool {
-	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays || l.Algorithm == FairShare ||
-		l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
+	return l.plainBucket() || l.plainWindow() || l.Algorithm == FairShare
+}
+
+func (l *Limit) plainBucket() bool {
+	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays
+}
+
+func (l *Limit) plainWindow() bool {
+	return l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
 }
 
 // Allow decides an allow on a state of two words, like the function Allow. It decides only the simple cases, which are
@@ -55,9 +62,9 @@ func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) 
 	switch {
 	case cost < 1:
 		return false, false
-	case (l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays) && cost <= l.Burst:
+	case l.plainBucket() && cost <= l.Burst:
 		return w.allowBucket(l, now, cost, o)
-	case l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied && cost <= l.Count:
+	case l.plainWindow() && cost <= l.Count:
 		return w.allowFixed(l, now, cost, o)
 	default:
 		return false, false
