@@ -221,14 +221,9 @@ func (c *callers) decide(a *answer, address, path string, body map[string]any) (
 		Overshoot   *int64 `json:"overshoot_max"`
 		Reservation string `json:"reservation"`
 	}
-	status, class := c.post(address, path, body, &d)
+	_, class := c.post(address, path, body, &d)
 	a.received = c.now()
-	switch {
-	case class != "":
-		a.class = class
-	case status != http.StatusOK && status != http.StatusTooManyRequests:
-		a.class = invalid + http.StatusText(status)
-	default:
+	if a.class = class; class == "" {
 		a.allowed, a.mode, a.overshoot = d.Allowed, d.Mode, -1
 		if d.Overshoot != nil {
 			a.overshoot = *d.Overshoot
@@ -256,8 +251,11 @@ func (c *callers) post(address, path string, body map[string]any, into any) (sta
 	if err != nil {
 		return 0, classOf(err)
 	}
-	if response.StatusCode >= http.StatusInternalServerError {
-		return response.StatusCode, serverClass(string(text))
+	switch status := response.StatusCode; {
+	case status >= http.StatusInternalServerError:
+		return status, serverClass(string(text))
+	case status != http.StatusOK && status != http.StatusTooManyRequests && status != http.StatusGone: // 410: no permit or reservation any more
+		return status, invalid + http.StatusText(status)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return response.StatusCode, "not JSON"

@@ -89,10 +89,7 @@ func (c *callers) ask(list []answer, address, path string) (reservation string) 
 		Reservation string `json:"reservation"`
 	}
 	sent := c.now()
-	status, class := c.post(address, path, map[string]any{"charges": charges}, &d)
-	if class == "" && status != http.StatusOK && status != http.StatusTooManyRequests {
-		class = invalid + http.StatusText(status)
-	}
+	_, class := c.post(address, path, map[string]any{"charges": charges}, &d)
 	for i := range list {
 		a := &list[i]
 		a.sent, a.received, a.class = sent, c.now(), class
