@@ -1,6 +1,5 @@
 // Package core runs engine operations on a limiter, and has the rules of keys that middleware and routes share. It is for
-// the servers, adapters and tests in this repository.
-// Programs use package headgate.
+// the servers, adapters and tests in this repository. Programs use package headgate.
 package core
 
 import (

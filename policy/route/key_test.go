@@ -31,7 +31,7 @@ func TestHashesAreHashed(t *testing.T) {
 	if again := join([]string{long}); again == long || !strings.HasPrefix(again, core.HashPrefix) || len(again) != len(long) {
 		t.Errorf("%q is counted under %q", long, again)
 	}
-	if got := join([]string{core.HashPrefix}); got == shortened {
+	if got := join([]string{core.HashPrefix}); got == core.HashPrefix {
 		t.Errorf("%q is unchanged", got)
 	}
 }
