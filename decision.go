@@ -40,9 +40,9 @@ type Decision struct {
 	// longest wait (of the choices of [Policy.First], only the one with the shortest wait takes part); otherwise, the
 	// limit with the fewest remaining units.
 	Binding Binding
-	// Limits contains the outcome of each limit, in the order of the request. It is nil if the request has only one
+	// Limits contains the answer of each limit, in the order of the request. It is nil if the request has only one
 	// limit.
-	Limits []engine.LimitOutcome
+	Limits []Standing
 	// Paid is the name of the limit that a policy with choices ([Policy.First]) charged. It is "" for other policies
 	// and for a denial.
 	Paid string
@@ -50,6 +50,22 @@ type Decision struct {
 	At time.Time
 	// Promise states how the decision was made, and by how many units at most it can exceed the limit: 0 when exact.
 	Promise engine.Promise
+}
+
+// Standing is the answer of one limit of several. The fields that it shares with [Decision] have the same meaning.
+type Standing struct {
+	// Name is the limit's name, as in [Binding].
+	Name string
+	// Rate is the limit's rate, as in [Binding].
+	Rate Rate
+	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request.
+	Unlimited bool
+	// Aside is set for a choice of [Policy.First] that was not charged. Such a limit takes no part in the answer.
+	Aside                         bool
+	Limit, Remaining              int64
+	RetryAfter, ResetAfter, Delay time.Duration
+	// Earlier is as in [Binding].
+	Earlier time.Duration
 }
 
 // Binding names a limit within a request.
@@ -71,6 +87,35 @@ type Binding struct {
 	// available again. It is non-zero only for a [SlidingLog] with several windows, because ResetAfter refers to the
 	// longest window.
 	Earlier time.Duration
+}
+
+// DecisionOf returns the view of an engine's answer. limit(i) is the limit of the charge at index i. The names of
+// policies and of the limit that paid are left to the caller.
+func DecisionOf(a *engine.Answer, limit func(i int) engine.Limit) (d Decision) {
+	d.read(a, limit)
+	return d
+}
+
+// read fills in the decision. Every decision is made here, by copying, except those of one limit in memory.
+func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
+	s, of := a.Binds(), limit(a.Binding)
+	d.Allowed, d.Full, d.Unlimited, d.Granted = a.Allowed, a.Full, of.Unlimited(), a.Granted
+	d.Limit, d.Remaining = s.Limit, s.Remaining
+	d.RetryAfter, d.ResetAfter, d.Delay = s.RetryAfter, s.ResetAfter, a.Delay
+	d.Binding.Index, d.Binding.Name, d.Binding.Rate = a.Binding, of.Name(), Rate(s.Rate(of))
+	d.Binding.Version, d.Binding.Earlier = s.Version, of.Earlier(s.Window)
+	d.At, d.Promise = a.At(), a.Promise
+	if a.Len() == 1 {
+		return
+	}
+	d.Limits = make([]Standing, a.Len())
+	for i := range d.Limits {
+		s, of := a.Of(i), limit(i)
+		d.Limits[i] = Standing{
+			Name: of.Name(), Rate: Rate(s.Rate(of)), Unlimited: s.Unlimited, Aside: s.Aside, Limit: s.Limit, Remaining: s.Remaining,
+			RetryAfter: s.RetryAfter, ResetAfter: s.ResetAfter, Delay: s.Delay, Earlier: of.Earlier(s.Window),
+		}
+	}
 }
 
 // Err returns nil for an allowed request and a [*DeniedError] for a denied one.

@@ -119,7 +119,7 @@ func Example_reset() {
 // away is a store whose calls all fail, like a Redis that is unavailable.
 type away struct{}
 
-func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = headgate.ErrStoreUnavailable
 	}

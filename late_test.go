@@ -20,7 +20,7 @@ type overtakenStore struct {
 	down bool // no call reaches the store
 }
 
-func (s *overtakenStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *overtakenStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if ops[0].Kind != engine.OpAcquire && ops[0].Kind != engine.OpReserve {
 		s.counting.Do(ctx, ops, results)
 		return
@@ -35,7 +35,7 @@ func (s *overtakenStore) Do(ctx context.Context, ops []engine.Op, results []engi
 		defer close(done)
 		time.Sleep(s.late)
 		if !s.down {
-			s.counting.Do(context.Background(), copies, make([]engine.Result, len(ops)))
+			s.counting.Do(context.Background(), copies, make([]engine.Answer, len(ops)))
 		}
 	}()
 	select {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -127,7 +126,7 @@ func (l *Limiter) inSpace(space string) string {
 type opBuffers struct {
 	op      [1]engine.Op
 	charges []engine.Charge
-	results [1]engine.Result
+	results [1]engine.Answer
 }
 
 var calls = sync.Pool{New: func() any { return &opBuffers{charges: make([]engine.Charge, 1)} }}
@@ -135,7 +134,7 @@ var calls = sync.Pool{New: func() any { return &opBuffers{charges: make([]engine
 // free clears references to the caller's data and returns the buffers to the pool.
 func (c *opBuffers) free() {
 	c.op[0].Space, c.op[0].Key, c.op[0].ID = "", "", ""
-	c.results[0].Err, c.results[0].Outcome.Limits = nil, nil
+	c.results[0].Reuse()
 	if len(c.charges) != 1 {
 		clear(c.charges)
 		c.charges = c.charges[:1]
@@ -153,13 +152,13 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, pol
 	if r.Err != nil {
 		return r.Err
 	}
-	d.read(&c.op[0], &r.Outcome)
+	d.readOp(&c.op[0], r)
 	d.Binding.Policy = policy
 	return nil
 }
 
 // ask runs an operation in the buffers of c. It sets only the fields that an earlier use can have changed.
-func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Result {
+func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Answer {
 	op, r := &c.op[0], &c.results[0]
 	op.Kind, op.Space, op.Key, op.ID = kind, space, key, id
 	if len(of.limits) == 1 {
@@ -168,9 +167,6 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 		c.charges = of.charges(c.charges[:0], units)
 	}
 	op.Charges = c.charges
-	if kind > engine.OpGive || l.observer != nil {
-		*r = engine.Result{} // the store does not always overwrite every field
-	}
 	l.report(op)
 	r.Err = l.check(op, 1)
 	l.store.Do(ctx, c.op[:], c.results[:])
@@ -180,20 +176,20 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 	return r
 }
 
-// read fills in the decision from an operation's outcome.
-func (d *Decision) read(op *engine.Op, o *engine.Outcome) {
-	limit := op.Charges[o.Binding].Limit
-	d.Allowed, d.Full, d.Unlimited, d.Granted = o.Allowed, o.Full, limit.Unlimited(), o.Granted
-	d.Limit, d.Remaining = o.Limit, o.Remaining
-	d.RetryAfter, d.ResetAfter, d.Delay = o.RetryAfter, o.ResetAfter, o.Delay
-	d.Binding.Index, d.Binding.Name, d.Binding.Rate = o.Binding, limit.Name(), Rate(limit.Rate(o.Window))
-	d.Binding.Earlier = limit.Earlier(o.Window)
-	if o.InForce > 0 {
-		d.Binding.Rate.Count, d.Binding.Version = o.InForce/algo.RateScale, o.Version
+// decisionOf returns the decision of a policy on an operation, or the zero Decision if there is none.
+func decisionOf(op *engine.Op, a *engine.Answer, policy string) (d Decision) {
+	if a.Err == nil {
+		d.readOp(op, a)
+		d.Binding.Policy = policy
 	}
-	d.Limits, d.At, d.Promise = o.Limits, o.At(), o.Promise
-	if o.Choice != 0 {
-		d.Paid = op.Charges[o.Paid(op)].Limit.Name()
+	return d
+}
+
+// readOp fills in the decision on an operation.
+func (d *Decision) readOp(op *engine.Op, a *engine.Answer) {
+	d.read(a, func(i int) engine.Limit { return op.Charges[i].Limit })
+	if a.Choice != 0 {
+		d.Paid = op.Charges[a.Paid(op)].Limit.Name()
 	}
 }
 

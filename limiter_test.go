@@ -232,7 +232,7 @@ type observed struct {
 func (o *observed) Observe(_ context.Context, op *engine.Op, r *core.Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "denied"}[r.Decision.Allowed])
+	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "denied"}[r.Allowed])
 }
 
 func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
@@ -291,10 +291,10 @@ func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 		if !reflect.DeepEqual(seen[1], core.Result{}) {
 			t.Errorf("the observer saw a reset that found nothing as %+v", seen[1])
 		}
-		if d := seen[2].Decision; d.Limit != 2 || d.Granted != 0 || d.Remaining > 2 {
+		if d := seen[2].Answer; d.Binds().Limit != 2 || d.Granted != 0 || d.Binds().Remaining > 2 {
 			t.Errorf("the observer saw a release as %+v", d)
 		}
-		if !reflect.DeepEqual(seen[3].Decision, headgate.Decision{}) {
+		if seen[3].Err == nil || seen[3].Allowed {
 			t.Errorf("the observer saw an error as %+v", seen[3])
 		}
 	}

@@ -54,10 +54,7 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	}
 	for i, r := range l.do(ctx, ops, nil) {
 		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].Units
-		results[i].Decision, results[i].Err = r.Decision, r.Err
-		if r.Err == nil {
-			results[i].Decision.Binding.Policy = results[i].Policy
-		}
+		results[i].Decision, results[i].Err = decisionOf(&ops[i], &r.Answer, results[i].Policy), r.Err
 	}
 	return results
 }
@@ -95,7 +92,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	c := calls.Get().(*opBuffers)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
-	*op, *r = engine.Op{Kind: kind}, engine.Result{}
+	*op, *r = engine.Op{Kind: kind}, engine.Answer{}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
@@ -120,7 +117,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 func (c *opBuffers) freeList() {
 	clear(c.op[0].Charges)
 	clear(c.charges)
-	c.op[0], c.results[0] = engine.Op{}, engine.Result{}
+	c.op[0], c.results[0] = engine.Op{}, engine.Answer{}
 	c.charges = c.charges[:1]
 	calls.Put(c)
 }
@@ -204,5 +201,5 @@ func (r *Reservation) Renew(ctx context.Context) error {
 	}
 	op.Kind = engine.OpRenew
 	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return endedUnless(answer.Decision.Allowed, answer.Err)
+	return endedUnless(answer.Allowed, answer.Err)
 }

@@ -50,9 +50,12 @@ var observations = sync.Pool{New: func() any { return new(Result) }}
 
 // observe fills in o from an operation and its result. Policy is the policy of the binding limit.
 func (o *Result) observe(op *engine.Op, r *result) {
-	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: r.Decision, Err: r.Err}
+	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Err: r.Err}
+	if r.Err == nil {
+		o.Decision.readOp(op, &r.Answer)
+	}
 	space := op.Space
-	if i := r.Decision.Binding.Index; i < len(op.Charges) {
+	if i := r.Binding; i < len(op.Charges) {
 		space, o.Key = op.Subject(i)
 		o.Units = op.Charges[i].Cost
 	}
@@ -61,8 +64,7 @@ func (o *Result) observe(op *engine.Op, r *result) {
 }
 
 // observe passes the result of an operation to the observer. It is used when the caller itself needs no result.
-func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Result) {
-	var own result
-	readResult(&own, op, r)
+func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Answer) {
+	own := result{Answer: *r}
 	l.observer(ctx, op, &own)
 }

@@ -28,21 +28,10 @@ func init() {
 }
 
 // result is the answer to one operation.
-type result = inside.Result[Decision, *Reservation]
-
-// readResult fills in the result of an operation.
-func readResult(r *result, op *engine.Op, from *engine.Result) {
-	*r = result{Found: from.Found, Dropped: from.Outcome.Dropped, TTL: from.TTL, Err: from.Err}
-	if from.Err == nil && op.Kind != engine.OpReset && op.Kind != engine.OpExpiry {
-		r.Decision.read(op, &from.Outcome)
-		if op.Kind == engine.OpPeek && len(op.Charges) == 1 && op.Charges[0].Limit.Algorithm().Divides() {
-			r.Standing = new(from.Outcome.Standing)
-		}
-	}
-}
+type result = inside.Result[*Reservation]
 
 // batch holds the store's results during one call of do.
-type batch struct{ results []engine.Result }
+type batch struct{ results []engine.Answer }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
@@ -56,14 +45,14 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 			ops[i].Space = l.adHoc()
 		}
 		l.report(&ops[i])
-		b.results = append(b.results, engine.Result{Err: l.check(&ops[i], len(ops))})
+		b.results = append(b.results, engine.Answer{Err: l.check(&ops[i], len(ops))})
 	}
 	l.store.Do(ctx, ops, b.results)
 	for i := range ops {
 		if ops[i].Term != nil || ops[i].Reservation != nil && ops[i].Reservation.Term != nil {
 			l.watchTerms()
 		}
-		readResult(&results[i], &ops[i], &b.results[i])
+		results[i] = result{Answer: b.results[i]}
 		if ops[i].Kind == engine.OpReserve || ops[i].Kind == engine.OpAllow && ops[i].Hints.Settled {
 			results[i].Reservation = l.reserved(&ops[i], &b.results[i], true).reservation
 		}

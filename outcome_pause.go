@@ -41,7 +41,7 @@ func (l *Limiter) sendUrgent() {
 			l.outcomes.attach(&ops[i])
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), undoWithin)
-		l.store.Do(ctx, ops, make([]engine.Result, len(ops)))
+		l.store.Do(ctx, ops, make([]engine.Answer, len(ops)))
 		cancel()
 	}
 }

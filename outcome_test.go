@@ -165,7 +165,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 		shadow.Charges, shadow.Hints.Shadow = slices.Clone(live.Charges), true
 		shadow.Charges[0].Limit = rule.AdaptiveRate(rule.PerSecond(100), 20, 300, rule.Named("candidate"))
 		results := core.Do(t.Context(), l, []engine.Op{shadow, live}, nil)
-		if d := results[1].Decision; !results[0].Decision.Allowed || d.Allowed || d.RetryAfter != 10*time.Second {
+		if d := results[1].Answer; !results[0].Allowed || d.Allowed || d.Binds().RetryAfter != 10*time.Second {
 			t.Errorf("%+v", results)
 		}
 	})

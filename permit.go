@@ -35,8 +35,7 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 		p.policy.limiter.releaseLate(&c.op[0], r.Err)
 	}
 	if r.Err == nil && kind != engine.OpRelease {
-		d.read(&c.op[0], &r.Outcome)
-		d.Binding.Policy = p.policy.name
+		d = decisionOf(&c.op[0], r, p.policy.name)
 	}
 	return d, r.Err
 }

@@ -44,8 +44,8 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
-	_, r := p.settled(ctx, key, n)
-	return r.Reservation, r.Decision, r.Err
+	op, r := p.settled(ctx, key, n)
+	return r.Reservation, decisionOf(&op, &r.Answer, p.name), r.Err
 }
 
 // settled decides an allow whose charge can be settled. The result contains no reservation if there is nothing to
@@ -53,10 +53,7 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
 	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
-	if r.Err == nil {
-		r.Decision.Binding.Policy = p.name
-	}
-	if r.Err != nil || !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
+	if r.Err != nil || !r.Allowed || r.Promise.OvershootMax == engine.Unbounded {
 		r.Reservation = nil
 	}
 	return ops[0], r
@@ -104,24 +101,24 @@ type reserved struct {
 	name   lineName
 }
 
-func (l *Limiter) reserved(op *engine.Op, r *engine.Result, always bool) (a reserved) {
+func (l *Limiter) reserved(op *engine.Op, r *engine.Answer, always bool) (a reserved) {
 	if a.err = r.Err; a.err != nil {
 		return a
 	}
-	a.decision.read(op, &r.Outcome)
-	if r.Outcome.Allowed && (always || r.Outcome.Delay > 0) {
+	a.decision.readOp(op, r)
+	if r.Allowed && (always || r.Delay > 0) {
 		id := op.ID
 		if id == "" {
 			id = rand.Text()
 		}
-		a.reservation = &Reservation{limiter: l, held: r.Outcome.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
+		a.reservation = &Reservation{limiter: l, held: r.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
 	}
 	return a
 }
 
 // reserveEach decides several reserve operations in one call.
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
-	results, answers := make([]engine.Result, len(ops)), make([]reserved, len(ops))
+	results, answers := make([]engine.Answer, len(ops)), make([]reserved, len(ops))
 	for i := range ops {
 		l.report(&ops[i])
 		results[i].Err = l.check(&ops[i], len(ops))

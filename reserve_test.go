@@ -184,7 +184,7 @@ func TestManyWait(t *testing.T) {
 // slowStore is a store that answers each call after a millisecond.
 type slowStore struct{ *counting }
 
-func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	time.Sleep(time.Millisecond)
 	s.counting.Do(ctx, ops, results)
 }

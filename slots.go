@@ -81,7 +81,7 @@ func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
 	for back := range slices.Chunk(l.slots.Drop(name, gone...), engine.MaxOps) {
-		ops, results := make([]engine.Op, len(back)), make([]engine.Result, len(back))
+		ops, results := make([]engine.Op, len(back)), make([]engine.Answer, len(back))
 		for i, s := range back {
 			ops[i] = s.Reservation.held.Settle(s.Used)
 		}

@@ -95,7 +95,7 @@ func (l *Limiter) endOverdue(keeper engine.Keeper) error {
 		if len(due) == 0 {
 			return err
 		}
-		ops, results := make([]engine.Op, len(due)), make([]engine.Result, len(due))
+		ops, results := make([]engine.Op, len(due)), make([]engine.Answer, len(due))
 		for i, r := range due {
 			ops[i] = r.Overdue()
 		}

@@ -26,7 +26,7 @@ type lateStore struct {
 	back atomic.Bool // when set, answers are no longer delayed
 }
 
-func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *lateStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if ctx.Err() == nil {
 		s.counting.Do(ctx, ops, results)
 	}

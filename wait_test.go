@@ -26,7 +26,7 @@ type counting struct {
 	calls atomic.Int64
 }
 
-func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	c.calls.Add(1)
 	c.Store.Do(ctx, ops, results)
 }

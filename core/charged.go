@@ -21,10 +21,15 @@ type Charged struct {
 // of an error or a denial, or because no store decided.
 func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Charged, headgate.Decision, error) {
 	limiter, op, r := charge(p, ctx, key, n)
-	if r.Reservation == nil {
-		return nil, r.Decision, r.Err
+	if r.Err != nil {
+		return nil, headgate.Decision{}, r.Err
 	}
-	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), r.Decision, nil
+	d := headgate.DecisionOf(&r.Answer, func(i int) engine.Limit { return op.Charges[i].Limit })
+	d.Binding.Policy = p.Name()
+	if r.Reservation == nil {
+		return nil, d, nil
+	}
+	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), d, nil
 }
 
 // ChargedBy returns the charges of operations that [Do] has decided. Their kind must be [engine.OpAllow], with the hint
@@ -85,7 +90,7 @@ func chargeMore(ctx context.Context, l *headgate.Limiter, ops []engine.Op) (err 
 	rest := make([]engine.Op, 0, len(ops))
 	for i, result := range Do(ctx, l, ops, nil) {
 		err = cmp.Or(err, result.Err)
-		if result.Err == nil && !result.Decision.Allowed {
+		if result.Err == nil && !result.Allowed {
 			ops[i].Kind = engine.OpAtMost
 			if last := len(ops[i].Charges) - 1; ops[i].Chosen() {
 				ops[i].Charges = ops[i].Charges[last:]

@@ -27,10 +27,10 @@ func TestSettledAllow(t *testing.T) {
 	}
 	ask := func() core.Result { return core.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
 	first, _, third := ask(), ask(), ask()
-	if !first.Decision.Allowed || !third.Decision.Allowed || third.Decision.Delay == 0 || third.Reservation == nil {
+	if !first.Allowed || !third.Allowed || third.Delay == 0 || third.Reservation == nil {
 		t.Fatalf("%+v %+v", first, third)
 	}
-	if fourth := ask(); fourth.Decision.Allowed || fourth.Reservation != nil {
+	if fourth := ask(); fourth.Allowed || fourth.Reservation != nil {
 		t.Errorf("a denied one: %+v", fourth)
 	}
 	for range 2 { // the second time must not change anything
@@ -38,7 +38,7 @@ func TestSettledAllow(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := p.Peek(ctx, "k", 1)
-		if err != nil || !d.Allowed || d.Limits[0].Remaining != 1 || d.Limits[1].Remaining != 1 || d.Limits[2].Remaining != 1 || d.Delay > third.Decision.Delay {
+		if err != nil || !d.Allowed || d.Limits[0].Remaining != 1 || d.Limits[1].Remaining != 1 || d.Limits[2].Remaining != 1 || d.Delay > third.Delay {
 			t.Errorf("after the cancel: %+v %v", d, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Result is the result of one operation.
-type Result = inside.Result[headgate.Decision, *headgate.Reservation]
+type Result = inside.Result[*headgate.Reservation]
 
 // Observer is called after each decided operation: see [WithObserver].
 type Observer = func(ctx context.Context, op *engine.Op, result *Result)

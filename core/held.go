@@ -78,7 +78,7 @@ func (h *Held) do(ctx context.Context, kind engine.Kind) (denied bool, err error
 	}
 	for _, r := range Do(ctx, h.limiter, h.ops, nil) {
 		err = cmp.Or(err, r.Err)
-		denied = denied || r.Err == nil && !r.Decision.Allowed
+		denied = denied || r.Err == nil && !r.Allowed
 	}
 	return denied, err
 }

@@ -21,7 +21,7 @@ type breakable struct {
 	released atomic.Int64
 }
 
-func (b *breakable) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (b *breakable) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if b.away.Load() {
 		for i := range results {
 			results[i].Err = engine.ErrStoreUnavailable
@@ -48,7 +48,7 @@ func holdOne(t *testing.T) (*core.Held, *breakable, *headgate.Semaphore) {
 	t.Cleanup(func() { l.Close() })
 	limit := rule.Concurrency(1, rule.LeaseTime(time.Minute))
 	ops := []engine.Op{{Kind: engine.OpAcquire, Space: core.Space(l, engine.PolicySpace("jobs")), Key: "k", ID: "one", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}
-	if r := core.Do(t.Context(), l, ops, nil)[0]; r.Err != nil || !r.Decision.Allowed {
+	if r := core.Do(t.Context(), l, ops, nil)[0]; r.Err != nil || !r.Allowed {
 		t.Fatalf("%+v", r)
 	}
 	held := core.HeldBy(l, ops)

@@ -18,7 +18,7 @@ type Bound interface {
 	Allow(ctx context.Context, key string, cost int64) Simple
 }
 
-// Simple is the answer from a [Bound]: an exact [Outcome] without a delay. The outcome's Limit is the limit's capacity.
+// Simple is the answer from a [Bound]: an exact [Answer] without a delay. Its Limit is the limit's capacity.
 type Simple struct {
 	Decided, Allowed bool
 	// AtMicros is the store's time of the decision, in µs since 1970.

@@ -1,12 +1,12 @@
 // Package engine is the contract between callers and stores. A store takes an [Op] and
-// returns an [Outcome].
+// returns an [Answer].
 //
 //	Op, Charge, Limit   an operation, its charges, and how much is allowed
-//	Outcome, Promise    the decision, and how exact it is
+//	Answer, Promise     the decision, and how exact it is
 //	Store               decides operations: memstore, redisstore, and the layers
 //	Coordinator         lets the processes that share a store find one another
 //	algo                the arithmetic: every store runs the same steps
 //
 // Stores and layers import this package and algo, but never package headgate. Programs import package headgate, which
-// turns an Outcome into its Decision.
+// turns an Answer into its Decision.
 package engine

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The errors that stores return. Callers match them with [errors.Is]. A denial is not an error: it is an [Outcome].
+// The errors that stores return. Callers match them with [errors.Is]. A denial is not an error: it is an [Answer].
 var (
 	// ErrInvalid matches every [InputError]: the error for a limit that cannot be built, or for a key, a cost or an
 	// operation that no store can decide.

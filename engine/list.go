@@ -1,5 +1,29 @@
 package engine
 
+import (
+	"iter"
+	"math/bits"
+)
+
+// FirstItem returns the index of the first item in the caller's list that the charge covers, or 0.
+func (c *Charge) FirstItem() int {
+	if c.Items == 0 {
+		return 0
+	}
+	return bits.TrailingZeros32(c.Items)
+}
+
+// Covered yields the indexes of the items in the caller's list that the charge covers, in order.
+func (c *Charge) Covered() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for items := c.Items; items != 0; items &= items - 1 {
+			if !yield(bits.TrailingZeros32(items)) {
+				return
+			}
+		}
+	}
+}
+
 // Counter returns the index of the operation's charge that has the same counter as c. It returns −1 if there is no
 // such charge.
 func (o *Op) Counter(c *Charge) int {

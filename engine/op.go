@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -23,26 +22,26 @@ const (
 	OpPeek
 	// OpGive gives the cost back to every limit.
 	OpGive
-	// OpReset deletes the state; Result.Found reports whether there was any.
+	// OpReset deletes the state; Answer.Found reports whether there was any.
 	OpReset
-	// OpExpiry sets Result.Found if there is a state, and Result.TTL to its remaining lifetime. The limit's parameters
+	// OpExpiry sets Answer.Found if there is a state, and Answer.TTL to its remaining lifetime. The limit's parameters
 	// have no effect.
 	OpExpiry
 	// OpAcquire takes a permit of a concurrency limit for the holder Op.ID.
 	OpAcquire
 	// OpRenew extends the permit of Op.ID. A denial means that the permit is lost.
 	OpRenew
-	// OpRelease gives the permit of Op.ID back; Result.Found reports whether there was one.
+	// OpRelease gives the permit of Op.ID back; Answer.Found reports whether there was one.
 	OpRelease
 	// OpCount charges the whole cost to a fixed window, even beyond the limit, like the counters of Envoy's rate limit
-	// service. It is denied if the count now exceeds the limit. A window counts up to 2^48−1 units. Outcome.Granted is
+	// service. It is denied if the count now exceeds the limit. A window counts up to 2^48−1 units. Answer.Granted is
 	// the number of units that were within the limit.
 	OpCount
 	// OpReserve charges like OpAllow, but a token bucket or pacer also grants units that refill later: see
-	// [algo.Reserve]. For a concurrency limit, it acquires a permit. [Outcome.Reservation] returns the reservation.
+	// [algo.Reserve]. For a concurrency limit, it acquires a permit. [Answer.Reservation] returns the reservation.
 	OpReserve
 	// OpSettle settles Op.Reservation ([algo.Settle]) and ends it, unless [Op].Stage is Report. The charges use the
-	// reservation's limits, with the used units as costs (0 for a permit). Result.Found reports whether this operation
+	// reservation's limits, with the used units as costs (0 for a permit). Answer.Found reports whether this operation
 	// settled the reservation. If the reservation has ended or was settled before, Found is false and nothing changes.
 	OpSettle
 
@@ -101,7 +100,7 @@ type Op struct {
 	// 64 bytes, unique among holders. OpReserve needs an ID only if it has a Term, or if one of its limits is a
 	// concurrency limit, because the reservation then holds permits.
 	ID string
-	// Taken is for OpGive: the handle of the charge to give back ([Outcome.Taken]). Units whose window or segment has
+	// Taken is for OpGive: the handle of the charge to give back ([Answer.Taken]). Units whose window or segment has
 	// ended in the meantime are not given back. If Taken is zero, the oldest units that are still counted are
 	// given back.
 	Taken time.Time
@@ -140,7 +139,7 @@ type Hints struct {
 	// Shadow marks an operation whose answer decides nothing, because another operation decides the request.
 	// Observers do not count a shadow operation as a decision.
 	Shadow bool
-	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Outcome.Reservation]). Layers must
+	// Settled is for OpAllow: the caller may settle the charge, as after OpReserve ([Answer.Reservation]). Layers must
 	// not decide the operation from units of their own.
 	Settled bool
 }
@@ -163,7 +162,7 @@ type Charge struct {
 	// nothing.
 	Report *algo.Report
 	// Choice is 0 for a limit that always takes part. Limits of choices 1, 2, … are alternatives: the operation charges
-	// the limits of choice 0, and the limits of the first choice with enough units ([Outcome.Choice]). Only allow, peek,
+	// the limits of choice 0, and the limits of the first choice with enough units ([Answer.Choice]). Only allow, peek,
 	// reserve, reset and expiry support choices, in one step of one store. Concurrency limits and limits that count
 	// denials cannot belong to a choice.
 	Choice uint8
@@ -248,8 +247,8 @@ func (o *Op) checkCharges(lease bool) error {
 
 // ofItem adds the index of the item in the caller's list to an error about a charge.
 func (o *Op) ofItem(i int, err error) error {
-	if items := o.Charges[i].Items; items != 0 {
-		return &ItemError{Item: bits.TrailingZeros32(items), Err: err}
+	if c := &o.Charges[i]; c.Items != 0 {
+		return &ItemError{Item: c.FirstItem(), Err: err}
 	}
 	return err
 }
@@ -363,7 +362,7 @@ func (o *Op) most() int64 {
 }
 
 // Every store handles an operation the same way: it creates the steps, fills in the states, decides, and reads the
-// outcome from the steps ([Outcome.Fill]).
+// outcome from the steps ([Answer.Fill]).
 
 // Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
 func (o *Op) Step(i int) algo.Step {

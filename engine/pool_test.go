@@ -96,10 +96,10 @@ func TestPoolOfPermits(t *testing.T) {
 		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
 		acquire.ID = "a permit"
 		results := core.Do(t.Context(), l, []engine.Op{acquire, peek}, nil)
-		if results[0].Err != nil || !results[0].Decision.Allowed || results[1].Err != nil {
+		if results[0].Err != nil || !results[0].Allowed || results[1].Err != nil {
 			t.Fatalf("step %d: %+v", i, results)
 		}
-		if p, ok := limit.Pool(results[1].Standing, 0); !ok || p != c.want {
+		if p, ok := limit.Pool(results[1].Binds(), 0); !ok || p != c.want {
 			t.Errorf("step %d: %+v, want %+v", i, p, c.want)
 		}
 	}

@@ -53,34 +53,30 @@ type Reserved struct {
 
 // Reservation returns the reservation of an allowed OpReserve, with an id that the caller chooses. It shares no memory
 // with the operation except the term.
-func (o *Outcome) Reservation(op *Op, id string) *Reservation {
-	if by := o.ByShares; by != nil && len(by.Limits) > 0 {
+func (a *Answer) Reservation(op *Op, id string) *Reservation {
+	if by := a.ByShares; by != nil && len(by.Limits) > 0 {
 		r := *by
 		r.ID, r.Listed = id, op.Listed
 		return &r
 	}
 	r := op.Reserving(id)
-	if by := o.ByShares; by != nil {
+	if by := a.ByShares; by != nil {
 		r.Process, r.Shares = by.Process, by.Shares
 	}
 	for i := range op.Charges {
-		standing := &o.Standing
-		if o.Limits != nil {
-			standing = &o.Limits[i].Standing
-		}
-		at := o.at(i)
+		standing, at := a.Of(i), a.at(i)
 		taken := at + standing.After.Microseconds()
 		ends := at + standing.ResetAfter.Microseconds()
 		slot := taken + standing.Delay.Microseconds()
 		l := &r.Limits[i]
 		l.Taken, l.Slot, l.Ends = taken, slot, ends
-		if o.Limits != nil && o.Limits[i].Aside {
+		if standing.Aside {
 			l.Units = 0
 		}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
 	}
 	if r.Term != nil {
-		r.Due = o.AtMicros + r.Term.Within.Microseconds()
+		r.Due = a.AtMicros + r.Term.Within.Microseconds()
 		r.Ends = r.Due
 	}
 	return r
@@ -155,22 +151,22 @@ func (r *Reservation) settle(used func(items uint32) int64) Op {
 // separately, because the states can be ahead of the clock by different times. The settlements have an effect only
 // within the given time, so their marks soon expire. For a reserve with a term, Undo yields one settlement of all
 // charges, with index 0.
-func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
+func (a *Answer) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, Op] {
 	return func(yield func(int, Op) bool) {
 		if op.Kind == OpReserve && op.Term != nil { // the store keeps the reservation open
-			undo := o.Reservation(op, op.ID).Settle(kept)
+			undo := a.Reservation(op, op.ID).Settle(kept)
 			undo.Stage = Undone
 			yield(0, undo)
 			return
 		}
 		for i, charge := range op.Charges {
 			if op.Kind == OpAtMost {
-				charge.Cost = min(charge.Cost, o.Granted)
+				charge.Cost = min(charge.Cost, a.Granted)
 			}
-			if charge.Cost <= kept || o.Limits != nil && o.Limits[i].Aside {
+			if charge.Cost <= kept || a.Of(i).Aside {
 				continue
 			}
-			undo := o.undo(op, i, charge, within).Settle(kept)
+			undo := a.undo(op, i, charge, within).Settle(kept)
 			if charge.Limit.Algorithm().Holds() {
 				undo = Op{Kind: OpRelease, Space: undo.Space, Key: undo.Key, ID: op.ID, Charges: undo.Charges}
 			}
@@ -182,17 +178,14 @@ func (o *Outcome) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, 
 }
 
 // undo returns a reservation with a single charge.
-func (o *Outcome) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
+func (a *Answer) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
 	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
 	one.Space, one.Key = op.Subject(i)
-	outcome := Outcome{AtMicros: o.at(i), Standing: o.Standing}
-	if o.Limits != nil {
-		outcome.Standing = o.Limits[i].Standing
-	}
-	r := outcome.Reservation(&one, "undo-"+rand.Text())
+	own := Answer{AtMicros: a.at(i), first: *a.Of(i)}
+	r := own.Reservation(&one, "undo-"+rand.Text())
 	// A pacer gives units back only before its caller's slot. This caller never received its slot.
 	r.Limits[0].Slot = max(r.Limits[0].Slot, r.Limits[0].Held.Ends)
-	r.Ends = o.AtMicros + within.Microseconds()
+	r.Ends = a.AtMicros + within.Microseconds()
 	return r
 }
 

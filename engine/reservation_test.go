@@ -106,7 +106,8 @@ func TestUndoOfAList(t *testing.T) {
 		{Limit: engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(3, time.Second)}), Cost: 2},
 		{Limit: permit, Key: "other", Cost: 1},
 	}}
-	o := engine.Outcome{Allowed: true, Limits: make([]engine.LimitOutcome, 2)}
+	o := engine.Answer{Allowed: true}
+	o.Resize(2)
 	var kinds []engine.Kind
 	for i, undo := range o.Undo(&op, 0, time.Second) {
 		kinds = append(kinds, undo.Kind)

@@ -8,18 +8,18 @@ import (
 // Store decides operations. Its central method is Do; the API is built on it.
 //
 // Package storetest tests the rules for every store and gives their reasons. In short, the store decides each Op in one
-// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and results include its time.
+// atomic step, exactly like the steps of package algo. Only the store's own clock counts, and answers include its time.
 // A peek writes nothing, and a denial changes no count. A state does not expire before it is equivalent to no state.
 type Store interface {
-	// Do decides the operations separately, in order for each key, and writes their answers to the slice results, which
-	// is as long as ops. If an operation fails, its result contains the error. Do respects ctx's deadline: an operation
+	// Do decides the operations separately, in order for each key, and writes their answers to the slice answers, which
+	// is as long as ops. If an operation fails, its answer contains the error. Do respects ctx's deadline: an operation
 	// that is not decided in time gets ctx's error.
 	//
-	// The caller has checked the operations ([Op.Check]); Do skips operations whose results already have an error.
+	// The caller has checked the operations ([Op.Check]); Do skips operations whose answers already have an error.
 	// Calls may overlap. The store must not change ops. After Do has returned, even early, the store must not read ops,
-	// results or the bytes of their strings, because keys, spaces and ids may be in a buffer that the caller
+	// answers or the bytes of their strings, because keys, spaces and ids may be in a buffer that the caller
 	// overwrites. It must copy any data that it retains.
-	Do(ctx context.Context, ops []Op, results []Result)
+	Do(ctx context.Context, ops []Op, answers []Answer)
 	// Close frees the store's resources. It is idempotent. After Close every method returns [ErrClosed].
 	Close() error
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
-	"github.com/headgate/headgate/engine"
 )
 
 // Decider decides HTTP requests.
@@ -79,12 +77,9 @@ func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 	switch {
 	case c.limits != nil:
 		style.Write(h, c.limits...)
-	case c.policy != nil && len(d.Limits) > 1:
-		limits := core.Limits(c.policy)
-		style.Write(h, LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
-			return c.policy.Name(), "", limits[place], c.Units
-		})...)
+	case len(d.Limits) > 1:
+		style.Write(h, limitsOf(d, c.Units)...)
 	default:
-		style.Write(h, LimitOf(d, c.Units))
+		style.Write(h, limitOf(d, c.Units))
 	}
 }

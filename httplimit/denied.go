@@ -14,7 +14,7 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Charge) {
 		m.denied(w, r, c.Decision)
 		return
 	}
-	QuotaExceeded(http.StatusTooManyRequests, &c.Decision, c.Decision.Binding.Policy, c.countedBy).Write(w)
+	QuotaExceeded(http.StatusTooManyRequests, c.Decision.Full, c.Decision.Binding.Policy, c.countedBy).Write(w)
 }
 
 // errNoPolicy is the cause of the error if the program sets no policy for a request.

@@ -47,37 +47,34 @@ type Limit struct {
 	Cost int64
 }
 
-// LimitOf returns the binding limit of a decision.
-func LimitOf(d *headgate.Decision, cost int64) Limit {
-	name := d.Binding.Policy
-	if len(d.Limits) > 1 || name == "" {
-		name = LimitName(name, d.Binding.Name)
+// limitOf returns the limit of a decision that has only one.
+func limitOf(d *headgate.Decision, cost int64) Limit {
+	name, b := d.Binding.Policy, &d.Binding
+	if name == "" {
+		name = b.Name
 	}
 	return Limit{
-		Name: name, Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining,
-		Until: Until(d.RetryAfter, d.ResetAfter-d.Binding.Earlier), Cost: cost,
+		Name: name, Rate: b.Rate, Capacity: d.Limit, Remaining: d.Remaining, Until: Until(d.RetryAfter, d.ResetAfter-b.Earlier), Cost: cost,
 	}
 }
 
-// LimitsOf returns the limits of a decision, with the binding limit first. It omits limits that allow everything.
-// of(i) returns the policy, its unit, the limit and the cost for d.Limits[i].
-func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
+// limitsOf returns the limits of a decision with several, the binding limit first. It omits limits that allow
+// everything.
+func limitsOf(d *headgate.Decision, cost int64) []Limit {
+	policy, b := d.Binding.Policy, &d.Binding
 	limits := make([]Limit, 0, len(d.Limits))
-	add := func(place int) {
-		at := &d.Limits[place]
-		if at.Unlimited {
-			return
+	add := func(s *headgate.Standing) {
+		if !s.Unlimited {
+			limits = append(limits, Limit{
+				Name: LimitName(policy, s.Name), Rate: s.Rate, Capacity: s.Limit, Remaining: s.Remaining,
+				Until: Until(s.RetryAfter, s.ResetAfter-s.Earlier), Cost: cost,
+			})
 		}
-		policy, unit, limit, cost := of(place)
-		limits = append(limits, Limit{
-			Name: LimitName(policy, at.Name), Unit: unit, Rate: headgate.Rate(limit.Rate(at.Window)), Capacity: at.Limit, Remaining: at.Remaining,
-			Until: Until(at.RetryAfter, at.ResetAfter-limit.Earlier(at.Window)), Cost: cost,
-		})
 	}
-	add(d.Binding.Index)
-	for place := range d.Limits {
-		if place != d.Binding.Index {
-			add(place)
+	add(&d.Limits[b.Index])
+	for i := range d.Limits {
+		if i != b.Index {
+			add(&d.Limits[i])
 		}
 	}
 	return limits

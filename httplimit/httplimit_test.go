@@ -291,7 +291,7 @@ func TestNestedMiddlewares(t *testing.T) {
 // away is a store that does not answer.
 type away struct{ engine.Store }
 
-func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		if results[i].Err == nil { // an operation that cannot be decided already has its error
 			results[i].Err = headgate.ErrStoreUnavailable

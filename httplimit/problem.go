@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/internal/errcode"
 )
 
@@ -38,9 +37,9 @@ func NewProblem(status int, field, detail string) Problem {
 
 // QuotaExceeded returns the problem for a request denied by a limit of a policy, with the type registered at IANA. The
 // policy's name can be "". countedBy describes the key if the request has several, such as "header X-API-Key". Otherwise
-// it is "". A denial for lack of room has the code full.
-func QuotaExceeded(status int, d *headgate.Decision, policy, countedBy string) Problem {
-	if d.Full {
+// it is "". full is set for a denial for lack of room, which has a code of its own.
+func QuotaExceeded(status int, full bool, policy, countedBy string) Problem {
+	if full {
 		p := NewProblem(status, "", "there is no room for a new key")
 		p.Code = errcode.Full
 		return p

@@ -167,7 +167,7 @@ type once struct {
 	calls int
 }
 
-func (o *once) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (o *once) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if o.calls++; o.calls > 1 {
 		away{}.Do(ctx, ops, results)
 		return

@@ -125,7 +125,7 @@ type lateAnswers struct {
 	leave context.CancelFunc
 }
 
-func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	if ops[0].Kind != engine.OpAllow || s.leave == nil {
 		return
@@ -134,7 +134,7 @@ func (s *lateAnswers) Do(ctx context.Context, ops []engine.Op, results []engine.
 	synctest.Wait()
 	if err := ctx.Err(); err != nil {
 		for i := range results {
-			results[i] = engine.Result{Err: err}
+			results[i] = engine.Answer{Err: err}
 		}
 	}
 }

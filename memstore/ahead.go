@@ -15,7 +15,7 @@ import (
 const aheadOps = 32
 
 // doMany decides operations in order, and looks up the states of the next operations in advance.
-func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	var found [aheadOps]located
 	for len(ops) > 0 {
 		n := min(len(ops), aheadOps)
@@ -35,7 +35,7 @@ func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Re
 }
 
 // lookAhead locates the operations' states and starts to fetch them.
-func (s *Store) lookAhead(ops []engine.Op, results []engine.Result, found *[aheadOps]located) {
+func (s *Store) lookAhead(ops []engine.Op, results []engine.Answer, found *[aheadOps]located) {
 	for i := range ops {
 		f := &found[i]
 		f.scope = nil

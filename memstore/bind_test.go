@@ -23,8 +23,8 @@ func open(t *testing.T) *Store {
 }
 
 // ask runs one operation and returns its result.
-func ask(s *Store, op engine.Op) engine.Result {
-	ops, results := []engine.Op{op}, make([]engine.Result, 1)
+func ask(s *Store, op engine.Op) engine.Answer {
+	ops, results := []engine.Op{op}, make([]engine.Answer, 1)
 	s.Do(context.Background(), ops, results)
 	return results[0]
 }
@@ -72,11 +72,11 @@ func TestBoundDecidesAsDo(t *testing.T) {
 			if op.Kind == engine.OpAllow {
 				if got := bounds[at].Allow(t.Context(), op.Key, op.Charges[0].Cost); got.Decided {
 					decided++
-					o := &want.Outcome
+					o := &want
 					if (got != engine.Simple{
-						Decided: true, Allowed: o.Allowed, AtMicros: o.AtMicros, Remaining: o.Remaining,
-						RetryAfter: o.RetryAfter.Microseconds(), ResetAfter: o.ResetAfter.Microseconds(),
-					}) || o.Limit != limits[at].Capacity() || o.Delay != 0 {
+						Decided: true, Allowed: o.Allowed, AtMicros: o.AtMicros, Remaining: o.Binds().Remaining,
+						RetryAfter: o.Binds().RetryAfter.Microseconds(), ResetAfter: o.Binds().ResetAfter.Microseconds(),
+					}) || o.Binds().Limit != limits[at].Capacity() || o.Delay != 0 {
 						t.Fatalf("step %d, %v: %+v, want %+v", step, op, got, want)
 					}
 					continue
@@ -105,8 +105,8 @@ func TestBoundReadsOtherNumbers(t *testing.T) {
 		if a := s.Bind("", day).Allow(t.Context(), "k", 1); a.Allowed {
 			t.Errorf("%+v of a bucket that is empty", a)
 		}
-		if r := ask(s, engine.Single(engine.OpAllow, "k", day, 1)); r.Err != nil || r.Outcome.Allowed {
-			t.Errorf("%+v, %v of a bucket that is empty", r.Outcome, r.Err)
+		if r := ask(s, engine.Single(engine.OpAllow, "k", day, 1)); r.Err != nil || r.Allowed {
+			t.Errorf("%+v, %v of a bucket that is empty", r, r.Err)
 		}
 	})
 }
@@ -181,13 +181,13 @@ func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 				}
 				ops = append(ops, engine.Single(kind, fmt.Sprint(random.IntN(40)), limits[random.IntN(len(limits))], random.Int64N(3)))
 			}
-			got := make([]engine.Result, len(ops))
+			got := make([]engine.Answer, len(ops))
 			skipped := random.IntN(len(ops))
 			got[skipped].Err = engine.ErrClosed
 			together.Do(t.Context(), ops, got)
 			for i := range ops {
 				if i == skipped {
-					if got[i].Err != engine.ErrClosed || got[i].Outcome.AtMicros != 0 {
+					if got[i].Err != engine.ErrClosed || got[i].AtMicros != 0 {
 						t.Fatalf("an operation with an error was decided: %+v", got[i])
 					}
 				} else if want := ask(apart, ops[i]); fmt.Sprint(got[i]) != fmt.Sprint(want) {

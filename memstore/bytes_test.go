@@ -80,7 +80,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 	const count = 10_000
 	for limits, most := range map[int]float64{1: 220, 4: 420} {
 		store, _ := open(t, memstore.Config{MaxKeys: 100_000, Clock: headgatetest.NewClock().Now})
-		results, before := make([]engine.Result, 1), int64(0)
+		results, before := make([]engine.Answer, 1), int64(0)
 		for i := range count + 10 {
 			if i == 10 { // all states exist by now
 				before = heap()
@@ -89,7 +89,7 @@ func TestBytesOfOpenReservations(t *testing.T) {
 			for n := range limits {
 				op.Charges = append(op.Charges, engine.Charge{Limit: rule.FixedWindow(rule.PerDay(1_000_000_000), rule.Named(fmt.Sprint("n", n))), Cost: 5})
 			}
-			if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+			if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Allowed {
 				t.Fatalf("%+v", results[0])
 			}
 		}

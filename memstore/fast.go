@@ -35,7 +35,7 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 
 // simple decides an operation, using the state that locate has found. The argument now is a clock reading. If only
 // package algo can decide the operation, simple changes nothing and returns false.
-func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) bool {
+func (s *Store) simple(op *engine.Op, r *engine.Answer, f *located, now int64) bool {
 	if f.scope == nil {
 		return false
 	}
@@ -51,9 +51,9 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 	}
 	switch v {
 	case verdictAllowed:
-		r.Outcome.FillOne(&o, true, charge.Cost, now)
+		r.FillOne(&o, true, charge.Cost, now)
 	case verdictDenied:
-		r.Outcome.FillOne(&o, false, 0, now)
+		r.FillOne(&o, false, 0, now)
 	default:
 		return false
 	}
@@ -63,7 +63,7 @@ func (s *Store) simple(op *engine.Op, r *engine.Result, f *located, now int64) b
 // fast decides an allow, at most, peek or give on one limit whose counter has a state, if the limit's windows are not
 // aligned to the clock. For any other operation it returns false, and changes no state. A transaction would take 1.4
 // times as long (BenchmarkSteps).
-func (s *Store) fast(op *engine.Op, r *engine.Result) bool {
+func (s *Store) fast(op *engine.Op, r *engine.Answer) bool {
 	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
 		return false
 	}
@@ -202,7 +202,7 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
 // bySteps decides an operation on the state at an index with the steps of package algo.
-func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c *scope, whose uint64, now algo.Instant) {
+func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c *scope, whose uint64, now algo.Instant) {
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]
 	*step = op.Step(0)
@@ -216,7 +216,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Result, h *shard, place int, c 
 			h.publish()
 		}
 	}
-	r.Outcome.Fill(op, steps[:], allowed, granted, now.Now)
+	r.Fill(op, steps[:], allowed, granted, now.Now)
 	oneStep.Put(steps)
 }
 

@@ -59,7 +59,7 @@ func TestKnownKeyOfAnAlignedWindow(t *testing.T) {
 		time.Sleep(400 * time.Millisecond)
 		limit := parse(t, "fixed-window 2/1s align clock")
 		for _, remaining := range []int64{1, 0} {
-			if o := allow(t, s, limit, 1); !o.Allowed || o.Remaining != remaining || o.ResetAfter != 600*time.Millisecond {
+			if o := allow(t, s, limit, 1); !o.Allowed || o.Binds().Remaining != remaining || o.Binds().ResetAfter != 600*time.Millisecond {
 				t.Errorf("%+v, want %d remaining and a reset after 600 ms", o, remaining)
 			}
 		}
@@ -111,18 +111,18 @@ func parse(t *testing.T, text string) engine.Limit {
 }
 
 // decide runs an operation that must succeed.
-func decide(t *testing.T, s *Store, op engine.Op) engine.Outcome {
+func decide(t *testing.T, s *Store, op engine.Op) engine.Answer {
 	t.Helper()
-	var results [1]engine.Result
+	var results [1]engine.Answer
 	s.Do(context.Background(), []engine.Op{op}, results[:])
 	if results[0].Err != nil {
 		t.Error(results[0].Err)
 	}
-	return results[0].Outcome
+	return results[0]
 }
 
 // allow charges units to the key "k" and returns the outcome.
-func allow(t *testing.T, s *Store, limit engine.Limit, units int64) engine.Outcome {
+func allow(t *testing.T, s *Store, limit engine.Limit, units int64) engine.Answer {
 	t.Helper()
 	return decide(t, s, engine.Single(engine.OpAllow, "k", limit, units))
 }
@@ -135,7 +135,7 @@ func heat(t *testing.T, s *Store, limit engine.Limit) {
 	for range 1 << 24 {
 		d := allow(t, s, limit, 1)
 		if h.hot.scope.Load() != nil && !d.Allowed {
-			if d.Limit != limit.Capacity() || d.Remaining != 0 || d.RetryAfter <= 0 || d.ResetAfter < d.RetryAfter {
+			if d.Binds().Limit != limit.Capacity() || d.Binds().Remaining != 0 || d.Binds().RetryAfter <= 0 || d.Binds().ResetAfter < d.Binds().RetryAfter {
 				t.Fatalf("denied with %+v", d)
 			}
 			return
@@ -212,7 +212,7 @@ func TestHotDecisionsAreInTimeOrder(t *testing.T) {
 
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
-	denied := make([][]engine.Outcome, 2)
+	denied := make([][]engine.Answer, 2)
 	for g := range denied {
 		wg.Go(func() {
 			for n := 0; ; n++ {
@@ -236,7 +236,7 @@ func TestHotDecisionsAreInTimeOrder(t *testing.T) {
 	for range 100_000 {
 		given := decide(t, s, engine.Single(engine.OpGive, "k", limit, 1))
 		taken := allow(t, s, limit, 1)
-		if given.Remaining != 1 || !taken.Allowed {
+		if given.Binds().Remaining != 1 || !taken.Allowed {
 			t.Errorf("give: %+v; allow: %+v", given, taken)
 			break
 		}
@@ -246,8 +246,8 @@ func TestHotDecisionsAreInTimeOrder(t *testing.T) {
 	wg.Wait()
 	for _, d := range slices.Concat(denied...) {
 		n, same := slices.BinarySearch(changes, d.AtMicros)
-		if !same && d.Remaining != int64(n%2) {
-			t.Fatalf("%d changes before %d, and %d remaining", n, d.AtMicros, d.Remaining)
+		if !same && d.Binds().Remaining != int64(n%2) {
+			t.Fatalf("%d changes before %d, and %d remaining", n, d.AtMicros, d.Binds().Remaining)
 		}
 	}
 }
@@ -263,7 +263,7 @@ func TestNewKeyDropsTheExpired(t *testing.T) {
 		limit := parse(t, "fixed-window 5/1s")
 		decide(t, s, engine.Single(engine.OpAllow, "the first of the table", parse(t, "fixed-window 5/1h"), 1))
 		for _, key := range []string{"a", "b", "c"} {
-			if r := ask(s, engine.Single(engine.OpAllow, key, limit, 1)); r.Err != nil || !r.Outcome.Allowed {
+			if r := ask(s, engine.Single(engine.OpAllow, key, limit, 1)); r.Err != nil || !r.Allowed {
 				t.Fatal(r)
 			}
 			time.Sleep(2 * time.Second)

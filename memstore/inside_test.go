@@ -211,8 +211,8 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 	}
 	limit := parse(t, "fixed-window 1000000/1h")
 	s.KeepRoom("s", "other")
-	result := make([]engine.Result, 1)
-	reserve := func(space string, i, charges int) *engine.Outcome {
+	result := make([]engine.Answer, 1)
+	reserve := func(space string, i, charges int) *engine.Answer {
 		op := engine.Op{Kind: engine.OpReserve, Space: space, Key: "k", ID: strconv.Itoa(i), Term: &engine.Term{Within: time.Hour}}
 		for c := range charges {
 			op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Space: space, Key: strconv.Itoa(c) + strings.Repeat("k", engine.MaxKeyBytes-2)})
@@ -220,14 +220,14 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil {
 			t.Fatal(result[0].Err)
 		}
-		return &result[0].Outcome
+		return &result[0]
 	}
 	n := 0
 	for n < 2000 && reserve("s", n, 16).Allowed {
 		n++
 	}
 	// A reservation of 16 charges has 17 KB or more, and 75 000 keys have 19 MB.
-	if o := &result[0].Outcome; !o.Full || n < 75_000*keyBytes/(20<<10) || n > 75_000*keyBytes/(16<<10) {
+	if o := &result[0]; !o.Full || n < 75_000*keyBytes/(20<<10) || n > 75_000*keyBytes/(16<<10) {
 		t.Errorf("after %d: %+v", n, o)
 	}
 	if !reserve("other", 0, 1).Allowed {
@@ -237,6 +237,6 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 		s.opens.remove(name)
 	}
 	if used := s.room.used.Load(); used > 20 || !reserve("s", n, 16).Allowed {
-		t.Errorf("%d keys of none, %+v", used, result[0].Outcome)
+		t.Errorf("%d keys of none, %+v", used, result[0])
 	}
 }

@@ -91,11 +91,11 @@ func TestOneKeyUnderManyPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := parse(t, "fixed-window 10/1h")
-	result := make([]engine.Result, 1)
+	result := make([]engine.Answer, 1)
 	for i := range policies {
 		op := engine.Single(engine.OpAllow, "ann", limit, 1)
 		op.Space = engine.PolicySpace("p" + strconv.Itoa(i))
-		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil || !result[0].Outcome.Allowed {
+		if s.Do(t.Context(), []engine.Op{op}, result); result[0].Err != nil || !result[0].Allowed {
 			t.Fatal(result[0])
 		}
 	}

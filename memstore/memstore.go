@@ -95,7 +95,7 @@ func New(c Config) (*Store, error) {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if len(ops) > 1 {
 		s.doMany(ctx, ops, results)
 		return
@@ -119,7 +119,7 @@ func (s *Store) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *Store) decide(op *engine.Op, r *engine.Result) {
+func (s *Store) decide(op *engine.Op, r *engine.Answer) {
 	if s.fast(op, r) {
 		return
 	}
@@ -144,7 +144,7 @@ const fullWait = time.Second
 
 // denyFull denies an operation that finds no room for a new key. It is a denial and not an error, because an error lets
 // requests pass where a decision that is not known does, and a client can make up keys until the store is full.
-func (s *Store) denyFull(op *engine.Op, r *engine.Result) {
+func (s *Store) denyFull(op *engine.Op, r *engine.Answer) {
 	peek := *op
 	peek.Kind, peek.Term = engine.OpPeek, nil
 	t := transactions.Get().(*transaction)
@@ -154,13 +154,9 @@ func (s *Store) denyFull(op *engine.Op, r *engine.Result) {
 	}
 	t.run(r)
 	t.end(r)
-	o := &r.Outcome
-	o.Allowed, o.Granted, o.Choice, o.Delay, o.Full = false, 0, 0, 0, true
-	o.RetryAfter = max(o.RetryAfter, fullWait)
-	if len(o.Limits) > 0 {
-		l := &o.Limits[o.Binding]
-		l.RetryAfter, l.Delay = o.RetryAfter, 0
-	}
+	r.Allowed, r.Granted, r.Choice, r.Delay, r.Full = false, 0, 0, 0, true
+	l := r.Binds()
+	l.RetryAfter, l.Delay = max(l.RetryAfter, fullWait), 0
 }
 
 // Stats returns the store's counters.

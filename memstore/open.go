@@ -48,9 +48,9 @@ func (s *Store) openName(op *engine.Op) hash {
 }
 
 // keep stores the reservation that a reserve operation with a term has made.
-func (t *transaction) keep(r *engine.Result) {
-	if r.Outcome.Allowed {
-		t.store.opens.put(t.store.openName(t.op), r.Outcome.Reservation(t.op, t.op.ID), t.store.room.of(t.op.Space))
+func (t *transaction) keep(r *engine.Answer) {
+	if r.Allowed {
+		t.store.opens.put(t.store.openName(t.op), r.Reservation(t.op, t.op.ID), t.store.room.of(t.op.Space))
 	}
 }
 

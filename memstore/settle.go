@@ -49,19 +49,19 @@ func (t *transaction) loadSettled() (absent int64) {
 
 // settle settles the operation's reservation and sets r.Found. If the reservation has ended or was settled before,
 // r.Found is false and nothing is charged or given back.
-func (t *transaction) settle(r *engine.Result) {
+func (t *transaction) settle(r *engine.Answer) {
 	if t.op.Reservation.Term != nil {
 		r.Found = t.findOpen()
 	} else {
 		r.Found = t.settled.slot == nowhere && t.now.Now < t.op.Reservation.Ends
 	}
 	dropped := algo.Settle(t.steps, t.now, r.Found, t.op.Stage == engine.Report)
-	r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
-	r.Outcome.Dropped = dropped
+	r.Fill(t.op, t.steps, true, 0, t.now.Now)
+	r.Dropped = dropped
 }
 
 // storeSettled records that the reservation was settled.
-func (t *transaction) storeSettled(r *engine.Result) {
+func (t *transaction) storeSettled(r *engine.Answer) {
 	if !r.Found {
 		return
 	}

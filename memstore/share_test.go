@@ -17,12 +17,12 @@ func allowIn(t *testing.T, s engine.Store, space, key string, limit engine.Limit
 	t.Helper()
 	op := engine.Single(engine.OpAllow, key, limit, 1)
 	op.Space = space
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	s.Do(t.Context(), []engine.Op{op}, results)
-	if o := &results[0].Outcome; results[0].Err != nil || o.Full && o.Allowed {
+	if o := &results[0]; results[0].Err != nil || o.Full && o.Allowed {
 		t.Fatalf("%+v", results[0])
 	}
-	return !results[0].Outcome.Full
+	return !results[0].Full
 }
 
 // TestShareOfNameSpace checks that a namespace with a bound cannot take more keys, whatever its limits. Expired keys and
@@ -51,7 +51,7 @@ func TestShareOfNameSpace(t *testing.T) {
 	}
 	reset := engine.Single(engine.OpReset, "k0", hundred, 0)
 	reset.Space = "inline"
-	s.Do(t.Context(), []engine.Op{reset}, make([]engine.Result, 1))
+	s.Do(t.Context(), []engine.Op{reset}, make([]engine.Answer, 1))
 	if !allowIn(t, s, "inline", "after the reset", hundred) {
 		t.Error("no room after a reset")
 	}
@@ -133,10 +133,10 @@ func TestFullStoreDeniesInLists(t *testing.T) {
 	allowIn(t, s, "a", "known", day)
 	allowIn(t, s, "a", "other", day)
 	op := engine.Op{Kind: engine.OpReserve, Space: "a", Key: "known", ID: "r", Charges: []engine.Charge{{Limit: day, Cost: 1}, {Limit: day, Cost: 1, Key: "new"}}}
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	s.Do(t.Context(), []engine.Op{op}, results)
-	o := &results[0].Outcome
-	if results[0].Err != nil || o.Allowed || !o.Full || o.RetryAfter != time.Second || o.Limits[o.Binding].RetryAfter != time.Second || o.Limits[0].Remaining != 4 {
+	o := &results[0]
+	if results[0].Err != nil || o.Allowed || !o.Full || o.Binds().RetryAfter != time.Second || o.Of(o.Binding).RetryAfter != time.Second || o.Of(0).Remaining != 4 {
 		t.Errorf("%+v", results[0])
 	}
 }
@@ -174,15 +174,15 @@ func TestLargeStatesCountByTheirSize(t *testing.T) {
 	}
 	defer s.Close()
 	s.KeepRoom("policy:jobs", "policy:api")
-	results := make([]engine.Result, 1)
-	ask := func(op engine.Op) *engine.Outcome {
+	results := make([]engine.Answer, 1)
+	ask := func(op engine.Op) *engine.Answer {
 		if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil {
 			t.Fatal(results[0].Err)
 		}
-		return &results[0].Outcome
+		return &results[0]
 	}
 	jobs := rule.Concurrency(100_000, rule.LeaseTime(time.Hour))
-	permit := func(kind engine.Kind, i int) *engine.Outcome {
+	permit := func(kind engine.Kind, i int) *engine.Answer {
 		return ask(engine.Op{Kind: kind, Space: "policy:jobs", Key: fmt.Sprint(i % 3), ID: fmt.Sprintf("%064d", i), Charges: []engine.Charge{{Limit: jobs, Cost: 1}}})
 	}
 	held := 0
@@ -192,7 +192,7 @@ func TestLargeStatesCountByTheirSize(t *testing.T) {
 		}
 	}
 	// The policy has its 250 keys and 500 of both: 750 of 256 bytes, which are a thousand permits of 192.
-	if o := &results[0].Outcome; !o.Full || held < 900 || held > 1100 {
+	if o := &results[0]; !o.Full || held < 900 || held > 1100 {
 		t.Errorf("%d permits, then %+v", held, o)
 	}
 	for i := range 250 {
@@ -220,7 +220,7 @@ func TestLargeStatesCountByTheirSize(t *testing.T) {
 			break
 		}
 	}
-	if o := &results[0].Outcome; !o.Full || admitted < 4_000 || admitted > 16_000 {
+	if o := &results[0]; !o.Full || admitted < 4_000 || admitted > 16_000 {
 		t.Errorf("%d entries of a log, then %+v", admitted, o)
 	}
 	if s.Stats().Keys > 1300 {

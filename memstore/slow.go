@@ -229,26 +229,26 @@ func (t *transaction) load() (absent int64) {
 }
 
 // run decides the operation and writes its result.
-func (t *transaction) run(r *engine.Result) {
+func (t *transaction) run(r *engine.Answer) {
 	switch t.op.Kind {
 	case engine.OpReset, engine.OpExpiry:
 		t.lookUp(r)
 		return
 	case engine.OpRelease:
 		r.Found = algo.Release(t.steps, t.now, t.op.ID)
-		r.Outcome.Fill(t.op, t.steps, true, 0, t.now.Now)
+		r.Fill(t.op, t.steps, true, 0, t.now.Now)
 		return
 	case engine.OpSettle:
 		t.settle(r)
 		return
 	}
 	allowed, granted := t.op.Decide(t.steps, t.now)
-	r.Outcome.Fill(t.op, t.steps, allowed, granted, t.now.Now)
+	r.Fill(t.op, t.steps, allowed, granted, t.now.Now)
 }
 
 // lookUp handles the operations that need no algorithm: expiry and reset. Its result contains whether there is a state,
 // and how long it lasts. For a reset, it marks the state for deletion.
-func (t *transaction) lookUp(r *engine.Result) {
+func (t *transaction) lookUp(r *engine.Answer) {
 	for i := range t.places {
 		p := &t.places[i]
 		if p.slot == nowhere {
@@ -269,7 +269,7 @@ func (t *transaction) lookUp(r *engine.Result) {
 
 // end stores the written states and unlocks the shards. Existing states come first, because storing a new state can
 // move others.
-func (t *transaction) end(r *engine.Result) {
+func (t *transaction) end(r *engine.Answer) {
 	for i := range t.steps {
 		step, p := &t.steps[i], &t.places[i]
 		h := &t.store.shards[p.shard]

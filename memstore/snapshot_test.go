@@ -29,9 +29,9 @@ var variety = []engine.Limit{
 // small is a store with one shard.
 var small = memstore.Config{MaxKeys: 1000}
 
-func allow(t *testing.T, s engine.Store, key string, limit engine.Limit, cost int64) engine.Result {
+func allow(t *testing.T, s engine.Store, key string, limit engine.Limit, cost int64) engine.Answer {
 	t.Helper()
-	ops, results := []engine.Op{engine.Single(engine.OpAllow, key, limit, cost)}, make([]engine.Result, 1)
+	ops, results := []engine.Op{engine.Single(engine.OpAllow, key, limit, cost)}, make([]engine.Answer, 1)
 	s.Do(t.Context(), ops, results)
 	return results[0]
 }
@@ -46,7 +46,7 @@ func filled(t *testing.T, c memstore.Config, keys int) (*memstore.Store, []byte)
 	t.Cleanup(func() { _ = s.Close() })
 	for i := range keys {
 		for _, limit := range variety {
-			if r := allow(t, s, fmt.Sprint("k", i), limit, 1); r.Err != nil || !r.Outcome.Allowed {
+			if r := allow(t, s, fmt.Sprint("k", i), limit, 1); r.Err != nil || !r.Allowed {
 				t.Fatalf("%s: %+v", limit, r)
 			}
 		}
@@ -80,7 +80,7 @@ func TestRestoreWithOtherBounds(t *testing.T) {
 			}
 			for i := range keys {
 				for _, limit := range variety[:4] {
-					if got := allow(t, r, fmt.Sprint("k", i), limit, 1); got.Outcome.Remaining != 8 {
+					if got := allow(t, r, fmt.Sprint("k", i), limit, 1); got.Binds().Remaining != 8 {
 						t.Fatalf("%d in %d: %s: %+v, want 8 remaining", maxKeys, other, limit, got)
 					}
 				}
@@ -194,7 +194,7 @@ func TestSaveFails(t *testing.T) {
 	if _, err := s.Save(ctx, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that ended: %v", err)
 	}
-	if r := allow(t, s, "k0", variety[0], 1); r.Outcome.Remaining != 8 {
+	if r := allow(t, s, "k0", variety[0], 1); r.Binds().Remaining != 8 {
 		t.Errorf("%+v", r)
 	}
 	_ = s.Close()
@@ -216,7 +216,7 @@ func TestSaveUnderLoad(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerDay(capacity))
 	spend := func(s *memstore.Store, key, times int) (passed int) {
 		for range times {
-			if allow(t, s, fmt.Sprint(key), limit, 1).Outcome.Allowed {
+			if allow(t, s, fmt.Sprint(key), limit, 1).Allowed {
 				passed++
 			}
 		}
@@ -256,7 +256,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	defer s.Close()
 	for _, limit := range variety {
-		s.Do(f.Context(), []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1)}, make([]engine.Result, 1))
+		s.Do(f.Context(), []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1)}, make([]engine.Answer, 1))
 	}
 	var seed bytes.Buffer
 	if _, err := s.Save(f.Context(), &seed); err != nil {
@@ -285,8 +285,8 @@ func TestRestoreOpenReservation(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	op := engine.Single(engine.OpReserve, "k", variety[1], 4)
 	op.ID, op.Term = "id", &engine.Term{Within: time.Minute, Then: engine.ReleaseCharge}
-	results := make([]engine.Result, 1)
-	if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+	results := make([]engine.Answer, 1)
+	if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Allowed {
 		t.Fatalf("%+v", results[0])
 	}
 	r, err := memstore.Restore(memstore.Config{MaxKeys: 1000, Clock: clock.Now}, bytes.NewReader(save(t, s)))
@@ -300,7 +300,7 @@ func TestRestoreOpenReservation(t *testing.T) {
 		t.Fatalf("%d reservations are overdue, %v; want one", len(due), err)
 	}
 	r.Do(t.Context(), []engine.Op{due[0].Overdue()}, results)
-	if got := allow(t, r, "k", variety[1], 1); !results[0].Found || got.Outcome.Remaining != 9 {
+	if got := allow(t, r, "k", variety[1], 1); !results[0].Found || got.Binds().Remaining != 9 {
 		t.Errorf("found=%t, %+v; want all 4 units given back", results[0].Found, got)
 	}
 }
@@ -334,17 +334,17 @@ func TestReserveDuringSave(t *testing.T) {
 	}
 	var settled *engine.Reservation
 	reserve := func(key string) {
-		op, results := engine.Single(engine.OpReserve, key, variety[3], 4), make([]engine.Result, 1)
+		op, results := engine.Single(engine.OpReserve, key, variety[3], 4), make([]engine.Answer, 1)
 		op.ID, op.Term = "id of "+key, &engine.Term{Within: time.Minute, Then: engine.ReleaseCharge}
-		if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+		if s.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Allowed {
 			t.Errorf("%+v", results[0])
 			return
 		}
-		settled = results[0].Outcome.Reservation(&op, op.ID)
+		settled = results[0].Reservation(&op, op.ID)
 	}
 	reserve("k1")
 	snapshot := &during{do: func() {
-		s.Do(t.Context(), []engine.Op{settled.Settle(4)}, make([]engine.Result, 1))
+		s.Do(t.Context(), []engine.Op{settled.Settle(4)}, make([]engine.Answer, 1))
 		reserve("k0")
 	}}
 	if _, err := s.Save(t.Context(), snapshot); err != nil || snapshot.do != nil {
@@ -361,9 +361,9 @@ func TestReserveDuringSave(t *testing.T) {
 		t.Errorf("%d reservations are restored, %v", len(due), err)
 	}
 	for _, one := range due {
-		r.Do(t.Context(), []engine.Op{one.Overdue()}, make([]engine.Result, 1))
+		r.Do(t.Context(), []engine.Op{one.Overdue()}, make([]engine.Answer, 1))
 	}
-	if got := allow(t, r, "k0", variety[3], 0); got.Outcome.Remaining != 4 {
+	if got := allow(t, r, "k0", variety[3], 0); got.Binds().Remaining != 4 {
 		t.Errorf("%+v; want the 6 units of others still charged", got)
 	}
 }

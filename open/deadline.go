@@ -51,7 +51,7 @@ type bounded struct {
 }
 
 // Do decides the operations. See [engine.Store].
-func (b *bounded) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (b *bounded) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= b.within {
 		b.Store.Do(ctx, ops, results)
 		return

@@ -56,18 +56,16 @@ func (f Failure) String() string {
 
 // Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
 // is err.
-func (f Failure) Answer(kind engine.Kind, cost int64, err error) (d headgate.Decision, ok bool) {
+func (f Failure) Answer(kind engine.Kind, cost int64, err error) (a engine.Answer, ok bool) {
 	if f != Allow || !asks(kind) || !NotKnown(err) {
-		return headgate.Decision{}, false
+		return a, false
 	}
-	d = headgate.Decision{
-		Allowed: true, Unlimited: true,
-		Promise: engine.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded},
-	}
+	a.Allowed, a.Binds().Unlimited = true, true
+	a.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded}
 	if kind != engine.OpPeek {
-		d.Granted = cost
+		a.Granted = cost
 	}
-	return d, true
+	return a, true
 }
 
 // NotKnown reports whether an error leaves the decision unknown. A caller's mistake and a closed limiter do not.

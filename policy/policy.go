@@ -40,6 +40,7 @@ type Policy struct {
 	choosing *Policy    // the policy with "first" that lists the members as choices: this policy or one inside it
 	index    int        // position in the sorted names of its set
 	space    string
+	source   Source // of the charge of a disabled policy
 }
 
 // group is a policy with "all" or "first", and the range of its members. An override of the policy for a key replaces
@@ -49,6 +50,7 @@ type group struct {
 	from, to int // the members
 	next     int // index in groups of the first group after those inside this one
 	choice   uint8
+	source   Source
 }
 
 // member is one limit of a policy: the policy's own, or a limit of another policy named under "all" or "first".
@@ -64,6 +66,8 @@ type member struct {
 	// candidate is a limit that is tried in addition to this one. It is the zero Limit if there is no candidate.
 	candidate engine.Limit
 	choice    uint8 // for a policy with "first": engine.Charge.Choice
+	// source is that of the member's charges under the policy that lists it, and tried the candidate's.
+	source, tried Source
 }
 
 // Combined reports whether the policy is written with "all" or "first". An override for one of its keys can apply to
@@ -108,7 +112,21 @@ const (
 // Charge is one limit that a request charges.
 type Charge struct {
 	engine.Charge
-	// Owner is the policy that owns the limit, and Policy is its name.
+	// Source is where the limit comes from. It is the same for all requests, and never nil in what [Policy.Charges] and
+	// [Inline] return.
+	*Source
+
+	// Class is the class assigned by [Classify]. It is "" if the owner has no classes.
+	Class string
+	// Override reports whether the limit comes from an override.
+	Override bool
+	// Estimate is the requested cost, if EstimateMax has lowered Cost.
+	Estimate int64
+}
+
+// Source is the place of a limit in the policies.
+type Source struct {
+	// Owner is the policy that owns the limit, and Policy is its name. They are nil and "" for an inline limit.
 	Policy string
 	Owner  *Policy
 	// Shadow is true if the limit is decided separately and never denies. Candidate is true for a shadow that would
@@ -116,18 +134,25 @@ type Charge struct {
 	// setting: the owner, or a policy whose "all" includes the owner. It is nil if Shadow is false.
 	Shadow, Candidate bool
 	ShadowOf          *Policy
-	// Class is the class assigned by [Classify]. It is "" if the owner has no classes.
-	Class string
-	// Override reports whether the limit comes from an override.
-	Override bool
-	// Estimate is the requested cost, if EstimateMax has lowered Cost.
-	Estimate int64
 	// First is the policy with "first" that lists this limit as a choice. It is nil if the limit is always charged.
 	First *Policy
 	// Target is the name of this limit in overrides: the policy's name or, for a limit in a policy's "all" list, both
 	// names, such as free/minute.
 	Target string
 	rules  *overrides
+}
+
+var inline Source
+
+// Inline returns the charge of a limit that no policy owns.
+func Inline(c engine.Charge) Charge { return Charge{Charge: c, Source: &inline} }
+
+// Unit returns the unit of the limit's policy, if it names one.
+func (s *Source) Unit() string {
+	if s.Owner == nil {
+		return ""
+	}
+	return s.Owner.Unit
 }
 
 // Charges appends the limits for a key, including overrides, each with the cost. The key can have other names, such
@@ -143,14 +168,14 @@ func (p *Policy) Charges(charges []Charge, key string, cost int64, names ...stri
 			g := &p.groups[next]
 			next++
 			if limit, replaced := g.find(key, names); replaced {
-				charges = append(charges, g.charge(p, limit, cost))
+				charges = append(charges, g.charge(limit, cost))
 				i, next = g.to, g.next
 			}
 		}
 		if i == len(p.members) {
 			break
 		}
-		charges = p.members[i].charge(p, charges, key, cost, names)
+		charges = p.members[i].charge(charges, key, cost, names)
 	}
 	if len(charges) == before { // all policies under "all" are disabled
 		return append(charges, p.nothing(cost))
@@ -171,7 +196,7 @@ func Classify(charges []Charge, class string, key string, names ...string) {
 
 // nothing returns the charge for a policy that allows everything.
 func (p *Policy) nothing(cost int64) Charge {
-	return Charge{Charge: engine.Charge{Limit: engine.NoLimit(), Cost: cost}, Policy: p.Name, Owner: p}
+	return Charge{Charge: engine.Charge{Limit: engine.NoLimit(), Cost: cost}, Source: &p.source}
 }
 
 // find returns the limit that replaces the limits of all members for a key. It returns false if none does.
@@ -182,54 +207,64 @@ func (g *group) find(key string, names []string) (engine.Limit, bool) {
 	return g.policy.rules.find(key, names)
 }
 
-// charge returns the charge that replaces the charges of all members, for a request under policy p.
-func (g *group) charge(p *Policy, limit engine.Limit, cost int64) Charge {
-	shadow := g.policy
-	if p.Shadow {
-		shadow = p
-	}
-	choice := g.choice
-	if shadow.Shadow {
-		choice = 0
-	} else {
-		shadow = nil
-	}
-	first := p.choosing
-	if choice == 0 {
-		first = nil
-	}
+// charge returns the charge that replaces the charges of all members.
+func (g *group) charge(limit engine.Limit, cost int64) Charge {
 	return Charge{
-		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: choice}, First: first,
-		Policy: g.policy.Name, Owner: g.policy, Shadow: shadow != nil, ShadowOf: shadow, Override: true,
-		Target: g.policy.Name, rules: g.policy.rules,
+		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: g.source.choice(g.choice)},
+		Source: &g.source, Override: true,
 	}
 }
 
-// charge appends the charges of one limit, for a request under policy p.
-func (m *member) charge(p *Policy, charges []Charge, key string, cost int64, names []string) []Charge {
+// charge appends the charges of one limit.
+func (m *member) charge(charges []Charge, key string, cost int64, names []string) []Charge {
 	limit, replaced := m.rules.find(key, names)
 	if !replaced {
 		limit = m.limit
 	}
-	choice, first := m.choice, p.choosing
-	if m.shadow { // a shadow counts separately and is not a choice
-		choice = 0
-	}
-	if choice == 0 {
-		first = nil
-	}
 	charges = append(charges, Charge{
-		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: choice}, First: first,
-		Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Override: replaced,
-		Target: m.target, rules: m.rules,
+		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: m.source.choice(m.choice)},
+		Source: &m.source, Override: replaced,
 	})
 	if !m.hasCandidate() || replaced {
 		return charges
 	}
 	return append(charges, Charge{
-		Charge: engine.Charge{Space: engine.CandidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost},
-		Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy,
+		Charge: engine.Charge{Space: engine.CandidateSpace(m.policy.Name), Limit: m.candidate, Cost: cost}, Source: &m.tried,
 	})
+}
+
+// choice returns the choice of a charge. A shadow counts separately and is not a choice.
+func (s *Source) choice(of uint8) uint8 {
+	if s.First == nil {
+		return 0
+	}
+	return of
+}
+
+// trace records the sources of the policy's charges, once its members are known.
+func (p *Policy) trace() {
+	for i := range p.members {
+		m := &p.members[i]
+		m.source = Source{
+			Policy: m.policy.Name, Owner: m.policy, Shadow: m.shadow || p.Shadow, ShadowOf: p.shadowOf(m), Target: m.target, rules: m.rules,
+		}
+		if m.choice != 0 && !m.shadow {
+			m.source.First = p.choosing
+		}
+		m.tried = Source{Policy: m.policy.Name, Owner: m.policy, Shadow: true, Candidate: true, ShadowOf: m.policy}
+	}
+	for i := range p.groups {
+		g := &p.groups[i]
+		g.source = Source{Policy: g.policy.Name, Owner: g.policy, Target: g.policy.Name, rules: g.policy.rules}
+		switch {
+		case p.Shadow:
+			g.source.Shadow, g.source.ShadowOf = true, p
+		case g.policy.Shadow:
+			g.source.Shadow, g.source.ShadowOf = true, g.policy
+		case g.choice != 0:
+			g.source.First = p.choosing
+		}
+	}
 }
 
 // shadowOf returns the policy whose setting makes a limit of p a shadow, or nil if the limit decides.
@@ -270,7 +305,7 @@ func (c *Charge) sameCounter(other *Charge) bool {
 // by names, the other names of the key: see [Policy.Charges]. The argument key is the item's key or, if keys are
 // hashed, its hash.
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Failure) {
-	failure := Allow
+	failure, from := Allow, len(charges)
 	for _, name := range c.Policies {
 		p, ok := s.Get(name)
 		if !ok {
@@ -283,7 +318,7 @@ func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key 
 		charges = p.Charges(charges, key, cost, names...)
 		failure = min(failure, p.Answers())
 	}
-	return distinctCharges(charges), failure
+	return append(charges[:from], distinctCharges(charges[from:])...), failure
 }
 
 // Mode returns the policy's mode: exact or leased.

@@ -113,6 +113,7 @@ func (b *builder) build(name string, parents []string) error {
 	if p.members != nil {
 		return nil
 	}
+	p.source = Source{Policy: p.Name, Owner: p}
 	err := b.members(p, fields, parents)
 	if err == nil {
 		err = p.checkLease()
@@ -124,6 +125,7 @@ func (b *builder) build(name string, parents []string) error {
 		err = p.checkCost(p.Cost)
 	}
 	if err == nil {
+		p.trace()
 		return nil
 	}
 	b.broken[name] = true

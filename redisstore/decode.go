@@ -86,7 +86,7 @@ func (p *pipeline) decide(f *found, i int, at int64) {
 		}
 		f.state = steps[0].State
 	}
-	result.Outcome.Fill(op, steps, allowed, granted, at)
+	result.Fill(op, steps, allowed, granted, at)
 }
 
 // decodeEach decodes the answers to operations that the script decided one by one, and returns the operations that
@@ -180,7 +180,7 @@ const (
 
 // answer reads the answer to one operation into its result. If the script returned an error, answer returns the
 // error's text and whether something was written before.
-func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step, atMicros int64) (text string, partly bool) {
+func (r *reader) answer(op *engine.Op, result *engine.Answer, steps []algo.Step, atMicros int64) (text string, partly bool) {
 	status := r.integer(1)
 	if status >= statusError {
 		if text = r.take(int(r.integer(1))); r.bad {
@@ -218,8 +218,8 @@ func (r *reader) answer(op *engine.Op, result *engine.Result, steps []algo.Step,
 	default:
 		granted = 0
 	}
-	result.Outcome.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
-	result.Outcome.Dropped = dropped
+	result.Fill(op, steps[:len(op.Charges)], allowed, granted, atMicros)
+	result.Dropped = dropped
 	return "", false
 }
 

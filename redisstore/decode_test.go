@@ -20,7 +20,7 @@ func FuzzReply(f *testing.F) {
 		op := engine.Op{Kind: engine.Kind(kind % 9), Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 		r := &reader{text: text}
 		at := r.integer(8)
-		var result engine.Result
+		var result engine.Answer
 		if errorText, _ := r.answer(&op, &result, make([]algo.Step, 1), at); r.bad && errorText != "" {
 			panic(fmt.Sprintf("%q: cut short, and with an error text", text))
 		}

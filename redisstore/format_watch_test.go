@@ -67,7 +67,7 @@ func TestFirstDecisionWaitsForTheMarker(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, c.deadline)
 				defer cancel()
 			}
-			begin, results := time.Now(), make([]engine.Result, 1)
+			begin, results := time.Now(), make([]engine.Answer, 1)
 			s.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", rule.TokenBucket(rule.PerSecond(1)), 1)}, results)
 			e, ok := errors.AsType[*Error](results[0].Err)
 			if took := time.Since(begin); took != c.waits || !ok || e.Class != c.class {

@@ -23,7 +23,7 @@ const (
 type pipeline struct {
 	store   *Store
 	ops     []engine.Op
-	results []engine.Result
+	results []engine.Answer
 	calls   []scriptCall // calls to be sent
 	steps   []algo.Step  // of the operation whose answer is being decoded
 	body    []byte       // buffer for the reservation being encoded
@@ -64,7 +64,7 @@ type scriptCall struct {
 
 var pipelines = sync.Pool{New: func() any { return new(pipeline) }}
 
-func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Result) {
+func (p *pipeline) start(s *Store, ops []engine.Op, results []engine.Answer) {
 	p.store, p.ops, p.results = s, ops, results
 	if cap(p.steps) < engine.MaxCharges {
 		p.steps = make([]algo.Step, engine.MaxCharges)

@@ -54,14 +54,14 @@ func TestReusedMemoryKeepsNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "l", limit, 1)}
-	results := make([]engine.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	p := new(pipeline)
 	p.start(store, ops, results)
 	for i := range ops {
 		p.add(i)
 	}
 	p.send(t.Context())
-	if results[0].Err != nil || !results[1].Outcome.Allowed {
+	if results[0].Err != nil || !results[1].Allowed {
 		t.Fatalf("%+v", results)
 	}
 	m := p.calls[:1][0].merger
@@ -119,7 +119,7 @@ func TestGroupingBoundsCalls(t *testing.T) {
 		{"buckets and a log", append(many(bucket, 3, 1), append(many(log, 2, 1), many(bucket, 2, 1)...)...), "[3 2 2]"},
 	} {
 		p := new(pipeline)
-		p.start(store, c.ops, make([]engine.Result, len(c.ops)))
+		p.start(store, c.ops, make([]engine.Answer, len(c.ops)))
 		for i := range c.ops {
 			p.add(i)
 		}

@@ -34,11 +34,11 @@ type slotOp struct {
 	op      engine.Op
 	indices []int          // positions of its limits in the request
 	held    []storedPermit // the permit for each limit, before an acquire
-	result  engine.Result
+	result  engine.Answer
 }
 
 // split decides an operation whose limits are on several slots.
-func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result) {
+func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Answer) {
 	x := s.splitBySlot(op)
 	switch op.Kind {
 	case engine.OpAllow, engine.OpReserve:
@@ -61,17 +61,17 @@ func (s *Store) split(ctx context.Context, op *engine.Op, result *engine.Result)
 		return
 	}
 	granted := x.granted()
-	result.Outcome.Fill(op, x.steps, x.allowed, granted, x.atMicros)
+	result.Fill(op, x.steps, x.allowed, granted, x.atMicros)
 	for n := range x.slotOps {
 		part := &x.slotOps[n]
-		result.Outcome.Dropped = max(result.Outcome.Dropped, part.result.Outcome.Dropped)
-		if at := part.result.Outcome.AtMicros; at != x.atMicros {
+		result.Dropped = max(result.Dropped, part.result.Dropped)
+		if at := part.result.AtMicros; at != x.atMicros {
 			for _, i := range part.indices {
-				result.Outcome.Limits[i].AtMicros = at
+				result.Of(i).AtMicros = at
 			}
 		}
 	}
-	result.Outcome.Promise = engine.Promise{Mode: engine.Split}
+	result.Promise = engine.Promise{Mode: engine.Split}
 }
 
 // splitBySlot makes one operation per slot.
@@ -122,8 +122,8 @@ func newSlotOp(op *engine.Op, i int) slotOp {
 func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
 	part := &x.slotOps[n]
 	part.op.Kind, part.op.Taken = kind, taken
-	part.result = engine.Result{}
-	ops, results := []engine.Op{part.op}, []engine.Result{{}}
+	part.result = engine.Answer{}
+	ops, results := []engine.Op{part.op}, []engine.Answer{{}}
 	p := new(pipeline) // its steps are read below, so it does not return to the pool
 	p.start(x.store, ops, results)
 	p.undelayed, p.denied = !x.op.Delaying(), x.denied
@@ -137,7 +137,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 		x.steps[at] = p.steps[i]
 		x.steps[at].Limit = x.op.Charges[at].Limit.Numbers()
 	}
-	x.atMicros = part.result.Outcome.AtMicros
+	x.atMicros = part.result.AtMicros
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (x *splitOp) runAll(ctx context.Context) error {
 			return err
 		}
 		if x.op.Kind != engine.OpReset && x.op.Kind != engine.OpExpiry {
-			x.allowed = x.allowed && x.slotOps[n].result.Outcome.Allowed
+			x.allowed = x.allowed && x.slotOps[n].result.Allowed
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (x *splitOp) chargeInOrder(ctx context.Context) error {
 			x.undo(ctx, n, nil)
 			return err
 		}
-		if !x.slotOps[n].result.Outcome.Allowed {
+		if !x.slotOps[n].result.Allowed {
 			return x.deny(ctx, n)
 		}
 	}
@@ -245,7 +245,7 @@ func (x *splitOp) takeAtMost(ctx context.Context) error {
 			x.undo(ctx, n, nil)
 			return err
 		}
-		least = x.slotOps[n].result.Outcome.Granted
+		least = x.slotOps[n].result.Granted
 		if least == 0 {
 			for after := n + 1; after < len(x.slotOps); after++ {
 				x.setCost(after, 1)

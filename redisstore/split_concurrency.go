@@ -111,7 +111,7 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 	var args []string
 	for i, p := range part.held {
 		limit := part.op.Charges[i].Limit.Numbers()
-		wrote := part.result.Outcome.AtMicros + limit.Period // the expiry written by the acquire
+		wrote := part.result.AtMicros + limit.Period // the expiry written by the acquire
 		holder, own := holderOf(&part.op, i)
 		args = append(args, holder, own, strconv.FormatInt(wrote, 10), strconv.FormatInt(limit.Count, 10), p.expires, p.units)
 	}

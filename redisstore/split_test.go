@@ -59,10 +59,10 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	borrow := func(from, to int) string { return unsafe.String(&buffer[from], to-from) }
 	ops, results := []engine.Op{{Space: "s", Key: borrow(0, 6), Charges: []engine.Charge{
 		{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: borrow(6, 15)},
-	}}}, make([]engine.Result, 1)
+	}}}, make([]engine.Answer, 1)
 	store.Do(ctx, ops, results)
 	if results[0].Err == nil {
-		t.Fatalf("the second slot did not answer: %+v", results[0].Outcome)
+		t.Fatalf("the second slot did not answer: %+v", results[0])
 	}
 	copy(buffer, "user-2somebody!")
 	clear(ops)

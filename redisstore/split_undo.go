@@ -69,7 +69,7 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 			if kept != nil {
 				used = *kept
 			}
-			x.setCost(before, part.result.Outcome.Granted)
+			x.setCost(before, part.result.Granted)
 			x.giveUnits(ctx, before, used)
 		default:
 			x.giveUnits(ctx, before, 0)
@@ -80,7 +80,7 @@ func (x *splitOp) giveBack(ctx context.Context, n int, kept *int64) {
 // giveUnits gives back the charge of a slot, except for the used units.
 func (x *splitOp) giveUnits(ctx context.Context, n int, used int64) {
 	part := x.slotOps[n]
-	for i, undo := range part.result.Outcome.Undo(&part.op, used, 2*undoTimeout) {
+	for i, undo := range part.result.Undo(&part.op, used, 2*undoTimeout) {
 		one := splitOp{store: x.store, op: x.op, steps: x.steps, slotOps: []slotOp{{op: undo, indices: part.indices[i : i+len(undo.Charges)]}}}
 		_ = one.runSlot(ctx, 0, undo.Kind, time.Time{})
 		if one.atMicros > x.atMicros {

@@ -55,7 +55,7 @@ func newStore(conn Conn, c Config) *Store {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := s.begin(ctx); err != nil {
 		failAll(results, err)
 		return
@@ -87,7 +87,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 }
 
 // failAll sets the error of every result that has none.
-func failAll(results []engine.Result, err error) {
+func failAll(results []engine.Answer, err error) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = err

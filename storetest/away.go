@@ -17,7 +17,7 @@ type away struct {
 	keys []string
 }
 
-func (a *away) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (a *away) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		if slices.Contains(a.keys, ops[i].Key) {
 			results[i].Err = engine.ErrStoreUnavailable

@@ -28,13 +28,13 @@ type loan struct {
 	text    []byte
 	charges []engine.Charge
 	ops     []engine.Op
-	results []engine.Result
+	results []engine.Answer
 }
 
 // Unwrap returns the store under test.
 func (b *borrower) Unwrap() engine.Store { return b.Store }
 
-func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (b *borrower) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	l, reused := b.loans.Get().(*loan)
 	if !reused {
 		l = new(loan)
@@ -116,12 +116,12 @@ func runBorrowed(t *testing.T, o Options) {
 		for i, want := range []bool{true, true, false, false} {
 			request := op(engine.OpAllow, key, limit, 1, "")
 			request.Space = space
-			if r := do(t, store, request); r.Err != nil || r.Outcome.Allowed != want {
-				t.Errorf("%s, request %d: allowed=%t (%v), want %t", key, i, r.Outcome.Allowed, r.Err, want)
+			if r := do(t, store, request); r.Err != nil || r.Allowed != want {
+				t.Errorf("%s, request %d: allowed=%t (%v), want %t", key, i, r.Allowed, r.Err, want)
 			}
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
-			if r := do(t, store, op(engine.OpAcquire, key, held, 1, id)); !r.Outcome.Allowed {
+			if r := do(t, store, op(engine.OpAcquire, key, held, 1, id)); !r.Allowed {
 				t.Errorf("%s: %s is denied", key, id)
 			}
 		}
@@ -133,7 +133,7 @@ func runBorrowed(t *testing.T, o Options) {
 			t.Errorf("%s has spent units, but its state is not found", key)
 		}
 		for _, id := range []string{"holder-1", "holder-2"} {
-			if r := do(t, store, op(engine.OpRenew, key, held, 1, id)); !r.Outcome.Allowed {
+			if r := do(t, store, op(engine.OpRenew, key, held, 1, id)); !r.Allowed {
 				t.Errorf("%s: %s has lost its permit", key, id)
 			}
 		}

@@ -53,10 +53,10 @@ func runLeases(t *testing.T, o Options) {
 		{-time.Hour, engine.OpPeek, "", 4, false, 0, 10 * second, 10 * second, "setting the clock back lengthens no permit"},
 	} {
 		clock.Advance(s.after)
-		d := do(t, store, op(s.kind, "k", limit, s.cost, s.id)).Outcome
-		if d.Allowed != s.allowed || d.Remaining != s.left || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
+		d := do(t, store, op(s.kind, "k", limit, s.cost, s.id))
+		if d.Allowed != s.allowed || d.Binds().Remaining != s.left || d.Binds().RetryAfter != s.retry || d.Binds().ResetAfter != s.reset {
 			t.Fatalf("step %d: %s %s %d: allowed=%t remaining=%d retry=%s reset=%s, want %t %d %s %s, because %s",
-				i, s.kind, s.id, s.cost, d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, s.allowed, s.left, s.retry, s.reset, s.why)
+				i, s.kind, s.id, s.cost, d.Allowed, d.Binds().Remaining, d.Binds().RetryAfter, d.Binds().ResetAfter, s.allowed, s.left, s.retry, s.reset, s.why)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func runParallel(t *testing.T, o Options) {
 				if r.Err != nil {
 					t.Error(r.Err)
 				}
-				if r.Outcome.Allowed {
+				if r.Allowed {
 					passed.Add(1)
 				}
 			})
@@ -94,7 +94,7 @@ func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
 	one := bucket(rule.PerSecond(1))
-	expiry := func(key string) engine.Result { return do(t, store, op(engine.OpExpiry, key, one, 0, "")) }
+	expiry := func(key string) engine.Answer { return do(t, store, op(engine.OpExpiry, key, one, 0, "")) }
 
 	do(t, store, op(engine.OpPeek, "k", one, 1, ""))
 	do(t, store, op(engine.OpAllow, "k", one, 0, ""))
@@ -137,9 +137,9 @@ func runLifetimes(t *testing.T, o Options) {
 		store := o.New(t, clock.Now)
 		do(t, store, op(engine.OpAllow, "k", limit, 1, ""))
 		clock.Advance(-20 * second)
-		d := do(t, store, op(engine.OpAllow, "k", limit, 1, "")).Outcome
-		if r := do(t, store, op(engine.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.ResetAfter {
-			t.Errorf("%s: allowed=%t, expires in %s and counts for %s", limit, d.Allowed, r.TTL, d.ResetAfter)
+		d := do(t, store, op(engine.OpAllow, "k", limit, 1, ""))
+		if r := do(t, store, op(engine.OpExpiry, "k", limit, 0, "")); !d.Allowed || r.TTL != d.Binds().ResetAfter {
+			t.Errorf("%s: allowed=%t, expires in %s and counts for %s", limit, d.Allowed, r.TTL, d.Binds().ResetAfter)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func runKeys(t *testing.T, store engine.Store) {
 			for _, space := range []string{"one", "two"} {
 				request := op(engine.OpAllow, key, l, 1, "")
 				request.Space = space
-				if r := do(t, store, request); !r.Outcome.Allowed {
+				if r := do(t, store, request); !r.Allowed {
 					t.Errorf("key %q, limit %s, space %s: denied, as if another counter's units were spent", key, l, space)
 				}
 			}
@@ -165,11 +165,11 @@ func runKeys(t *testing.T, store engine.Store) {
 	first := do(t, store, shared)
 	shared.Key = "bob"
 	second := do(t, store, shared)
-	if !first.Outcome.Allowed || second.Outcome.Allowed || second.Outcome.Binding != 1 {
-		t.Errorf("a limit shared by two users: %+v, %+v", first.Outcome, second.Outcome)
+	if !first.Allowed || second.Allowed || second.Binding != 1 {
+		t.Errorf("a limit shared by two users: %+v, %+v", first, second)
 	}
-	if r := do(t, store, op(engine.OpPeek, "bob", bucket(rule.PerHour(5)), 1, "")); r.Outcome.Remaining != 5 {
-		t.Errorf("bob was charged for a denied request: %d of 5 left", r.Outcome.Remaining)
+	if r := do(t, store, op(engine.OpPeek, "bob", bucket(rule.PerHour(5)), 1, "")); r.Binds().Remaining != 5 {
+		t.Errorf("bob was charged for a denied request: %d of 5 left", r.Binds().Remaining)
 	}
 }
 
@@ -179,13 +179,13 @@ func runBatch(t *testing.T, store engine.Store) {
 	for i := range ops {
 		ops[i] = op(engine.OpAllow, "batch", limit, 1, "")
 	}
-	results := make([]engine.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	refused := errors.New("rejected by the caller")
 	results[1].Err = refused
 	store.Do(context.Background(), ops, results)
 	for i, want := range []bool{true, false, true, false} {
-		if results[i].Outcome.Allowed != want || i != 1 && results[i].Err != nil {
-			t.Errorf("batch %d: allowed=%t err=%v, want %t", i, results[i].Outcome.Allowed, results[i].Err, want)
+		if results[i].Allowed != want || i != 1 && results[i].Err != nil {
+			t.Errorf("batch %d: allowed=%t err=%v, want %t", i, results[i].Allowed, results[i].Err, want)
 		}
 	}
 	if !errors.Is(results[1].Err, refused) {
@@ -196,7 +196,7 @@ func runBatch(t *testing.T, store engine.Store) {
 func runErrors(t *testing.T, store engine.Store, limit engine.Limit) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(ctx, []engine.Op{op(engine.OpAllow, "ended", limit, 1, "")}, results)
 	if !errors.Is(results[0].Err, context.Canceled) {
 		t.Errorf("an operation whose context had ended returned %v", results[0].Err)

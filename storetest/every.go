@@ -78,7 +78,7 @@ func runEvery(t *testing.T, o Options) {
 func runOne(t *testing.T, o Options, limit engine.Limit) {
 	clock := headgatetest.NewClock() // layers' goroutines also read it
 	store := o.New(t, clock.Now)
-	call := func(kind engine.Kind, units int64) engine.Result {
+	call := func(kind engine.Kind, units int64) engine.Answer {
 		t.Helper()
 		r := do(t, store, engine.Single(kind, "k", limit, units))
 		if r.Err != nil {
@@ -86,11 +86,11 @@ func runOne(t *testing.T, o Options, limit engine.Limit) {
 		}
 		return r
 	}
-	check := func(r engine.Result, allowed bool, remaining int64, why string) {
+	check := func(r engine.Answer, allowed bool, remaining int64, why string) {
 		t.Helper()
-		d := &r.Outcome
-		if d.Allowed != allowed || d.Remaining != remaining || d.Limit != 100 {
-			t.Errorf("allowed %t, %d of %d remaining; want %t, %d of 100: %s", d.Allowed, d.Remaining, d.Limit, allowed, remaining, why)
+		d := &r
+		if d.Allowed != allowed || d.Binds().Remaining != remaining || d.Binds().Limit != 100 {
+			t.Errorf("allowed %t, %d of %d remaining; want %t, %d of 100: %s", d.Allowed, d.Binds().Remaining, d.Binds().Limit, allowed, remaining, why)
 		}
 	}
 	if err := limit.Err(); err != nil {
@@ -106,19 +106,19 @@ func runOne(t *testing.T, o Options, limit engine.Limit) {
 	denied := call(engine.OpAllow, 1)
 	check(denied, false, 0, "no more than the capacity passes")
 	check(call(engine.OpAllow, 101), false, 0, "more than the capacity never passes")
-	reset := denied.Outcome.ResetAfter
-	if wait := denied.Outcome.RetryAfter; wait <= 0 || reset < wait || reset > 3*time.Hour {
+	reset := denied.Binds().ResetAfter
+	if wait := denied.Binds().RetryAfter; wait <= 0 || reset < wait || reset > 3*time.Hour {
 		t.Fatalf("a wait of %s and a reset after %s; want some, at most 3h", wait, reset)
 	}
 	if r := call(engine.OpExpiry, 1); !r.Found || r.TTL < reset {
 		t.Errorf("expiry: found %t, %s; want at least the %s until the reset (rule 9)", r.Found, r.TTL, reset)
 	}
 	check(call(engine.OpGive, 10), true, 10, "given units pass again")
-	if d := call(engine.OpAtMost, 30).Outcome; d.Granted != 10 {
+	if d := call(engine.OpAtMost, 30); d.Granted != 10 {
 		t.Errorf("at most 30: %d granted, want the 10 that were given", d.Granted)
 	}
-	clock.Advance(denied.Outcome.RetryAfter)
-	if r := call(engine.OpPeek, 1); !r.Outcome.Allowed {
+	clock.Advance(denied.Binds().RetryAfter)
+	if r := call(engine.OpPeek, 1); !r.Allowed {
 		t.Errorf("denied after the wait (rule 3)")
 	}
 	clock.Advance(reset)

@@ -58,17 +58,17 @@ func runFairLeases(t *testing.T, o Options) {
 	} {
 		clock.Advance(s.after)
 		r := do(t, store, op(s.kind, s.key, s.limit, s.cost, s.id))
-		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.Remaining != s.left || d.RetryAfter != s.retry {
+		if d := r; r.Err != nil || d.Allowed != s.allowed || d.Binds().Remaining != s.left || d.Binds().RetryAfter != s.retry {
 			t.Fatalf("step %d: %s %s/%s %d of %s: allowed=%t remaining=%d retry %s (%v), want %t %d %s, because %s",
-				i, s.kind, s.key, s.id, s.cost, s.limit, d.Allowed, d.Remaining, d.RetryAfter, r.Err, s.allowed, s.left, s.retry, s.why)
+				i, s.kind, s.key, s.id, s.cost, s.limit, d.Allowed, d.Binds().Remaining, d.Binds().RetryAfter, r.Err, s.allowed, s.left, s.retry, s.why)
 		}
 	}
 	do(t, store, op(engine.OpAcquire, "ann", fairHeld, 2, "a"))
 	if r := do(t, store, op(engine.OpReset, "bob", fairHeld, 0, "")); !r.Found {
 		t.Error("a reset of any key ends all permits, but it found none")
 	}
-	if r := do(t, store, op(engine.OpPeek, "ann", fairHeld, 1, "")); r.Outcome.Remaining != 18 {
-		t.Errorf("after a reset %d remaining, want 18", r.Outcome.Remaining)
+	if r := do(t, store, op(engine.OpPeek, "ann", fairHeld, 1, "")); r.Binds().Remaining != 18 {
+		t.Errorf("after a reset %d remaining, want 18", r.Binds().Remaining)
 	}
 }
 
@@ -78,13 +78,13 @@ func runFairWaits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
 	limit := rule.FairConcurrency(160, rule.LeaseTime(10*second))
-	ask := func(key, id string, cost int64) engine.Outcome {
+	ask := func(key, id string, cost int64) engine.Answer {
 		t.Helper()
 		r := do(t, store, op(engine.OpAcquire, key, limit, cost, id))
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		return r.Outcome
+		return r
 	}
 	ask("ann", "a", 40)
 	clock.Advance(second)
@@ -103,12 +103,12 @@ func runFairWaits(t *testing.T, o Options) {
 		{55, 10 * second}, // all have expired
 		{151, never},
 	} {
-		if d := ask("ann", "c", c.cost); d.Allowed || d.RetryAfter != c.wait {
-			t.Errorf("%d units: allowed=%t, retry after %s, want false and %s", c.cost, d.Allowed, d.RetryAfter, c.wait)
+		if d := ask("ann", "c", c.cost); d.Allowed || d.Binds().RetryAfter != c.wait {
+			t.Errorf("%d units: allowed=%t, retry after %s, want false and %s", c.cost, d.Allowed, d.Binds().RetryAfter, c.wait)
 		}
 	}
 	clock.Advance(8 * second)
-	if d := ask("ann", "c", 50); d.Allowed || d.Remaining != 49 {
+	if d := ask("ann", "c", 50); d.Allowed || d.Binds().Remaining != 49 {
 		t.Errorf("after the first has expired: %+v, want 49 remaining", d)
 	}
 	if d := ask("ann", "c", 49); !d.Allowed {
@@ -133,14 +133,14 @@ func runFairTies(t *testing.T, o Options) {
 		ops = append(ops, op(engine.OpAcquire, fmt.Sprint("key ", i), of(lease, 1), 1, "a"))
 	}
 	ops = append(ops, op(engine.OpAcquire, "large", of(10*second, 100), 20, "a"), op(engine.OpAcquire, "new", of(60*second, 1), 2, "a"))
-	results := make([]engine.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	store.Do(t.Context(), ops, results)
 	for i, r := range results[:286] {
-		if r.Err != nil || !r.Outcome.Allowed {
+		if r.Err != nil || !r.Allowed {
 			t.Fatalf("acquire %d: %+v", i, r)
 		}
 	}
-	if d := results[286].Outcome; d.Allowed || d.RetryAfter != 60*second {
-		t.Errorf("allowed %t, retry after %s, want false and 1m: at 10 s the large key's permit expires too", d.Allowed, d.RetryAfter)
+	if d := results[286]; d.Allowed || d.Binds().RetryAfter != 60*second {
+		t.Errorf("allowed %t, retry after %s, want false and 1m: at 10 s the large key's permit expires too", d.Allowed, d.Binds().RetryAfter)
 	}
 }

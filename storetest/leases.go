@@ -40,9 +40,9 @@ func runLeasesAgain(t *testing.T, o Options) {
 		{engine.OpRenew, briefly, "b", 0, true, 3, "a renewal with a shorter lease time"},
 	} {
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
-		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.Remaining != s.left {
+		if d := r; r.Err != nil || d.Allowed != s.allowed || d.Binds().Remaining != s.left {
 			t.Fatalf("step %d: %s %s %d of %s: allowed=%t remaining=%d (%v), want %t %d, because %s",
-				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.Remaining, r.Err, s.allowed, s.left, s.why)
+				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.Binds().Remaining, r.Err, s.allowed, s.left, s.why)
 		}
 	}
 	if r := do(t, store, op(engine.OpExpiry, "k", fiveHeld, 0, "")); !r.Found || r.TTL < second {
@@ -55,22 +55,22 @@ func runLeasesAgain(t *testing.T, o Options) {
 func runMoreUnits(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	acquire := func(id string, cost int64) engine.Outcome {
+	acquire := func(id string, cost int64) engine.Answer {
 		t.Helper()
 		r := do(t, store, op(engine.OpAcquire, "k", fiveHeld, cost, id))
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		return r.Outcome
+		return r
 	}
 	acquire("a", 2)
 	clock.Advance(second)
 	acquire("b", 3)
 	d := acquire("a", 4)
-	if d.Allowed || d.RetryAfter != 10*second {
-		t.Errorf("four units beside three: allowed=%t, retry after %s, want false and 10s", d.Allowed, d.RetryAfter)
+	if d.Allowed || d.Binds().RetryAfter != 10*second {
+		t.Errorf("four units beside three: allowed=%t, retry after %s, want false and 10s", d.Allowed, d.Binds().RetryAfter)
 	}
-	clock.Advance(d.RetryAfter)
+	clock.Advance(d.Binds().RetryAfter)
 	if d = acquire("a", 4); !d.Allowed {
 		t.Errorf("a retry at retry_after is denied: %+v", d)
 	}
@@ -112,9 +112,9 @@ func runLeaseLengths(t *testing.T, o Options) {
 	} {
 		clock.Advance(s.after)
 		r := do(t, store, op(s.kind, "k", s.limit, s.cost, s.id))
-		if d := r.Outcome; r.Err != nil || d.Allowed != s.allowed || d.RetryAfter != s.retry || d.ResetAfter != s.reset {
+		if d := r; r.Err != nil || d.Allowed != s.allowed || d.Binds().RetryAfter != s.retry || d.Binds().ResetAfter != s.reset {
 			t.Fatalf("step %d: %s %s %d of %s: allowed=%t retry %s reset %s (%v), want %t %s %s",
-				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.RetryAfter, d.ResetAfter, r.Err, s.allowed, s.retry, s.reset)
+				i, s.kind, s.id, s.cost, s.limit, d.Allowed, d.Binds().RetryAfter, d.Binds().ResetAfter, r.Err, s.allowed, s.retry, s.reset)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func runLeasesTogether(t *testing.T, o Options) {
 	store := o.New(t, headgatetest.NewClock().Now)
 	user := rule.Concurrency(2)
 	all := engine.Charge{Limit: rule.Concurrency(3, rule.Named("all")), Key: "everybody"}
-	ask := func(kind engine.Kind, who string, cost int64) engine.Outcome {
+	ask := func(kind engine.Kind, who string, cost int64) engine.Answer {
 		t.Helper()
 		shared := all
 		shared.Cost = cost
@@ -135,15 +135,15 @@ func runLeasesTogether(t *testing.T, o Options) {
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		return r.Outcome
+		return r
 	}
 	if d := ask(engine.OpAcquire, "ann", 2); !d.Allowed || d.Granted != 2 {
 		t.Errorf("two units of two and of three: %+v", d)
 	}
-	if d := ask(engine.OpAcquire, "bob", 2); d.Allowed || d.Granted != 0 || d.Binding != 1 || d.Limits[0].Remaining != 2 {
+	if d := ask(engine.OpAcquire, "bob", 2); d.Allowed || d.Granted != 0 || d.Binding != 1 || d.Of(0).Remaining != 2 {
 		t.Errorf("the shared limit denied bob, and bob's own limit must be untouched: %+v", d)
 	}
-	if d := ask(engine.OpRelease, "ann", 0); d.Limits[0].Remaining != 2 || d.Limits[1].Remaining != 3 {
+	if d := ask(engine.OpRelease, "ann", 0); d.Of(0).Remaining != 2 || d.Of(1).Remaining != 3 {
 		t.Errorf("a release gives back on every limit: %+v", d)
 	}
 	if d := ask(engine.OpAcquire, "bob", 2); !d.Allowed {

@@ -40,10 +40,10 @@ type lists struct {
 func (l lists) reserve(op engine.Op, allowed bool, binding int) *engine.Reservation {
 	l.Helper()
 	r := do(l.T, l.store, op)
-	if r.Err != nil || r.Outcome.Allowed != allowed || !allowed && r.Outcome.Binding != binding {
-		l.Fatalf("%s: %+v, %v; want allowed=%t by charge %d", op.ID, r.Outcome, r.Err, allowed, binding)
+	if r.Err != nil || r.Allowed != allowed || !allowed && r.Binding != binding {
+		l.Fatalf("%s: %+v, %v; want allowed=%t by charge %d", op.ID, r, r.Err, allowed, binding)
 	}
-	return r.Outcome.Reservation(&op, op.ID)
+	return r.Reservation(&op, op.ID)
 }
 
 // left checks the remaining units of each of a call's limits.
@@ -52,11 +52,11 @@ func (l lists) left(user, org string, want ...int64) {
 	op := callOf("", user, org, 0)
 	op.Kind, op.Charges[0].Cost, op.Charges[3].Cost = engine.OpPeek, 0, 0
 	r := do(l.T, l.store, op)
-	if r.Err != nil || len(r.Outcome.Limits) != len(want) {
-		l.Fatalf("%+v, %v", r.Outcome, r.Err)
+	if r.Err != nil || r.Len() != len(want) {
+		l.Fatalf("%+v, %v", r, r.Err)
 	}
 	for i, w := range want {
-		if got := r.Outcome.Limits[i].Remaining; got != w {
+		if got := r.Of(i).Remaining; got != w {
 			l.Errorf("charge %d has %d left, want %d", i, got, w)
 		}
 	}
@@ -92,11 +92,11 @@ func (l lists) onlyChoice() {
 			left.Charges[0].Choice = 2
 			for range 2 {
 				want, got := do(l.T, l.store, alone), do(l.T, l.store, left)
-				if want.Outcome.Allowed {
-					want.Outcome.Choice = 2
+				if want.Allowed {
+					want.Choice = 2
 				}
-				if got.Err != nil || !reflect.DeepEqual(got.Outcome, want.Outcome) {
-					l.Errorf("%s of a %s: %+v, %v; without a choice %+v, %v", kind, name, got.Outcome, got.Err, want.Outcome, want.Err)
+				if got.Err != nil || !reflect.DeepEqual(got, want) {
+					l.Errorf("%s of a %s: %+v, %v; without a choice %+v, %v", kind, name, got, got.Err, want, want.Err)
 				}
 			}
 		}
@@ -147,7 +147,7 @@ func runLists(t *testing.T, o Options) {
 		r := l.reserve(op, true, 0)
 		l.clock.Advance(engine.DefaultLease / 2)
 		renew := engine.Op{Kind: engine.OpRenew, Space: op.Space, Key: "org", ID: "a", Charges: []engine.Charge{{Limit: callPermit, Cost: 1}}}
-		if answer := do(l.T, l.store, renew); answer.Err != nil || !answer.Outcome.Allowed {
+		if answer := do(l.T, l.store, renew); answer.Err != nil || !answer.Allowed {
 			l.Fatalf("%+v", answer)
 		}
 		l.clock.Advance(engine.DefaultLease / 2)

@@ -27,12 +27,12 @@ func runShares(t *testing.T, o Options) {
 			{1000, 4, 25}, {1000, 4, 18}, {5, 4, 5}, {1000, 3, 17}, {1000, 65535, 1}, {1000, 33, 1}, {1000, 1, 33}, {1000, 2, 0},
 		} {
 			ops := []engine.Op{{Kind: engine.OpAtMost, Space: "s", Key: "k", Share: c.share, Charges: []engine.Charge{{Limit: limit, Cost: c.cost}}}}
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(context.Background(), ops, results)
 			left -= c.want
-			d := results[0].Outcome
-			if results[0].Err != nil || d.Granted != c.want || d.Allowed != (c.want > 0) || d.Remaining != left {
-				t.Errorf("%v, up to %d of a share of 1/%d: %d granted, %d left, %v; want %d and %d", limit, c.cost, c.share, d.Granted, d.Remaining, results[0].Err, c.want, left)
+			d := results[0]
+			if results[0].Err != nil || d.Granted != c.want || d.Allowed != (c.want > 0) || d.Binds().Remaining != left {
+				t.Errorf("%v, up to %d of a share of 1/%d: %d granted, %d left, %v; want %d and %d", limit, c.cost, c.share, d.Granted, d.Binds().Remaining, results[0].Err, c.want, left)
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		clock.Advance(s.steps[from].after)
 		for to = from + 1; together && to < len(s.steps) && s.steps[to].after == 0 && s.steps[to].kind != engine.OpSettle; to++ {
 		}
-		ops, results := make([]engine.Op, to-from), make([]engine.Result, to-from)
+		ops, results := make([]engine.Op, to-from), make([]engine.Answer, to-from)
 		for i := range ops {
 			taken[from+i+1].at = clock.Now().Add(s.steps[from+i].ahead)
 			ops[i] = s.steps[from+i].op(taken)
@@ -149,7 +149,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			taken[from+i+1] = charged{at: results[i].Outcome.Taken(0), reservation: results[i].Outcome.Reservation(&ops[i], fmt.Sprint("step ", from+i+1))}
+			taken[from+i+1] = charged{at: results[i].Taken(0), reservation: results[i].Reservation(&ops[i], fmt.Sprint("step ", from+i+1))}
 			s.check(t, from+i, results[i], clock.Now())
 		}
 	}
@@ -173,14 +173,14 @@ func (s step) op(taken []charged) engine.Op {
 }
 
 // check compares the answer to a step with the required one.
-func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
+func (s scenario) check(t *testing.T, i int, r engine.Answer, now time.Time) {
 	t.Helper()
 	if r.Err != nil {
 		t.Fatalf("step %d: %v", i, r.Err)
 	}
-	step, d := s.steps[i], r.Outcome
+	step, d := s.steps[i], r
 	got := want{
-		allowed: d.Allowed, remaining: d.Remaining, retry: d.RetryAfter, reset: d.ResetAfter, delay: d.Delay,
+		allowed: d.Allowed, remaining: d.Binds().Remaining, retry: d.Binds().RetryAfter, reset: d.Binds().ResetAfter, delay: d.Delay,
 		granted: step.want.granted,
 	}
 	if step.kind == engine.OpAtMost || step.kind == engine.OpCount {
@@ -201,12 +201,12 @@ func (s scenario) check(t *testing.T, i int, r engine.Result, now time.Time) {
 }
 
 // do runs one operation.
-func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
+func do(t *testing.T, store engine.Store, op engine.Op) engine.Answer {
 	t.Helper()
 	if err := op.Check(); err != nil {
 		t.Fatal(err)
 	}
-	var results [1]engine.Result
+	var results [1]engine.Answer
 	store.Do(context.Background(), []engine.Op{op}, results[:])
 	return results[0]
 }

@@ -110,7 +110,7 @@ func runTerms(t *testing.T, o Options) {
 		l.open("ann", false)
 		peek := engine.Single(engine.OpPeek, "ann", divided, 1)
 		peek.Space = "storetest"
-		if o := do(l.T, l.store, peek).Outcome; o.Remaining != 3 {
+		if o := do(l.T, l.store, peek); o.Binds().Remaining != 3 {
 			l.Fatalf("%+v; want 7 of 20 units charged to ann, so that 3 are left for it", o)
 		}
 	})
@@ -198,14 +198,14 @@ func reports(with func(name string, test func(l lists))) {
 			Charges: []engine.Charge{{Limit: paced, Cost: 1}}, Term: &engine.Term{Within: time.Second},
 		}
 		first := do(l.T, l.store, op)
-		for _, undo := range first.Outcome.Undo(&op, 0, time.Second) {
+		for _, undo := range first.Undo(&op, 0, time.Second) {
 			if answer := do(l.T, l.store, undo); !answer.Found {
 				l.Fatalf("%+v", answer)
 			}
 		}
 		l.open("ann", false)
-		if again := do(l.T, l.store, op); again.Outcome.Delay != 0 {
-			l.Fatalf("%+v: the first has its slot still", again.Outcome)
+		if again := do(l.T, l.store, op); again.Delay != 0 {
+			l.Fatalf("%+v: the first has its slot still", again)
 		}
 	})
 	with("without a term there is nothing to report on", func(l lists) {
@@ -229,9 +229,9 @@ func (l lists) leftOf(op engine.Op, want ...int64) {
 		c.Cost = 0
 		peek.Charges = append(peek.Charges, c)
 	}
-	d := do(l.T, l.store, peek).Outcome
+	d := do(l.T, l.store, peek)
 	for i, w := range want {
-		if got := d.Limits[i].Remaining; got != w {
+		if got := d.Of(i).Remaining; got != w {
 			l.Errorf("charge %d has %d left, want %d", i, got, w)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // away is a store that does not answer.
 type away struct{}
 
-func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = engine.ErrStoreUnavailable
 	}

@@ -177,7 +177,7 @@ func responses(t *testing.T, start starter) {
 // away is a store that does not answer.
 type away struct{ engine.Store }
 
-func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = headgate.ErrStoreUnavailable

@@ -36,7 +36,7 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
 			op.Hints.Local = true
 			results := core.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
-			if results[0].Decision.Promise.Mode == engine.Fallback {
+			if results[0].Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")
 			}
 			return results[0].Err

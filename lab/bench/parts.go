@@ -182,7 +182,7 @@ func mergedCalls(ctx context.Context, server *server, name string, limit engine.
 	if err != nil {
 		return contender{}, err
 	}
-	ops, results := make([]engine.Op, partsKeys), make([]engine.Result, partsKeys)
+	ops, results := make([]engine.Op, partsKeys), make([]engine.Answer, partsKeys)
 	ask := func(next func() int) error {
 		for i := range ops {
 			ops[i] = engine.Op{Space: "bench:policy", Key: fmt.Sprintf("%07d", next()), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}

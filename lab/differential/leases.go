@@ -47,16 +47,16 @@ func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		if s.Op == model.Held {
 			op.Charges[0].Cost = 0
 		}
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(t.Context(), []engine.Op{op}, results)
-		d := results[0].Outcome
-		same := d.Remaining == want.Remaining && d.ResetAfter.Microseconds() == want.ResetAfterUS &&
-			d.Held == want.Held && d.Own == want.Own && d.Heavy == want.Heavy
+		d := results[0]
+		same := d.Binds().Remaining == want.Remaining && d.Binds().ResetAfter.Microseconds() == want.ResetAfterUS &&
+			d.Binds().Held == want.Held && d.Binds().Own == want.Own && d.Binds().Heavy == want.Heavy
 		if s.Op == model.Acquire || s.Op == model.Renew {
 			same = same && d.Allowed == want.Allowed
 		}
 		if s.Op == model.Acquire && want.RetryAfterUS != nil {
-			same = same && d.RetryAfter.Microseconds() == *want.RetryAfterUS
+			same = same && d.Binds().RetryAfter.Microseconds() == *want.RetryAfterUS
 		}
 		if results[0].Err != nil || !same {
 			t.Fatalf("seed %d step %d: %+v of %+v:\n got %+v, %v\nwant %+v", seed, i, s, limit, d, results[0].Err, want)

@@ -49,12 +49,12 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight, Nested: nested,
 			}}, shareKinds[kind], cost, now)
 		}
-		results := make([]engine.Result, len(ops))
+		results := make([]engine.Answer, len(ops))
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			d, want := &results[i].Outcome, &wants[i]
-			wait := want.RetryAfterUS == nil && d.RetryAfter == headgate.Never || want.RetryAfterUS != nil && d.RetryAfter.Microseconds() == *want.RetryAfterUS
-			same := d.Allowed == want.Allowed && d.Remaining == want.Remaining && wait && d.ResetAfter.Microseconds() == want.ResetAfterUS &&
+			d, want := &results[i], &wants[i]
+			wait := want.RetryAfterUS == nil && d.Binds().RetryAfter == headgate.Never || want.RetryAfterUS != nil && d.Binds().RetryAfter.Microseconds() == *want.RetryAfterUS
+			same := d.Allowed == want.Allowed && d.Binds().Remaining == want.Remaining && wait && d.Binds().ResetAfter.Microseconds() == want.ResetAfterUS &&
 				(want.Granted == nil || *want.Granted == d.Granted)
 			if results[i].Err != nil || !same {
 				t.Fatalf("seed %d, call %d, operation %d: %s %d of %s by %s:\n got %+v, %v\nwant %+v", seed, call, i, ops[i].Kind, ops[i].Charges[0].Cost,

@@ -48,7 +48,7 @@ func TestClusterErrors(t *testing.T) {
 			}
 			r := testbed.Take(store, gone, testbed.Hourly)
 			if e, ok := errors.AsType[*redisstore.Error](r.Err); !ok || e.Class != redisstore.ClusterDown && e.Class != redisstore.Unsent {
-				t.Errorf("without a node: %+v, %v", r.Outcome, r.Err)
+				t.Errorf("without a node: %+v, %v", r, r.Err)
 			}
 			home.MustDo("cluster", "addslots", slot)
 			for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -59,8 +59,8 @@ func TestClusterErrors(t *testing.T) {
 					t.Fatal(r.Err)
 				}
 			}
-			if r.Outcome.Remaining != 99 {
-				t.Errorf("%d left: a call that failed was charged", r.Outcome.Remaining)
+			if r.Binds().Remaining != 99 {
+				t.Errorf("%d left: a call that failed was charged", r.Binds().Remaining)
 			}
 		})
 	})
@@ -73,8 +73,8 @@ func migrating(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	subject, want := testbed.Prefix(), int64(99)
 	take := func(when string) {
 		t.Helper()
-		if r := testbed.Take(store, subject, testbed.Hourly); r.Err != nil || r.Outcome.Remaining != want {
-			t.Errorf("%s: %d left, want %d, %v", when, r.Outcome.Remaining, want, r.Err)
+		if r := testbed.Take(store, subject, testbed.Hourly); r.Err != nil || r.Binds().Remaining != want {
+			t.Errorf("%s: %d left, want %d, %v", when, r.Binds().Remaining, want, r.Err)
 		}
 		want--
 	}
@@ -97,8 +97,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	op := engine.Op{Space: "s", Key: subject, Charges: []engine.Charge{
 		{Limit: testbed.Hourly, Cost: 1}, {Limit: rule.FixedWindow(rule.PerHour(50)), Cost: 1},
 	}}
-	do := func() engine.Result {
-		results := make([]engine.Result, 1)
+	do := func() engine.Answer {
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
 		return results[0]
 	}
@@ -107,8 +107,8 @@ func tryAgain(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
 	move.MoveKeys(1)
 	testbed.WantClass(t, do(), redisstore.TryAgain)
 	move.Settle()
-	if r := do(); r.Err != nil || r.Outcome.Remaining != 48 || r.Outcome.Limits[0].Remaining != 98 {
-		t.Errorf("after the move: %+v, %v", r.Outcome, r.Err)
+	if r := do(); r.Err != nil || r.Binds().Remaining != 48 || r.Of(0).Remaining != 98 {
+		t.Errorf("after the move: %+v, %v", r, r.Err)
 	}
 }
 
@@ -124,24 +124,24 @@ func TestSplit(t *testing.T) {
 		op := engine.Op{Space: "s", Key: "user", Charges: []engine.Charge{
 			{Limit: log, Cost: 1}, {Limit: small, Cost: 1, Key: "everybody"}, {Limit: testbed.Hourly, Cost: 1, Key: "third one"},
 		}}
-		do := func(kind engine.Kind, cost int64) engine.Result {
+		do := func(kind engine.Kind, cost int64) engine.Answer {
 			t.Helper()
 			o := op
 			o.Kind, o.Charges = kind, append([]engine.Charge(nil), op.Charges...)
 			for i := range o.Charges {
 				o.Charges[i].Cost = cost
 			}
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(context.Background(), []engine.Op{o}, results)
-			if results[0].Err != nil || kind != engine.OpReset && kind != engine.OpExpiry && results[0].Outcome.Promise.Mode != engine.Split {
-				t.Fatalf("%s: %+v, %v", kind, results[0].Outcome, results[0].Err)
+			if results[0].Err != nil || kind != engine.OpReset && kind != engine.OpExpiry && results[0].Promise.Mode != engine.Split {
+				t.Fatalf("%s: %+v, %v", kind, results[0], results[0].Err)
 			}
 			return results[0]
 		}
-		left := func(d engine.Outcome) string {
+		left := func(d engine.Answer) string {
 			text := fmt.Sprint(d.Allowed, d.Granted)
-			for _, s := range d.Limits {
-				text += fmt.Sprint(" ", s.Remaining)
+			for i := range d.Len() {
+				text += fmt.Sprint(" ", d.Of(i).Remaining)
 			}
 			return text
 		}
@@ -159,7 +159,7 @@ func TestSplit(t *testing.T) {
 			{engine.OpGive, 2, "true 0 8 2 98"},
 			{engine.OpAllow, 2, "true 2 6 0 96"},
 		} {
-			if d := do(step.kind, step.cost).Outcome; left(d) != step.want {
+			if d := do(step.kind, step.cost); left(d) != step.want {
 				t.Errorf("%s %d: %s, want %s", step.kind, step.cost, left(d), step.want)
 			}
 		}
@@ -176,8 +176,8 @@ func TestSplit(t *testing.T) {
 func splitLeases(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	two, one := rule.Concurrency(2), rule.Concurrency(1)
-	do := func(kind engine.Kind, id string) engine.Result {
-		results := make([]engine.Result, 1)
+	do := func(kind engine.Kind, id string) engine.Answer {
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "s", Key: "user", ID: id, Charges: []engine.Charge{
 			{Limit: two, Cost: 1}, {Limit: one, Cost: 1, Key: "everybody"},
 		}}}, results)
@@ -186,13 +186,13 @@ func splitLeases(t *testing.T, store *redisstore.Store) {
 		}
 		return results[0]
 	}
-	if !do(engine.OpAcquire, "a").Outcome.Allowed || do(engine.OpAcquire, "b").Outcome.Allowed {
+	if !do(engine.OpAcquire, "a").Allowed || do(engine.OpAcquire, "b").Allowed {
 		t.Error("leases over two slots: a has one, b none")
 	}
-	if r := do(engine.OpRenew, "a"); !r.Outcome.Allowed || r.Outcome.Limits[0].Remaining != 1 {
-		t.Errorf("b's permit was not given back: %+v", r.Outcome)
+	if r := do(engine.OpRenew, "a"); !r.Allowed || r.Of(0).Remaining != 1 {
+		t.Errorf("b's permit was not given back: %+v", r)
 	}
-	if !do(engine.OpRelease, "a").Found || !do(engine.OpAcquire, "b").Outcome.Allowed {
+	if !do(engine.OpRelease, "a").Found || !do(engine.OpAcquire, "b").Allowed {
 		t.Error("after a's release b gets it")
 	}
 }

@@ -52,7 +52,7 @@ func provokeLoading(t *testing.T, open testbed.Opener) {
 	s.MustDo("config", "rewrite")
 	s.MustDo("save")
 	s.Restart()
-	var r engine.Result
+	var r engine.Answer
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r = testbed.Take(store, "k", testbed.Hourly); errors.Is(r.Err, headgate.ErrStoreUnavailable) && strings.Contains(r.Err.Error(), "loading") {
 			break
@@ -72,7 +72,7 @@ func provokeBusy(t *testing.T, open testbed.Opener) {
 		defer close(spinning)
 		_, _ = s.Do("eval", "while true do end", 0)
 	}()
-	var r engine.Result
+	var r engine.Answer
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r = testbed.Take(store, "k2", testbed.Hourly); r.Err != nil {
 			break
@@ -100,13 +100,13 @@ func unwritten(t *testing.T, store *redisstore.Store) {
 	t.Helper()
 	for _, limit := range []engine.Limit{testbed.Hourly, rule.SlidingLog(rule.PerHour(5))} {
 		ops := []engine.Op{engine.Single(engine.OpPeek, "k", limit, 5), engine.Single(engine.OpAllow, "k", limit, 200), engine.Single(engine.OpAllow, "k", limit, 3), engine.Single(engine.OpAllow, "k", limit, 3)}
-		results := make([]engine.Result, len(ops))
+		results := make([]engine.Answer, len(ops))
 		store.Do(context.Background(), ops, results)
 		for i, r := range results {
 			if i >= 2 {
 				testbed.WantClass(t, r, redisstore.OutOfMemory)
-			} else if r.Err != nil || r.Outcome.Allowed != (i == 0) {
-				t.Errorf("%s, operation %d: %+v, %v", limit, i, r.Outcome, r.Err)
+			} else if r.Err != nil || r.Allowed != (i == 0) {
+				t.Errorf("%s, operation %d: %+v, %v", limit, i, r, r.Err)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func provokeMasterDown(t *testing.T, open testbed.Opener) {
 	primary, replica := redistest.Replicated(t, redistest.Redis, "replica-serve-stale-data no")
 	store := open(t, testbed.At(replica.Addr(), ""), redisstore.Config{})
 	primary.Kill()
-	var r engine.Result
+	var r engine.Answer
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !strings.Contains(r.Err.Error(), "READONLY") {
 			break
@@ -157,8 +157,8 @@ func provokeNoScript(t *testing.T, open testbed.Opener) {
 	before := store.Stats().Errors["no_script"]
 	for i := range int64(5) {
 		s.MustDo("script", "flush")
-		if r := testbed.Take(store, "k", testbed.Hourly); r.Err != nil || r.Outcome.Remaining != 98-i {
-			t.Errorf("after a flush: %d left, %v", r.Outcome.Remaining, r.Err)
+		if r := testbed.Take(store, "k", testbed.Hourly); r.Err != nil || r.Binds().Remaining != 98-i {
+			t.Errorf("after a flush: %d left, %v", r.Binds().Remaining, r.Err)
 		}
 	}
 	if n := store.Stats().Errors["no_script"] - before; n != 5 {
@@ -171,7 +171,7 @@ func provokeNoAuth(t *testing.T, open testbed.Opener) {
 	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	s.MustDo("config", "set", "requirepass", "secret")
 	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
-	var r engine.Result
+	var r engine.Answer
 	for range 100 { // the first calls still use closed connections
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break
@@ -218,7 +218,7 @@ func provokeAway(t *testing.T, open testbed.Opener) {
 	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	testbed.Take(store, "k", testbed.Hourly)
 	s.Kill()
-	var r engine.Result
+	var r engine.Answer
 	for range 100 { // the first calls still use closed connections
 		if r = testbed.Take(store, "k", testbed.Hourly); r.Err != nil && !errors.Is(r.Err, headgate.ErrOutcomeUnknown) {
 			break

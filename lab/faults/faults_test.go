@@ -37,7 +37,7 @@ func TestHangs(t *testing.T) {
 				// would blame the caller.
 				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 				defer cancel()
-				results := make([]engine.Result, 1)
+				results := make([]engine.Answer, 1)
 				store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
 				if err := results[0].Err; !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) {
 					t.Errorf("a server that hangs: %v", err)
@@ -62,7 +62,7 @@ func TestHangsWithoutDeadline(t *testing.T) {
 		defer s.Resume()
 		answered := make(chan error, 1)
 		go func() {
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
 			answered <- results[0].Err
 		}()
@@ -91,7 +91,7 @@ func TestCancelled(t *testing.T) {
 	const callers = 5
 	for range callers {
 		wg.Go(func() {
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", testbed.Hourly, 1)}, results)
 			if err := results[0].Err; !errors.Is(err, context.Canceled) || !errors.Is(err, headgate.ErrOutcomeUnknown) {
 				t.Errorf("cancelled: %v", err)
@@ -209,9 +209,9 @@ func TestLostAnswer(t *testing.T) {
 		store := open(t, testbed.At(p.listener.Addr().String(), ""), redisstore.Config{})
 		direct := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 		left := func() int64 {
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			direct.Do(context.Background(), []engine.Op{{Kind: engine.OpPeek, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: testbed.Hourly, Cost: 1}}}}, results)
-			return results[0].Outcome.Remaining
+			return results[0].Binds().Remaining
 		}
 		charged := 0
 		for range 20 {
@@ -279,7 +279,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				one, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-				results := make([]engine.Result, 1)
+				results := make([]engine.Answer, 1)
 				store.Do(one, []engine.Op{{Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 				cancel()
 				switch {
@@ -288,7 +288,7 @@ func failover(t *testing.T, store *redisstore.Store, kill func()) {
 					if errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
 						unknown.Add(1) // may have been charged
 					}
-				case results[0].Outcome.Allowed:
+				case results[0].Allowed:
 					allowed.Add(1)
 				default:
 					decided.Add(1)

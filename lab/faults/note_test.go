@@ -39,7 +39,7 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 		t.Errorf("the note says %q", ours)
 	}
 	s.MustDo("set", "headgate/shards", "format=2 shards=0")
-	var r engine.Result
+	var r engine.Answer
 	deadline := time.Now().Add(10 * time.Second)
 	for r.Err == nil && time.Now().Before(deadline) {
 		r = testbed.Take(store, "other", testbed.Hourly)

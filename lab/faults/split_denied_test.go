@@ -46,16 +46,16 @@ func TestSplitCountsDenials(t *testing.T) {
 				case engine.OpReserve:
 					op.ID = fmt.Sprint(name, n)
 				}
-				var got, want [1]engine.Result
+				var got, want [1]engine.Answer
 				store.Do(context.Background(), []engine.Op{op}, got[:])
 				single.Do(context.Background(), []engine.Op{op}, want[:])
 				if got[0].Err != nil || want[0].Err != nil {
 					t.Fatal(got[0].Err, want[0].Err)
 				}
-				if got[0].Outcome.Promise.Mode == engine.Split {
+				if got[0].Promise.Mode == engine.Split {
 					split++
 				}
-				said, right := brief(&got[0].Outcome), brief(&want[0].Outcome)
+				said, right := brief(&got[0]), brief(&want[0])
 				if said != right {
 					t.Fatalf("%s, %s %d: %s, want %s", name, kind, n, said, right)
 				}
@@ -69,10 +69,10 @@ func TestSplitCountsDenials(t *testing.T) {
 }
 
 // brief returns the answer, and each limit's wait and strikes.
-func brief(o *engine.Outcome) string {
+func brief(o *engine.Answer) string {
 	text := fmt.Sprintf("%-5t", o.Allowed)
-	for i := range o.Limits {
-		text += fmt.Sprint(" ", o.Limits[i].RetryAfter, " ", o.Limits[i].Strikes)
+	for i := range o.Len() {
+		text += fmt.Sprint(" ", o.Of(i).RetryAfter, " ", o.Of(i).Strikes)
 	}
 	return text
 }

@@ -30,9 +30,9 @@ func charge(limit engine.Limit, key string, cost int64) engine.Charge {
 	return engine.Charge{Limit: limit, Key: key, Cost: cost}
 }
 
-func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charges ...engine.Charge) engine.Result {
+func leases(t *testing.T, store engine.Store, kind engine.Kind, id string, charges ...engine.Charge) engine.Answer {
 	t.Helper()
-	ops, results := []engine.Op{{Kind: kind, Space: "s", Key: splitUser, ID: id, Charges: charges}}, make([]engine.Result, 1)
+	ops, results := []engine.Op{{Kind: kind, Space: "s", Key: splitUser, ID: id, Charges: charges}}, make([]engine.Answer, 1)
 	if err := ops[0].Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,18 +79,18 @@ func TestSplitKeeps(t *testing.T) {
 					leases(t, store, engine.OpAcquire, "other", charge(splitB, splitAll, s.others))
 				}
 				r := leases(t, store, engine.OpAcquire, "holder", charge(splitA, splitUser, s.asks), charge(splitB, splitAll, s.askAll))
-				if d := r.Outcome; d.Allowed != s.allowed || !s.allowed && d.Binding != 1 {
+				if d := r; d.Allowed != s.allowed || !s.allowed && d.Binding != 1 {
 					t.Errorf("asked for %d and %d: %+v", s.asks, s.askAll, d)
 				}
-				said := fmt.Sprint(r.Outcome.Limits[0].Remaining, " ", r.Outcome.Limits[1].Remaining)
+				said := fmt.Sprint(r.Of(0).Remaining, " ", r.Of(1).Remaining)
 				a, b := charge(splitA, splitUser, 0), charge(splitB, splitAll, 0)
-				is := leases(t, store, engine.OpPeek, "", a, b).Outcome.Limits
-				left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining)
+				is := leases(t, store, engine.OpPeek, "", a, b)
+				left := fmt.Sprint(is.Of(0).Remaining, " ", is.Of(1).Remaining)
 				ends := fmt.Sprint(leases(t, store, engine.OpExpiry, "", a).TTL, " ", leases(t, store, engine.OpExpiry, "", b).TTL)
 				if said != s.left || left != s.left || ends != s.ends {
 					t.Errorf("said %s left, and there are %s for %s; want %s for %s", said, left, ends, s.left, s.ends)
 				}
-				if renewed := leases(t, store, engine.OpRenew, "holder", a).Outcome.Allowed; renewed != (s.user > 0 || s.allowed) {
+				if renewed := leases(t, store, engine.OpRenew, "holder", a).Allowed; renewed != (s.user > 0 || s.allowed) {
 					t.Errorf("the holder's lease of the first limit is renewed: %t", renewed)
 				}
 			})
@@ -154,11 +154,11 @@ func TestSplitRestores(t *testing.T) {
 				leases(t, plain, engine.OpAcquire, "other", charge(splitA, user, s.taken))
 			}
 		}
-		if d := leases(t, store, engine.OpAcquire, "holder", wants(1, 2)...).Outcome; d.Allowed {
+		if d := leases(t, store, engine.OpAcquire, "holder", wants(1, 2)...); d.Allowed {
 			t.Errorf("all units of the limit for all users are held, and two more passed: %+v", d)
 		}
-		is := leases(t, plain, engine.OpPeek, "", wants(0, 0)...).Outcome.Limits
-		if left := fmt.Sprint(is[0].Remaining, " ", is[1].Remaining); left != s.left {
+		is := leases(t, plain, engine.OpPeek, "", wants(0, 0)...)
+		if left := fmt.Sprint(is.Of(0).Remaining, " ", is.Of(1).Remaining); left != s.left {
 			t.Errorf("%d taken meanwhile: %s left, want %s", s.taken, left, s.left)
 		}
 		if ttl := leases(t, plain, engine.OpExpiry, "", charge(splitB, user, 0)).TTL; ttl != 6*time.Second {
@@ -179,7 +179,7 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	}
 	ask := func(key string, n, ofB int64) {
 		t.Helper()
-		if d := leases(t, store, engine.OpAcquire, "holder", of(key, n), charge(splitB, splitAll, ofB)).Outcome; d.Allowed {
+		if d := leases(t, store, engine.OpAcquire, "holder", of(key, n), charge(splitB, splitAll, ofB)); d.Allowed {
 			t.Fatalf("four units of three: %+v", d)
 		}
 	}
@@ -190,8 +190,8 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 	ask("ann", 9, 4)
 	ask("ann", 6, 4)
 	for key, left := range map[string]int64{"ann": 5, "bob": 6, "carol": 7} { // of 11, they hold 9, 2 and 0
-		if d := leases(t, store, engine.OpPeek, "", of(key, 1)).Outcome; d.Remaining != left {
-			t.Errorf("%s: %d remaining, want %d", key, d.Remaining, left)
+		if d := leases(t, store, engine.OpPeek, "", of(key, 1)); d.Binds().Remaining != left {
+			t.Errorf("%s: %d remaining, want %d", key, d.Binds().Remaining, left)
 		}
 	}
 	for _, id := range []string{"holder", "other"} {
@@ -208,14 +208,14 @@ func TestSplitRestoresTheUnitsOfAKey(t *testing.T) {
 func TestSplitGivesBackWhatIsStillMissing(t *testing.T) {
 	t.Parallel()
 	clock, plain, store, asked := interrupted(t)
-	do := func(store engine.Store, kind engine.Kind, charges ...engine.Charge) engine.Outcome {
+	do := func(store engine.Store, kind engine.Kind, charges ...engine.Charge) engine.Answer {
 		t.Helper()
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(t.Context(), []engine.Op{{Kind: kind, Space: "s", Key: splitUser, Charges: charges}}, results)
 		if results[0].Err != nil {
 			t.Fatal(results[0].Err)
 		}
-		return results[0].Outcome
+		return results[0]
 	}
 	spent := rule.FixedWindow(rule.PerDay(1), rule.Named("spent"))
 	do(plain, engine.OpAllow, charge(spent, splitAll, 1))
@@ -262,24 +262,24 @@ func TestSplitLists(t *testing.T) {
 	reserve := func(id string, used int64, wanted bool) *engine.Reservation {
 		t.Helper()
 		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: splitUser, ID: id, Charges: []engine.Charge{charge(splitA, splitUser, 1), charge(window, splitAll, used)}}
-		results := make([]engine.Result, 1)
-		if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Allowed != wanted {
+		results := make([]engine.Answer, 1)
+		if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil || results[0].Allowed != wanted {
 			t.Fatalf("%+v", results[0])
 		}
-		return results[0].Outcome.Reservation(&op, id)
+		return results[0].Reservation(&op, id)
 	}
 	left := func(permits, units int64) {
 		t.Helper()
-		is := leases(t, plain, engine.OpPeek, "", charge(splitA, splitUser, 0), charge(window, splitAll, 0)).Outcome.Limits
-		if is[0].Remaining != permits || is[1].Remaining != units {
-			t.Errorf("%d permits and %d units are left, want %d and %d", is[0].Remaining, is[1].Remaining, permits, units)
+		is := leases(t, plain, engine.OpPeek, "", charge(splitA, splitUser, 0), charge(window, splitAll, 0))
+		if is.Of(0).Remaining != permits || is.Of(1).Remaining != units {
+			t.Errorf("%d permits and %d units are left, want %d and %d", is.Of(0).Remaining, is.Of(1).Remaining, permits, units)
 		}
 	}
 	held := reserve("first", 8, true)
 	left(2, 2)
 	reserve("second", 3, false)
 	left(2, 2)
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(t.Context(), []engine.Op{held.SettleEach(func(i int) int64 { return []int64{0, 5}[i] })}, results)
 	if results[0].Err != nil || !results[0].Found {
 		t.Errorf("%+v", results[0])

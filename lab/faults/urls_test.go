@@ -24,8 +24,8 @@ import (
 func decides(t *testing.T, url string) {
 	t.Helper()
 	store := testbed.OpenRueidis(t, testbed.Deployment{URL: url}, redisstore.Config{})
-	if r := testbed.Take(store, testbed.Prefix(), testbed.Hourly); r.Err != nil || r.Outcome.Remaining != 99 {
-		t.Errorf("%s: %+v, %v", url, r.Outcome, r.Err)
+	if r := testbed.Take(store, testbed.Prefix(), testbed.Hourly); r.Err != nil || r.Binds().Remaining != 99 {
+		t.Errorf("%s: %+v, %v", url, r, r.Err)
 	}
 }
 
@@ -261,19 +261,19 @@ func TestSkew(t *testing.T) {
 	right := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	hour := rule.FixedWindow(rule.PerHour(5), rule.Align("Asia/Shanghai"))
 	for i, each := range []*redisstore.Store{store, right, store, right} {
-		if r := testbed.Take(each, "k", hour); r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
-			t.Errorf("call %d: %+v, %v", i, r.Outcome, r.Err)
+		if r := testbed.Take(each, "k", hour); r.Err != nil || r.Binds().Remaining != 4-int64(i) {
+			t.Errorf("call %d: %+v, %v", i, r, r.Err)
 		}
 	}
 	wrong.calls = 0
-	ops, results := make([]engine.Op, 3), make([]engine.Result, 3)
+	ops, results := make([]engine.Op, 3), make([]engine.Answer, 3)
 	for i := range ops {
 		ops[i] = engine.Op{Space: "s", Key: "batch", Charges: []engine.Charge{{Limit: hour, Cost: 1}}}
 	}
 	store.Do(context.Background(), ops, results)
 	for i, r := range results { // in order, although the operations were sent again
-		if r.Err != nil || r.Outcome.Remaining != 4-int64(i) {
-			t.Errorf("operation %d: %+v, %v", i, r.Outcome, r.Err)
+		if r.Err != nil || r.Binds().Remaining != 4-int64(i) {
+			t.Errorf("operation %d: %+v, %v", i, r, r.Err)
 		}
 	}
 }

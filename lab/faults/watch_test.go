@@ -68,7 +68,7 @@ func TestNoteAway(t *testing.T) {
 		ask := func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: testbed.Hourly, Cost: 1}}}}, results)
 			return results[0].Err
 		}

@@ -88,8 +88,8 @@ func (r *reservations) draw(random *rand.Rand, limit engine.Limit) (in Asked, op
 }
 
 // answer returns a result in the history's form. If the operation made a reservation, answer stores it.
-func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, id string) Answered {
-	d := &result.Outcome
+func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Answer, id string) Answered {
+	d := result
 	out := Answered{Allowed: d.Allowed, At: d.AtMicros, Failed: result.Err != nil}
 	var made *engine.Reservation
 	switch {
@@ -100,9 +100,7 @@ func (r *reservations) answer(in *Asked, op *engine.Op, result *engine.Result, i
 		r.add(in.Pair, reservation{made, in.On})
 	}
 	for i, place := range in.places() {
-		if out.Remaining[place] = d.Remaining; d.Limits != nil {
-			out.Remaining[place] = d.Limits[i].Remaining
-		}
+		out.Remaining[place] = d.Of(i).Remaining
 		if made != nil {
 			out.Held[place] = made.Limits[i].Held
 		}
@@ -122,7 +120,7 @@ func Record(store engine.Store, limit engine.Limit, goroutines int) []porcupine.
 			r := rand.New(rand.NewPCG(uint64(g), uint64(os.Getpid())))
 			for i := range each {
 				in, op := made.draw(r, limit)
-				ops, results := []engine.Op{op}, make([]engine.Result, 1)
+				ops, results := []engine.Op{op}, make([]engine.Answer, 1)
 				call := time.Now().UnixNano()
 				store.Do(context.Background(), ops, results)
 				end := time.Now().UnixNano()

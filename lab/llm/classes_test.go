@@ -62,7 +62,7 @@ func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 			if r.Err != nil {
 				w.Fatal(r.Err)
 			}
-			if r.Decision.Allowed {
+			if r.Allowed {
 				passed++
 			}
 		}

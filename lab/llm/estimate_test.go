@@ -48,13 +48,13 @@ policies:
 		}}
 		denied := func(wait time.Duration) {
 			w.Helper()
-			if d := ask(b, call).Decision; d.Allowed || d.Binding.Policy != s.policy || d.RetryAfter != wait {
+			if d := ask(b, call); d.Allowed || d.Policy != s.policy || d.Binds().RetryAfter != wait {
 				w.Errorf("%s, %d used: %+v, want a wait of %s", s.policy, s.used, d, wait)
 			}
 		}
 		first := ask(a, call)
-		if !first.Decision.Allowed || first.Decision.Promise.Mode != w.mode {
-			w.Fatalf("%s: %+v", s.policy, first.Decision)
+		if !first.Allowed || first.Promise.Mode != w.mode {
+			w.Fatalf("%s: %+v", s.policy, first.Answer)
 		}
 		denied(s.wait)
 		settle := decide.Request{Kind: engine.OpSettle, Reservation: first.Reservation, Used: []int64{1, s.used}}
@@ -69,8 +69,8 @@ policies:
 		w.clock.Advance(s.next - time.Microsecond)
 		denied(time.Microsecond)
 		w.clock.Advance(time.Microsecond)
-		if r := ask(b, call); !r.Decision.Allowed {
-			w.Errorf("%s, %d used: denied after %s: %+v", s.policy, s.used, s.next, r.Decision)
+		if r := ask(b, call); !r.Allowed {
+			w.Errorf("%s, %d used: denied after %s: %+v", s.policy, s.used, s.next, r.Answer)
 		}
 		w.clock.Advance(3 * time.Minute)
 	}

@@ -75,7 +75,7 @@ func newBeside(t *testing.T) *beside {
 
 func (b *beside) now() int64 { return b.clock.Now().Sub(b.zero).Milliseconds() }
 
-func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) engine.Outcome {
+func (b *beside) ours(kind engine.Kind, limit engine.Limit, cost int64) *engine.Answer {
 	b.t.Helper()
 	return opOn(b.t, b.store, kind, limit, cost)
 }
@@ -127,7 +127,7 @@ func articleTTL(b *beside) {
 	if _, err := b.s.Do("eval", scriptGateway, 2, "tokens", "at", 100, 10, 0, 1); err == nil || !strings.Contains(err.Error(), "invalid expire time") {
 		b.t.Errorf("100 a second with a capacity of 10: %v", err)
 	}
-	if d := b.ours(engine.OpAllow, rule.TokenBucket(rule.PerSecond(100), rule.Burst(10)), 1); !d.Allowed || d.Remaining != 9 {
+	if d := b.ours(engine.OpAllow, rule.TokenBucket(rule.PerSecond(100), rule.Burst(10)), 1); !d.Allowed || d.Binds().Remaining != 9 {
 		b.t.Errorf("ours: %+v", d)
 	}
 }
@@ -223,7 +223,7 @@ func TestDocumentedState(t *testing.T) {
 	limit := rule.TokenBucket(rule.PerSecond(10))
 	op := engine.Single(engine.OpAllow, "k", limit, 1)
 	op.Space = "s"
-	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
+	b.store.Do(context.Background(), []engine.Op{op}, make([]engine.Answer, 1))
 	doc, err := os.ReadFile("../../docs/design/keys.md")
 	if err != nil {
 		t.Fatal(err)

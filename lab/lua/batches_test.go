@@ -56,7 +56,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		clock.Advance(after)
 		instants = append(instants, clock.Now())
 		ops := make([]engine.Op, 1+r.IntN(400))
-		ours, expected := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+		ours, expected := make([]engine.Answer, len(ops)), make([]engine.Answer, len(ops))
 		for i := range ops {
 			ops[i] = operation(r)
 			if ops[i].Kind == engine.OpGive && r.IntN(2) == 0 {
@@ -73,7 +73,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		memory.Do(context.Background(), ops, expected)
 		for i := range ops {
 			a, b := ours[i], expected[i]
-			a.Outcome.Promise, b.Outcome.Promise = engine.Promise{}, engine.Promise{}
+			a.Promise, b.Promise = engine.Promise{}, engine.Promise{}
 			if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 				t.Fatalf("call %d, operation %d of %d, %s %s %v:\n here %s\nsteps %s", call, i, len(ops), ops[i].Kind, ops[i].Key, ops[i].Charges, x, y)
 			}

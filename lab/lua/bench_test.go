@@ -82,7 +82,7 @@ func ask64(b *testing.B, store engine.Store, limit engine.Limit, keys []string, 
 	for range 64 {
 		wg.Go(func() {
 			for done := 0; done < n/64; done += batch {
-				ops, results := make([]engine.Op, batch), make([]engine.Result, batch)
+				ops, results := make([]engine.Op, batch), make([]engine.Answer, batch)
 				for i := range ops {
 					ops[i] = engine.Op{Space: "bench", Key: keys[rand.IntN(benchKeys)], Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 					if limit.Algorithm().String() == "concurrency" {
@@ -159,7 +159,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 func fill(store engine.Store, limit engine.Limit, keys, units int) {
 	for unit := range units {
 		for from := 0; from < keys; from += 1000 {
-			ops, results := make([]engine.Op, 1000), make([]engine.Result, 1000)
+			ops, results := make([]engine.Op, 1000), make([]engine.Answer, 1000)
 			for i := range ops {
 				ops[i] = engine.Op{Space: "bench", Key: fmt.Sprintf("user:%015d", from+i), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 				if limit.Algorithm().String() == "concurrency" {

@@ -44,12 +44,12 @@ func TestStateBytes(t *testing.T) {
 			op.Space = "s"
 			ops = append(ops, op)
 		}
-		results := make([]engine.Result, 3)
+		results := make([]engine.Answer, 3)
 		store.Do(context.Background(), ops[:1], results[:1])
 		store.Do(context.Background(), ops[1:], results[1:])
 		for key := range ops {
 			got := fmt.Sprintf("%x", s.Text("get", store.Keys(&ops[key])[0]))
-			if r := &results[key]; r.Err != nil || !r.Outcome.Allowed || got != strings.ReplaceAll(c.state, " ", "") {
+			if r := &results[key]; r.Err != nil || !r.Allowed || got != strings.ReplaceAll(c.state, " ", "") {
 				t.Errorf("%s: %+v; stored as %s, want %s", c.limit, *r, got, c.state)
 			}
 		}
@@ -61,7 +61,7 @@ func TestStateBytes(t *testing.T) {
 func refusesNewer(t *testing.T, s *redistest.Server, store *redisstore.Store, op *engine.Op) {
 	t.Helper()
 	s.MustDo("setrange", store.Keys(op)[0], "0", "\x02")
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(context.Background(), []engine.Op{*op}, results)
 	testbed.WantClass(t, results[0], redisstore.Newer)
 }

@@ -29,13 +29,13 @@ type bySteps struct {
 	states map[string]algo.State
 }
 
-func (z *bySteps) Do(ops []engine.Op, results []engine.Result) {
+func (z *bySteps) Do(ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		z.decide(&ops[i], &results[i])
 	}
 }
 
-func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
+func (z *bySteps) decide(op *engine.Op, r *engine.Answer) {
 	now := z.clock().UnixMicro()
 	at := algo.Instant{Now: now, Wall: now}
 	steps, names := make([]algo.Step, len(op.Charges)), make([]string, len(op.Charges))
@@ -48,10 +48,10 @@ func (z *bySteps) decide(op *engine.Op, r *engine.Result) {
 	}
 	if op.Kind == engine.OpRelease {
 		r.Found = algo.Release(steps, at, op.ID)
-		r.Outcome.Fill(op, steps, true, 0, now)
+		r.Fill(op, steps, true, 0, now)
 	} else {
 		allowed, granted := op.Decide(steps, at)
-		r.Outcome.Fill(op, steps, allowed, granted, now)
+		r.Fill(op, steps, allowed, granted, now)
 	}
 	for i := range steps {
 		switch {
@@ -98,7 +98,7 @@ func compareCalls(t *testing.T, redis engine.Store, clock *headgatetest.Clock, r
 		for i := range ops {
 			ops[i] = randomCall(r, families, instants)
 		}
-		want, got := make([]engine.Result, len(ops)), make([]engine.Result, len(ops))
+		want, got := make([]engine.Answer, len(ops)), make([]engine.Answer, len(ops))
 		steps.Do(ops, want)
 		redis.Do(context.Background(), ops, got)
 		for i := range ops {

@@ -148,7 +148,7 @@ func TestLuaCoverage(t *testing.T) {
 		for i := range ops {
 			ops[i].Space, ops[i].Charges = "several", []engine.Charge{{Limit: rule.FixedWindow(rule.PerHour(10)), Cost: 1}}
 		}
-		store.Do(t.Context(), ops, make([]engine.Result, len(ops)))
+		store.Do(t.Context(), ops, make([]engine.Answer, len(ops)))
 	}
 	testbed.Strange(t, s, open(nil))
 	gone, missed := 0, []string{}

@@ -76,12 +76,12 @@ func TestExtremes(t *testing.T) {
 				// On Redis, a queue holds at most 2^52−1 units: see docs/reference/bounds.md.
 				op.Charges[0].Cost = min(op.Charges[0].Cost, most/64)
 			}
-			a, b := make([]engine.Result, 1), make([]engine.Result, 1)
+			a, b := make([]engine.Answer, 1), make([]engine.Answer, 1)
 			redis.Do(context.Background(), []engine.Op{op}, a)
 			memory.Do(context.Background(), []engine.Op{op}, b)
-			x, y := a[0].Outcome, b[0].Outcome
-			if a[0].Err != nil || b[0].Err != nil || x.Allowed != y.Allowed || x.Granted != y.Granted || x.Remaining != y.Remaining ||
-				x.RetryAfter != y.RetryAfter || x.ResetAfter != y.ResetAfter || x.Delay != y.Delay || x.Limit != y.Limit {
+			x, y := a[0], b[0]
+			if a[0].Err != nil || b[0].Err != nil || x.Allowed != y.Allowed || x.Granted != y.Granted || x.Binds().Remaining != y.Binds().Remaining ||
+				x.Binds().RetryAfter != y.Binds().RetryAfter || x.Binds().ResetAfter != y.Binds().ResetAfter || x.Delay != y.Delay || x.Binds().Limit != y.Binds().Limit {
 				t.Errorf("%s, step %d, %s of %d:\n redis %+v %v\nmemory %+v %v", limit, i, op.Kind, op.Charges[0].Cost, x, a[0].Err, y, b[0].Err)
 				break
 			}

@@ -20,21 +20,21 @@ func TestSettlementFindsKeyOfOtherType(t *testing.T) {
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	requests, tokens := rule.FixedWindow(rule.PerHour(100)), rule.TokenBucket(rule.PerHour(100))
 	reserve := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: "one", Charges: []engine.Charge{{Limit: requests, Cost: 1}, {Limit: tokens, Cost: 40}}}
-	do := func(op engine.Op) engine.Result {
-		results := make([]engine.Result, 1)
+	do := func(op engine.Op) engine.Answer {
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
 		return results[0]
 	}
 	reserved := do(reserve)
-	if reserved.Err != nil || !reserved.Outcome.Allowed {
+	if reserved.Err != nil || !reserved.Allowed {
 		t.Fatalf("reserve: %+v", reserved)
 	}
-	settle := reserved.Outcome.Reservation(&reserve, "one").Settle(10)
+	settle := reserved.Reservation(&reserve, "one").Settle(10)
 	mark := store.Keys(&settle)[0]
 	s.MustDo("hset", mark, "f", "v")
 	testbed.WantClass(t, do(settle), redisstore.WrongType)
 	s.MustDo("del", mark)
-	if got := do(settle); got.Err != nil || !got.Found || got.Outcome.Limits[1].Remaining != 90 {
+	if got := do(settle); got.Err != nil || !got.Found || got.Of(1).Remaining != 90 {
 		t.Errorf("the settlement without it: %+v, want 90 tokens left", got)
 	}
 }
@@ -47,9 +47,9 @@ func TestEvictedUnitsExpire(t *testing.T) {
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	acquire := func(id string, lease time.Duration) []string {
 		op := engine.Op{Kind: engine.OpAcquire, Space: "s", Key: "k", ID: id, Charges: []engine.Charge{{Limit: rule.Concurrency(3, rule.LeaseTime(lease)), Cost: 1}}}
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
-		if results[0].Err != nil || !results[0].Outcome.Allowed {
+		if results[0].Err != nil || !results[0].Allowed {
 			t.Fatalf("%s: %+v", id, results[0])
 		}
 		return store.Keys(&op)
@@ -75,9 +75,9 @@ func TestMergedAllowFindsKeyOfOtherType(t *testing.T) {
 			ops := []engine.Op{engine.Single(engine.OpAllow, "absent", limit, cost), engine.Single(engine.OpAllow, "other", limit, cost)}
 			key := store.Keys(&ops[1])[0]
 			s.MustDo("hset", key, "f", "v")
-			results := make([]engine.Result, len(ops))
+			results := make([]engine.Answer, len(ops))
 			store.Do(context.Background(), ops, results)
-			if results[0].Err != nil || results[0].Outcome.Allowed != (cost == 1) {
+			if results[0].Err != nil || results[0].Allowed != (cost == 1) {
 				t.Errorf("%s: %d units of an absent key: %+v", limit, cost, results[0])
 			}
 			testbed.WantClass(t, results[1], redisstore.WrongType)

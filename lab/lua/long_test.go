@@ -58,18 +58,18 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clock) {
 	t.Helper()
 	limit := rule.SlidingLog(rule.Per(5_000, time.Second), rule.Named("stale"))
-	do := func(kind engine.Kind, taken time.Time) (decisions [2]engine.Outcome) {
+	do := func(kind engine.Kind, taken time.Time) (decisions [2]engine.Answer) {
 		t.Helper()
 		for i, each := range []engine.Store{store, memory} {
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			each.Do(context.Background(), []engine.Op{{Kind: kind, Space: "stale", Key: "k", Taken: taken, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 			if results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}
-			decisions[i] = results[0].Outcome
+			decisions[i] = results[0]
 		}
-		if decisions[0].Remaining != decisions[1].Remaining {
-			t.Fatalf("%s: %d here, %d by the steps", kind, decisions[0].Remaining, decisions[1].Remaining)
+		if decisions[0].Binds().Remaining != decisions[1].Binds().Remaining {
+			t.Fatalf("%s: %d here, %d by the steps", kind, decisions[0].Binds().Remaining, decisions[1].Binds().Remaining)
 		}
 		return decisions
 	}
@@ -86,8 +86,8 @@ func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clo
 		clock.Advance(500 * time.Microsecond)
 		last = time.UnixMicro(do(engine.OpAllow, time.Time{})[0].AtMicros)
 	}
-	if d := do(engine.OpGive, last); d[0].ResetAfter < d[1].ResetAfter {
-		t.Errorf("a give by handle frees %s, sooner than the steps do: %s", d[0].ResetAfter, d[1].ResetAfter)
+	if d := do(engine.OpGive, last); d[0].Binds().ResetAfter < d[1].Binds().ResetAfter {
+		t.Errorf("a give by handle frees %s, sooner than the steps do: %s", d[0].Binds().ResetAfter, d[1].Binds().ResetAfter)
 	}
 	clock.Advance(10 * time.Second)
 }
@@ -104,10 +104,10 @@ func TestTotalsStartAgain(t *testing.T) {
 	key := store.Keys(&op)[0]
 	take := func(remaining int64) {
 		t.Helper()
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
-		if d := results[0].Outcome; results[0].Err != nil || d.Remaining != remaining {
-			t.Errorf("%d left, want %d, %v", d.Remaining, remaining, results[0].Err)
+		if d := results[0]; results[0].Err != nil || d.Binds().Remaining != remaining {
+			t.Errorf("%d left, want %d, %v", d.Binds().Remaining, remaining, results[0].Err)
 		}
 	}
 	take(7)
@@ -152,11 +152,11 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 			}
 		}
 		clock.Advance(time.Duration(r.IntN(700)) * time.Microsecond)
-		ours, expected := make([]engine.Result, 1), make([]engine.Result, 1)
+		ours, expected := make([]engine.Answer, 1), make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, ours)
 		memory.Do(context.Background(), []engine.Op{op}, expected)
-		a, b := ours[0].Outcome, expected[0].Outcome
-		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Remaining != b.Remaining || a.RetryAfter != b.RetryAfter || a.ResetAfter != b.ResetAfter {
+		a, b := ours[0], expected[0]
+		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Binds().Remaining != b.Binds().Remaining || a.Binds().RetryAfter != b.Binds().RetryAfter || a.Binds().ResetAfter != b.Binds().ResetAfter {
 			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Taken, a, ours[0].Err, b)
 		}
 		if op.Kind == engine.OpAllow && a.Allowed {
@@ -175,12 +175,12 @@ func TestEvictedLeases(t *testing.T) {
 	acquire := func(from, to int) (allowed int) {
 		for i := from; i < to; i++ {
 			op.ID = fmt.Sprint("holder", i)
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(context.Background(), []engine.Op{op}, results)
 			if results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}
-			if results[0].Outcome.Allowed {
+			if results[0].Allowed {
 				allowed++
 			}
 		}
@@ -210,10 +210,10 @@ func TestStaleSegments(t *testing.T) {
 	items := func(after time.Duration) int {
 		t.Helper()
 		clock.Advance(after)
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{op}, results)
-		if results[0].Err != nil || !results[0].Outcome.Allowed {
-			t.Fatalf("%+v, %v", results[0].Outcome, results[0].Err)
+		if results[0].Err != nil || !results[0].Allowed {
+			t.Fatalf("%+v, %v", results[0], results[0].Err)
 		}
 		return (len(s.Text("get", store.Keys(&op)[0])) - 24) / 15
 	}

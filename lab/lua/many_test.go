@@ -46,11 +46,11 @@ func writeManyKeys(t *testing.T, s *redistest.Server) {
 			for key := range 20 {
 				ops = append(ops, engine.Single(engine.OpAllow, fmt.Sprint("k", key), limit, 1))
 			}
-			results := make([]engine.Result, len(ops))
+			results := make([]engine.Answer, len(ops))
 			store.Do(context.Background(), ops, results)
 			for i := range results {
 				r := &results[i]
-				if failure == "" && (r.Err != nil || r.Outcome.Remaining != remaining) || failure != "" && (r.Err == nil || !strings.Contains(r.Err.Error(), failure)) {
+				if failure == "" && (r.Err != nil || r.Binds().Remaining != remaining) || failure != "" && (r.Err == nil || !strings.Contains(r.Err.Error(), failure)) {
 					t.Fatalf("%s, key %d: %+v; want %d remaining, or %q", limit, i, r, remaining, failure)
 				}
 			}
@@ -89,7 +89,7 @@ func keepOtherTypes(t *testing.T, s *redistest.Server) {
 	const other = 7
 	s.MustDo("hset", store.Keys(&ops[other])[0], "field", "value")
 	for remaining := int64(59); remaining > 56; remaining-- {
-		results := make([]engine.Result, len(ops))
+		results := make([]engine.Answer, len(ops))
 		store.Do(context.Background(), ops, results)
 		for i := range results {
 			r := &results[i]
@@ -97,7 +97,7 @@ func keepOtherTypes(t *testing.T, s *redistest.Server) {
 				if e, ok := errors.AsType[*redisstore.Error](r.Err); !ok || e.Class != redisstore.WrongType {
 					t.Errorf("a key of another type: %+v", r)
 				}
-			} else if r.Err != nil || r.Outcome.Remaining != remaining {
+			} else if r.Err != nil || r.Binds().Remaining != remaining {
 				t.Errorf("key %d: %+v; want %d remaining", i, r, remaining)
 			}
 		}
@@ -117,10 +117,10 @@ func liveAsLongAsAlone(t *testing.T, s *redistest.Server) {
 	second := rule.FixedWindow(rule.Per(10, time.Hour), rule.Named("second"))
 	take := func(ops ...engine.Op) {
 		t.Helper()
-		results := make([]engine.Result, len(ops))
+		results := make([]engine.Answer, len(ops))
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			if results[i].Err != nil || !results[i].Outcome.Allowed {
+			if results[i].Err != nil || !results[i].Allowed {
 				t.Fatalf("%+v", results[i])
 			}
 		}

@@ -56,14 +56,14 @@ func rateKey(limit engine.Limit) string {
 	return limit.String()
 }
 
-func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit engine.Limit, cost int64) engine.Outcome {
+func opOn(t *testing.T, store engine.Store, kind engine.Kind, limit engine.Limit, cost int64) *engine.Answer {
 	t.Helper()
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(context.Background(), []engine.Op{{Kind: kind, Space: "rates", Key: rateKey(limit), Charges: []engine.Charge{{Limit: limit, Cost: cost}}}}, results)
 	if results[0].Err != nil {
 		t.Fatal(results[0].Err)
 	}
-	return results[0].Outcome
+	return &results[0]
 }
 
 func rateIsExact(t *testing.T, name string, store engine.Store, clock *headgatetest.Clock, limit engine.Limit, rate engine.Rate, polls int) {
@@ -83,7 +83,7 @@ func waitsAreExact(t *testing.T, name string, store engine.Store, clock *headgat
 	t.Helper()
 	opOn(t, store, engine.OpAllow, limit, 1)
 	for range 200 {
-		wait := opOn(t, store, engine.OpAllow, limit, 1).RetryAfter
+		wait := opOn(t, store, engine.OpAllow, limit, 1).Binds().RetryAfter
 		clock.Advance(wait - time.Microsecond)
 		early := opOn(t, store, engine.OpAllow, limit, 1)
 		clock.Advance(time.Microsecond)

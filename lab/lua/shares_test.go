@@ -36,7 +36,7 @@ func TestShareInItsPlace(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	clock := headgatetest.NewClock()
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
-	op, results := engine.Single(engine.OpPeek, "ann", rule.FairShare(rule.PerSecond(10), rule.Burst(20)), 1), make([]engine.Result, 1)
+	op, results := engine.Single(engine.OpPeek, "ann", rule.FairShare(rule.PerSecond(10), rule.Burst(20)), 1), make([]engine.Answer, 1)
 	op.Space = "s"
 	own := sha256.Sum256([]byte("ann"))
 	var state bytes.Buffer
@@ -56,7 +56,7 @@ func TestShareInItsPlace(t *testing.T) {
 	nested := rule.FairShare(rule.PerSecond(10), rule.Burst(20), engine.Setting{Field: "nested"})
 	for limit, remaining := range map[engine.Limit]int64{op.Charges[0].Limit: 5, nested: 4} {
 		op.Charges[0].Limit = limit
-		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || results[0].Outcome.Remaining != remaining {
+		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || results[0].Binds().Remaining != remaining {
 			t.Errorf("%s: %+v; want %d remaining of 10 for a key without a part", limit, results[0], remaining)
 		}
 	}

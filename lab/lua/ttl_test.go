@@ -35,10 +35,10 @@ func TestKeysLiveLongEnough(t *testing.T) {
 				for i := range keys {
 					ops = append(ops, engine.Single(kind, fmt.Sprintf("%d-of-%d-%s", i, keys, kind), limit, 1))
 				}
-				results := make([]engine.Result, keys)
+				results := make([]engine.Answer, keys)
 				store.Do(context.Background(), ops, results)
 				for i := range results {
-					if results[i].Err != nil || !results[i].Outcome.Allowed {
+					if results[i].Err != nil || !results[i].Allowed {
 						t.Fatalf("%s %s, key %d of %d: %+v", limit, kind, i, keys, results[i])
 					}
 					if set := heard(`"SET"`); !strings.HasSuffix(strings.TrimSuffix(set, ` "NX"`), `"PX" "102"`) {
@@ -89,7 +89,7 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 	for i, span := range spans {
 		ops = append(ops, engine.Single(engine.OpAllow, strconv.Itoa(i), rule.FixedWindow(rule.Per(10, span)), 1))
 	}
-	results := make([]engine.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	store.Do(context.Background(), ops, results)
 	for i, span := range spans {
 		if results[i].Err != nil {
@@ -109,11 +109,11 @@ func TestReturnsLiveLongEnough(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	do := func(op engine.Op) *engine.Reservation {
-		results := make([]engine.Result, 1)
-		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+		results := make([]engine.Answer, 1)
+		if store.Do(context.Background(), []engine.Op{op}, results); results[0].Err != nil || !results[0].Allowed {
 			t.Fatalf("%s: %+v", op.Kind, results[0])
 		}
-		return results[0].Outcome.Reservation(&op, "id")
+		return results[0].Reservation(&op, "id")
 	}
 	charge := engine.Single(engine.OpReserve, "k", rule.TokenBucket(rule.PerHour(10)), 5)
 	first := do(charge)

@@ -28,9 +28,9 @@ func TestDueBehindUnreadable(t *testing.T) {
 		client.HSet(ctx, "due/coordinator/open/{0}", id, "\x7fof a later version")
 		client.ZAdd(ctx, "due/coordinator/due/{0}", redis.Z{Score: float64(i), Member: id})
 	}
-	op, results := engine.Single(engine.OpReserve, "k", rule.FixedWindow(rule.PerHour(10)), 4), make([]engine.Result, 1)
+	op, results := engine.Single(engine.OpReserve, "k", rule.FixedWindow(rule.PerHour(10)), 4), make([]engine.Answer, 1)
 	op.ID, op.Term = "id", &engine.Term{Within: time.Millisecond, Then: engine.ReleaseCharge}
-	if store.Do(ctx, []engine.Op{op}, results); results[0].Err != nil || !results[0].Outcome.Allowed {
+	if store.Do(ctx, []engine.Op{op}, results); results[0].Err != nil || !results[0].Allowed {
 		t.Fatalf("%+v", results[0])
 	}
 	for began := time.Now(); ; {

@@ -102,14 +102,14 @@ func send(t *testing.T, clock *headgatetest.Clock, processes [2]engine.Store, li
 				}
 			}
 			random.Shuffle(len(ops), func(i, j int) { ops[i], ops[j], whose[i], whose[j] = ops[j], ops[i], whose[j], whose[i] })
-			results := make([]engine.Result, len(ops))
+			results := make([]engine.Answer, len(ops))
 			p.Do(context.Background(), ops, results)
 			for i := range results {
 				if results[i].Err != nil {
 					t.Fatal(results[i].Err)
 				}
 				k, s := all[whose[i]], &tally.Tenants[whose[i]]
-				if s.Offered++; results[i].Outcome.Allowed {
+				if s.Offered++; results[i].Allowed {
 					s.Good++
 					k.first = k.first || s.Offered == 1
 				} else {

@@ -121,7 +121,7 @@ func endAll(t *testing.T, store *redisstore.Store) {
 			t.Fatal(err)
 		}
 		for _, r := range due {
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			if store.Do(ctx, []engine.Op{r.Overdue()}, results); results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}

@@ -28,7 +28,7 @@ type afterAnswer struct {
 	gone  chan struct{}
 }
 
-func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *afterAnswer) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	if k := ops[0].Kind; k == engine.OpAllow || k == engine.OpReserve {
 		s.leave()
@@ -43,7 +43,7 @@ type answered struct {
 	calls atomic.Int64
 }
 
-func (s *answered) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *answered) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	s.calls.Add(1)
 }

@@ -25,7 +25,7 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
 	for i, l := range limiters {
-		if r := core.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Decision.Allowed || r.Reservation == nil {
+		if r := core.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Allowed || r.Reservation == nil {
 			t.Fatalf("request %d: %+v", i, r)
 		}
 	}
@@ -33,10 +33,10 @@ func TestSettledAllowOnRedis(t *testing.T) {
 	peek.Kind, peek.Hints.Settled = engine.OpPeek, false
 	for round := range 3 {
 		last := core.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
-		if last.Err != nil || !last.Decision.Allowed || last.Decision.Delay == 0 {
+		if last.Err != nil || !last.Allowed || last.Delay == 0 {
 			t.Fatalf("round %d: %+v", round, last)
 		}
-		if over := core.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Decision.Allowed || over.Reservation != nil {
+		if over := core.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Allowed || over.Reservation != nil {
 			t.Errorf("round %d, beyond the limits: %+v", round, over)
 		}
 		other, err := limiters[1].Reservation(last.Reservation.String())
@@ -47,14 +47,14 @@ func TestSettledAllowOnRedis(t *testing.T) {
 			if err := held.Cancel(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := core.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Decision
+			d := core.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Answer
 			for i := range 3 {
-				if d.Limits[i].Remaining != 1 {
-					t.Errorf("round %d: %s has %d left, want 1", round, d.Limits[i].Name, d.Limits[i].Remaining)
+				if d.Of(i).Remaining != 1 {
+					t.Errorf("round %d: limit %d has %d left, want 1", round, i, d.Of(i).Remaining)
 				}
 			}
-			if d.Delay == 0 || d.Delay > last.Decision.Delay {
-				t.Errorf("round %d: the next one waits %v, the cancelled one %v", round, d.Delay, last.Decision.Delay)
+			if d.Delay == 0 || d.Delay > last.Delay {
+				t.Errorf("round %d: the next one waits %v, the cancelled one %v", round, d.Delay, last.Delay)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (a *account) cost(r *rand.Rand) int64 {
 
 // check checks an answer. If the request was admitted, check records its units and compares all admitted units with
 // the bounds. If it was denied, check compares the wait with the longest wait that the rules allow.
-func (a *account) check(now, cost int64, result *engine.Result) error {
+func (a *account) check(now, cost int64, result *engine.Answer) error {
 	if result.Err != nil {
 		return result.Err
 	}
@@ -48,7 +48,7 @@ func (a *account) check(now, cost int64, result *engine.Result) error {
 			clear(a.own)
 		}
 	}
-	at, d := now+behind, &result.Outcome
+	at, d := now+behind, result
 	if !d.Allowed {
 		return a.waits(cost, behind, d)
 	}
@@ -167,8 +167,8 @@ func (a *account) ownLimit(now, cost int64) error {
 
 // waits checks that no caller waits longer than the version requires for the units spent under all versions, plus the
 // time until the clock reaches the state's instant again.
-func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
-	if d.RetryAfter == headgate.Never {
+func (a *account) waits(cost, behind int64, d *engine.Answer) error {
+	if d.Binds().RetryAfter == headgate.Never {
 		return nil
 	}
 	n := a.limits[a.version].Numbers()
@@ -191,8 +191,8 @@ func (a *account) waits(cost, behind int64, d *engine.Outcome) error {
 	case n.Algorithm == algo.FixedWindow:
 		longest = 2 * n.Period
 	}
-	if d.RetryAfter.Microseconds() > longest {
-		return fmt.Errorf("waits %s, longer than %d µs", d.RetryAfter, longest)
+	if d.Binds().RetryAfter.Microseconds() > longest {
+		return fmt.Errorf("waits %s, longer than %d µs", d.Binds().RetryAfter, longest)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 	for i := range accounts {
 		accounts[i] = newAccount(draw(r, least))
 	}
-	ops, results, flap := make([]engine.Op, subjects), make([]engine.Result, subjects), time.Duration(0)
+	ops, results, flap := make([]engine.Op, subjects), make([]engine.Answer, subjects), time.Duration(0)
 	for step := range 40 {
 		clock.Advance(time.Duration(r.Int64N([]int64{1, 200, 700, 3000}[r.IntN(4)])) * time.Millisecond)
 		switch {
@@ -70,12 +70,12 @@ func interleave(t *testing.T, store engine.Store, clock *headgatetest.Clock, r *
 			if a.limits[0].Algorithm().Adapts() && r.IntN(2) == 0 {
 				ops[i].Charges[0].Report = &algo.Report{Good: 10, Bad: r.Int64N(3)}
 			}
-			results[i] = engine.Result{}
+			results[i] = engine.Answer{}
 		}
 		store.Do(context.Background(), ops, results)
 		for i, a := range accounts {
 			if err := a.check(clock.Now().UnixMicro(), ops[i].Charges[0].Cost, &results[i]); err != nil {
-				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i].Outcome)
+				t.Fatalf("space %s, step %d, subject %d, versions %v, take %d by version %d: %v\n%+v", space, step, i, a.limits, ops[i].Charges[0].Cost, a.version, err, results[i])
 			}
 		}
 		raised(t, store, space, accounts, r)
@@ -95,10 +95,10 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 		op.Space = space
 		ops = append(ops, op)
 	}
-	results := make([]engine.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	store.Do(context.Background(), ops, results)
 	for j := range a.limits {
-		small, large := &results[0].Outcome, &results[j].Outcome
+		small, large := &results[0], &results[j]
 		if results[0].Err != nil || results[j].Err != nil {
 			t.Fatal(results[0].Err, results[j].Err)
 		}
@@ -106,8 +106,8 @@ func raised(t *testing.T, store engine.Store, space string, accounts []*account,
 		if l.Count != of.Count || l.Period != of.Period || l.Variant != of.Variant || !l.Algorithm.Refills() || l.WarmUp > 0 || l.Weight > 0 {
 			continue
 		}
-		if more := of.Burst - l.Burst; more > 0 && large.Remaining < more+small.Remaining && small.Remaining > 0 {
-			t.Fatalf("%v leaves %d, %v %d", a.limits[0], small.Remaining, a.limits[j], large.Remaining)
+		if more := of.Burst - l.Burst; more > 0 && large.Binds().Remaining < more+small.Binds().Remaining && small.Binds().Remaining > 0 {
+			t.Fatalf("%v leaves %d, %v %d", a.limits[0], small.Binds().Remaining, a.limits[j], large.Binds().Remaining)
 		}
 	}
 }

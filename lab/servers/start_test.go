@@ -112,10 +112,10 @@ func TestLateStoreOfOtherShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	ask := func() engine.Result {
+	ask := func() engine.Answer {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, "k", rule.TokenBucket(rule.PerDay(10)), 1)}, results)
 		return results[0]
 	}

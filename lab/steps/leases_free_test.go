@@ -47,12 +47,12 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 		s.Cost = max(1, s.Cost) // acquiring nothing is rejected before any store is called
 		want := subject.ApplyLease(limit, s)
 		clock.Set(time.UnixMicro(s.AtUS))
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(t.Context(), []engine.Op{differential.LeaseOp("leases", limit, s)}, results)
-		d := results[0].Outcome
+		d := results[0]
 		got := model.Answer{
-			Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining, ResetAfterUS: d.ResetAfter.Microseconds(),
-			RetryAfterUS: retryOf(d), Held: d.Held, Own: d.Own, Heavy: d.Heavy,
+			Allowed: d.Allowed, Limit: d.Binds().Limit, Remaining: d.Binds().Remaining, ResetAfterUS: d.Binds().ResetAfter.Microseconds(),
+			RetryAfterUS: retryOf(d), Held: d.Binds().Held, Own: d.Binds().Own, Heavy: d.Binds().Heavy,
 		}
 		if s.Op == model.Release || s.Op == model.Held {
 			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // these operations have no cost
@@ -64,9 +64,9 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 	}
 }
 
-func retryOf(d engine.Outcome) *int64 {
-	if d.RetryAfter == headgate.Never {
+func retryOf(d engine.Answer) *int64 {
+	if d.Binds().RetryAfter == headgate.Never {
 		return nil
 	}
-	return new(d.RetryAfter.Microseconds())
+	return new(d.Binds().RetryAfter.Microseconds())
 }

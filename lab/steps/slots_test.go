@@ -80,12 +80,12 @@ func slots(t *testing.T, r *rand.Rand, draw func(r *rand.Rand) engine.Limit) err
 			op = all[which].handle.Settle(used)
 			all[which].handle, all[which].units = nil, used
 		}
-		var results [1]engine.Result
+		var results [1]engine.Answer
 		store.Do(context.Background(), []engine.Op{op}, results[:])
 		if results[0].Err != nil {
 			return results[0].Err
 		}
-		o := &results[0].Outcome
+		o := &results[0]
 		history = append(history, fmt.Sprintf("%s: %s %v settles %d, allowed %t, delay %s", clock.Now().Format("05.000"), op.Kind, op.Charges, which, o.Allowed, o.Delay))
 		if which < 0 && o.Allowed {
 			all = append(all, passed{clock.Now().Add(o.Delay).UnixMicro(), op.Charges[0].Cost, o.Reservation(&op, fmt.Sprint(len(history)))})

@@ -44,7 +44,7 @@ type seen struct {
 	ttl  int64
 }
 
-func (a *audited) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (a *audited) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	select {
 	case a.busy <- struct{}{}:
 		defer func() { <-a.busy }()
@@ -96,14 +96,14 @@ func readsOnly(op *engine.Op) bool {
 // counts returns how long the state that a call leaves can count, under the call's own version of the limit or any
 // other. It is the longer of the time in the call's answer and the store's expiry for the key. It is computed before
 // the keys are checked. If a parallel call charges units in between, keys only live longer.
-func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Result) time.Duration {
+func (a *audited) counts(ctx context.Context, op engine.Op, result *engine.Answer) time.Duration {
 	if len(op.Charges) > 1 || op.Kind > engine.OpGive || readsOnly(&op) {
 		return 0
 	}
-	var expiry [1]engine.Result
+	var expiry [1]engine.Answer
 	op.Kind = engine.OpExpiry
 	a.Store.Do(ctx, []engine.Op{op}, expiry[:])
-	return max(result.Outcome.ResetAfter, expiry[0].TTL)
+	return max(result.Binds().ResetAfter, expiry[0].TTL)
 }
 
 // checkTTL compares the TTL of a written key with the time that the key's state counts.

@@ -50,14 +50,14 @@ func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 		Kind: engine.OpReserve, Space: "s", Key: "k", ID: "a", Term: &engine.Term{Within: time.Hour},
 		Charges: []engine.Charge{{Limit: rule.SlidingLog(rule.PerHour(5)), Cost: 1}},
 	}
-	keys, results := store.Keys(&op), make([]engine.Result, 1)
-	ask := func(op engine.Op) engine.Result {
-		results[0] = engine.Result{}
+	keys, results := store.Keys(&op), make([]engine.Answer, 1)
+	ask := func(op engine.Op) engine.Answer {
+		results[0] = engine.Answer{}
 		store.Do(context.Background(), []engine.Op{op}, results)
 		return results[0]
 	}
 	reserved := ask(op)
-	settle := reserved.Outcome.Reservation(&op, op.ID).Settle(1)
+	settle := reserved.Reservation(&op, op.ID).Settle(1)
 	s.MustDo("hset", keys[0], "a", "garbage")
 	WantClass(t, ask(settle), redisstore.Garbage)
 	s.MustDo("del", keys[0])
@@ -73,9 +73,9 @@ func strangeOpen(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 	s.MustDo("del", keys[1])
 }
 
-func expiryOf(store engine.Store, op engine.Op) engine.Result {
+func expiryOf(store engine.Store, op engine.Op) engine.Answer {
 	op.Kind = engine.OpExpiry
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]
 }
@@ -105,24 +105,24 @@ func Garbage(t *testing.T, s *redistest.Server, store *redisstore.Store) {
 // heals checks that a reset deletes the value at a key, whatever the value is.
 func heals(t *testing.T, store engine.Store, name string, limit engine.Limit) {
 	t.Helper()
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 	if results[0].Err != nil || !results[0].Found {
 		t.Errorf("%s: reset: found %t, %v", name, results[0].Found, results[0].Err)
 	}
-	if r := doOne(store, "k", limit); r.Err != nil || !r.Outcome.Allowed {
-		t.Errorf("%s after a reset: %+v, %v", name, r.Outcome, r.Err)
+	if r := doOne(store, "k", limit); r.Err != nil || !r.Allowed {
+		t.Errorf("%s after a reset: %+v, %v", name, r, r.Err)
 	}
 	store.Do(context.Background(), []engine.Op{{Kind: engine.OpReset, Space: "s", Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 }
 
 // doOne charges or acquires one unit, depending on the limit's algorithm.
-func doOne(store engine.Store, key string, limit engine.Limit) engine.Result {
+func doOne(store engine.Store, key string, limit engine.Limit) engine.Answer {
 	op := engine.Op{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 	if limit.Algorithm().String() == "concurrency" {
 		op.Kind, op.ID = engine.OpAcquire, "holder"
 	}
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]
 }

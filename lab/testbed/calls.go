@@ -17,20 +17,20 @@ import (
 var Hourly = rule.TokenBucket(rule.PerHour(100))
 
 // Take charges a key one unit and returns the result.
-func Take(store engine.Store, key string, limit engine.Limit) engine.Result {
+func Take(store engine.Store, key string, limit engine.Limit) engine.Answer {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(ctx, []engine.Op{{Space: "s", Key: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 	return results[0]
 }
 
 // WantClass checks the class of an operation's error.
-func WantClass(t *testing.T, r engine.Result, want redisstore.Class) {
+func WantClass(t *testing.T, r engine.Answer, want redisstore.Class) {
 	t.Helper()
 	e, ok := errors.AsType[*redisstore.Error](r.Err)
 	if !ok || e.Class != want || !errors.Is(r.Err, headgate.ErrStoreUnavailable) {
-		t.Errorf("answered %+v, %v; want an error of class %s", r.Outcome, r.Err, want)
+		t.Errorf("answered %+v, %v; want an error of class %s", r, r.Err, want)
 	}
 }
 
@@ -39,8 +39,8 @@ func Recovers(t *testing.T, store *redisstore.Store, remaining int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if r := Take(store, "k", Hourly); r.Err == nil {
-			if r.Outcome.Remaining != remaining {
-				t.Errorf("%d left, want %d: a call that failed was charged", r.Outcome.Remaining, remaining)
+			if r.Binds().Remaining != remaining {
+				t.Errorf("%d left, want %d: a call that failed was charged", r.Binds().Remaining, remaining)
 			}
 			return
 		}

@@ -44,7 +44,7 @@ func NewRestored(t *testing.T, now func() time.Time) engine.Store {
 const restoreEvery = 3
 
 // Do implements [engine.Store].
-func (r *restored) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (r *restored) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.calls++; r.calls%restoreEvery == 0 {

@@ -141,7 +141,7 @@ func (s *Store) Stats() Stats {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if len(ops) == 0 {
 		return
 	}
@@ -193,7 +193,7 @@ func (s *Store) observe(ops int, since time.Time) {
 
 // leave ends a call that a caller made itself. If operations are waiting in the lane, a new call takes over its slot
 // and sends them.
-func (s *Store) leave(l *lane, ops []engine.Op, results []engine.Result) {
+func (s *Store) leave(l *lane, ops []engine.Op, results []engine.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.returned(l, ops, results)
@@ -210,7 +210,7 @@ func (s *Store) next(l *lane) {
 }
 
 // join queues the operations and waits for their results.
-func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []engine.Result) {
+func (s *Store) join(ctx context.Context, l *lane, ops []engine.Op, results []engine.Answer) {
 	w := s.waiter(ctx, ops, results)
 	w.lane = l
 	if s.config.Observe != nil {
@@ -246,7 +246,7 @@ func (s *Store) line(w *waiter) error {
 }
 
 // wait returns when the results arrive, or when the caller's context ends.
-func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Result) {
+func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 	select {
 	case <-w.done:
 		copy(results, w.results)
@@ -276,7 +276,7 @@ func unknown(err error) error {
 }
 
 // fail sets err in every result that has no error.
-func fail(results []engine.Result, err error) {
+func fail(results []engine.Answer, err error) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = err

@@ -30,7 +30,7 @@ type gate struct {
 	deadlines []time.Duration
 }
 
-func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	var keys []string
 	for i := range ops {
 		keys = append(keys, strings.Clone(ops[i].Key))
@@ -141,7 +141,7 @@ func TestCallsAreBounded(t *testing.T) {
 						ops = append(ops, engine.Single(engine.OpAllow, string(key), five, 1))
 					}
 					for _, r := range core.Do(context.Background(), l, ops, nil) {
-						if r.Err != nil || !r.Decision.Allowed {
+						if r.Err != nil || !r.Allowed {
 							t.Errorf("%s: %+v", keys, r)
 						}
 					}
@@ -228,13 +228,13 @@ type late struct {
 	after time.Duration
 }
 
-func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (l late) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	l.Store.Do(ctx, ops, results)
 	select {
 	case <-time.After(l.after):
 	case <-ctx.Done():
 		for i := range results {
-			results[i] = engine.Result{Err: ctx.Err()}
+			results[i] = engine.Answer{Err: ctx.Err()}
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 				op.Space = "s"
 				ctx, cancel := context.WithTimeout(t.Context(), within)
 				defer cancel()
-				results := make([]engine.Result, 1)
+				results := make([]engine.Answer, 1)
 				if store.Do(ctx, []engine.Op{op}, results); !errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
 					t.Errorf("%v: %+v", op.Kind, results[0])
 				}
@@ -276,9 +276,9 @@ func TestLateAnswersAreGivenBack(t *testing.T) {
 			for i, limit := range []engine.Limit{bucket, five} {
 				op := engine.Single(engine.OpPeek, "k", limit, 0)
 				op.Space = "s"
-				results := make([]engine.Result, 1)
-				if memory.Do(t.Context(), []engine.Op{op}, results); results[0].Outcome.Remaining != want[i] {
-					t.Errorf("answers after %v: %d are left of %s, want %d", after, results[0].Outcome.Remaining, limit, want[i])
+				results := make([]engine.Answer, 1)
+				if memory.Do(t.Context(), []engine.Op{op}, results); results[0].Binds().Remaining != want[i] {
+					t.Errorf("answers after %v: %d are left of %s, want %d", after, results[0].Binds().Remaining, limit, want[i])
 				}
 			}
 		})
@@ -303,16 +303,16 @@ func TestLatePermitsStay(t *testing.T) {
 		list := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: "holder", Charges: []engine.Charge{
 			{Limit: five, Cost: 3}, {Limit: rule.Concurrency(2), Cost: 1, Key: "org"},
 		}}
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		if store.Do(ctx, []engine.Op{list}, results); !errors.Is(results[0].Err, headgate.ErrOutcomeUnknown) {
 			t.Errorf("%+v", results[0])
 		}
 		time.Sleep(4 * time.Second)
 		list.Kind, list.ID, list.Charges[0].Cost, list.Charges[1].Cost = engine.OpPeek, "", 0, 0
-		results = make([]engine.Result, 1)
+		results = make([]engine.Answer, 1)
 		memory.Do(t.Context(), []engine.Op{list}, results)
-		if l := results[0].Outcome.Limits; len(l) != 2 || l[0].Remaining != 5 || l[1].Remaining != 1 {
-			t.Errorf("%+v, %v; want 5 units and one of two permits left", l, results[0].Err)
+		if l := &results[0]; l.Len() != 2 || l.Of(0).Remaining != 5 || l.Of(1).Remaining != 1 {
+			t.Errorf("%+v; want 5 units and one of two permits left", l)
 		}
 	})
 }
@@ -408,7 +408,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 			t.Error(err)
 		}
 		wg.Wait()
-		results := []engine.Result{{}}
+		results := []engine.Answer{{}}
 		store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, "k", five, 1)}, results)
 		if !errors.Is(results[0].Err, headgate.ErrClosed) {
 			t.Errorf("after Close: %v", results[0].Err)

@@ -46,7 +46,7 @@ func (s *Store) separate(ops []engine.Op) {
 
 // returned creates separate lanes for the parts of the store that did not answer operations of a call. If the store
 // answered all of them, returned removes l, if l is such a lane.
-func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Result) {
+func (s *Store) returned(l *lane, ops []engine.Op, results []engine.Answer) {
 	if s.config.Lane == nil {
 		return
 	}

@@ -23,7 +23,7 @@ type halved struct {
 
 func part(op *engine.Op, _ int) int { return len(op.Key) % 2 }
 
-func (h *halved) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (h *halved) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	h.calls.Add(1)
 	blocked := false
 	for i := range ops {
@@ -63,7 +63,7 @@ func TestPartAway(t *testing.T) {
 		do := func(key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), deadline)
 			defer cancel()
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			op := engine.Single(engine.OpAllow, key, five, 1)
 			op.Space = "s"
 			store.Do(ctx, []engine.Op{op}, results)

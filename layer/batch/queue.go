@@ -15,7 +15,7 @@ import (
 type waiter struct {
 	ops      []engine.Op
 	charges  []engine.Charge
-	results  []engine.Result
+	results  []engine.Answer
 	bytes    int
 	lane     *lane
 	call     *storeCall // the call that contains its operations, while in flight
@@ -38,7 +38,7 @@ const (
 
 // waiter copies a caller's operations. Each store has its own pool, because a channel must not move from one synctest
 // bubble to another.
-func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Result) *waiter {
+func (s *Store) waiter(ctx context.Context, ops []engine.Op, results []engine.Answer) *waiter {
 	w, reused := s.waiters.Get().(*waiter)
 	if !reused {
 		w = &waiter{done: make(chan struct{}, 1)}

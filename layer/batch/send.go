@@ -14,7 +14,7 @@ import (
 type storeCall struct {
 	waiters []*waiter
 	ops     []engine.Op
-	results []engine.Result
+	results []engine.Answer
 	staying atomic.Int64 // number of waiters that have not left
 	// The store's lock guards the rest.
 	lane   *lane
@@ -156,8 +156,8 @@ func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
 			continue
 		}
 		for i := range w.ops {
-			if r := &w.results[i]; r.Err == nil && r.Outcome.Allowed && takes(&w.ops[i]) {
-				for _, undo := range r.Outcome.Undo(&w.ops[i], 0, 2*late) {
+			if r := &w.results[i]; r.Err == nil && r.Allowed && takes(&w.ops[i]) {
+				for _, undo := range r.Undo(&w.ops[i], 0, 2*late) {
 					// A permit stays with its holder, as after an acquire, because a share may have granted it under
 					// the same id.
 					if _, holds := undo.Permits(); undo.Kind == engine.OpSettle && !holds {
@@ -177,7 +177,7 @@ func (s *Store) deliver(c *storeCall) (back []engine.Op, alone bool) {
 func (s *Store) giveBack(ops []engine.Op) {
 	for part := range slices.Chunk(ops, s.config.MaxOps) {
 		ctx, cancel := context.WithTimeout(s.life, late)
-		s.store.Do(ctx, part, make([]engine.Result, len(part)))
+		s.store.Do(ctx, part, make([]engine.Answer, len(part)))
 		cancel()
 	}
 }

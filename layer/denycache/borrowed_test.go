@@ -28,14 +28,14 @@ func TestDenialKeepsACopyOfItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hot, cold = 500, 4000
-	take := func(store engine.Store, kind string, n int) engine.Outcome {
+	take := func(store engine.Store, kind string, n int) engine.Answer {
 		t.Helper()
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		store.Do(context.Background(), []engine.Op{engine.Single(engine.OpAllow, fmt.Sprintf("%s-%04d", kind, n), limit, 1)}, results)
 		if results[0].Err != nil {
 			t.Fatal(results[0].Err)
 		}
-		return results[0].Outcome
+		return results[0]
 	}
 	here := storetest.Borrow(layer)
 	for n := range hot {

@@ -12,7 +12,7 @@ type denial struct {
 	sent     time.Time // just before the request left
 	received time.Time // just after the answer arrived
 	until    time.Time // when it may no longer be repeated
-	outcome  engine.Outcome
+	outcome  engine.Answer
 
 	// For a token bucket, the refill is known: the first token arrives no earlier than at the instant free, and the
 	// other tokens follow, one per interval each. The layer forwards one request for each token that may have been
@@ -25,15 +25,14 @@ type denial struct {
 
 // keep returns the denial for a decision, including how long it may be repeated. This time starts when the request was
 // sent, which is before the decision.
-func keep(limit engine.Limit, d *engine.Outcome, sent, received time.Time, maxStale time.Duration) denial {
+func keep(limit engine.Limit, d *engine.Answer, sent, received time.Time, maxStale time.Duration) denial {
 	r := denial{
-		limit: limit, sent: sent, received: received, until: sent.Add(min(d.RetryAfter, maxStale)), outcome: *d,
-		free: sent.Add(d.RetryAfter), old: sent.Add(maxStale),
+		limit: limit, sent: sent, received: received, until: sent.Add(min(d.Binds().RetryAfter, maxStale)), outcome: *d,
+		free: sent.Add(d.Binds().RetryAfter), old: sent.Add(maxStale),
 	}
 	if us, ok := limit.Numbers().Interval(); ok {
 		r.each = time.Duration(us) * time.Microsecond
 	}
-	r.outcome.Limits = nil
 	return r
 }
 
@@ -55,10 +54,9 @@ func (r *denial) refilled(now time.Time) int64 { return 1 + int64(now.Sub(r.free
 
 // confirm records the answer to a forwarded request. It reports whether the denial is still valid. The denial becomes
 // invalid if the request failed, or if the answer shows more tokens than can have been refilled.
-func (r *denial) confirm(answer *engine.Result, received time.Time) bool {
+func (r *denial) confirm(answer *engine.Answer, received time.Time) bool {
 	r.flying = max(0, r.flying-1)
-	d := &answer.Outcome
-	return answer.Err == nil && (!d.Allowed || d.Remaining <= max(0, r.refilled(received)-r.asked))
+	return answer.Err == nil && (!answer.Allowed || answer.Binds().Remaining <= max(0, r.refilled(received)-r.asked))
 }
 
 // paces reports whether the denial limits forwarded requests to one per refilled token.
@@ -69,12 +67,12 @@ func (r *denial) paces(now time.Time) bool {
 // at returns the denial's outcome at an instant. Waits are shortened only by the time since the answer arrived,
 // although the decision is older, so a retry after the wait passes. Waits are extended by the tokens that forwarded
 // requests take.
-func (r *denial) at(now time.Time) engine.Outcome {
+func (r *denial) at(now time.Time) engine.Answer {
 	d := r.outcome
 	age := now.Sub(r.received).Truncate(time.Microsecond)
 	taken := time.Duration(r.asked) * r.each
-	d.RetryAfter += taken - age
-	d.ResetAfter = max(0, d.ResetAfter+taken-age)
+	d.Binds().RetryAfter += taken - age
+	d.Binds().ResetAfter = max(0, d.Binds().ResetAfter+taken-age)
 	d.AtMicros += age.Microseconds()
 	d.Promise = engine.Promise{Mode: engine.Cached, Stale: now.Sub(r.sent)}
 	return d

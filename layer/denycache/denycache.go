@@ -71,7 +71,7 @@ func (a *callBuffers) free() {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if s.coordinator != nil {
 		s.started.Do(s.start)
 	}
@@ -111,7 +111,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 }
 
 // one is like Do, for a call with one operation.
-func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) one(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if results[0].Err != nil {
 		return
 	}
@@ -185,7 +185,7 @@ func idOf(op *engine.Op, i int) id {
 }
 
 // repeat answers with a known denial if it covers the operation.
-func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now time.Time) (before snapshot, repeated bool) {
+func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Answer, now time.Time) (before snapshot, repeated bool) {
 	i := s.repeats(op)
 	if i < 0 {
 		return snapshot{}, false
@@ -205,9 +205,9 @@ func (s *Store) repeat(ctx context.Context, op *engine.Op, r *engine.Result, now
 	switch {
 	case now.Before(known.received):
 	case known.repeats(now):
-		r.Outcome = known.at(now)
+		*r = known.at(now)
 		if len(op.Charges) > 1 {
-			byOne(op, i, &r.Outcome)
+			byOne(op, i, r)
 		}
 		return before, true
 	case known.paces(now):
@@ -238,8 +238,8 @@ func (s *Store) forget(op *engine.Op) {
 
 // remember stores a denial, unless units may have been given back since the request was sent, or a later denial is
 // known. If a forwarded request did not take its token, remember lets another request take it.
-func (s *Store) remember(op *engine.Op, r *engine.Result, sent, received time.Time, before snapshot) {
-	denied := r.Err == nil && !r.Outcome.Allowed && r.Outcome.RetryAfter != engine.Never && r.Outcome.Promise == engine.Promise{}
+func (s *Store) remember(op *engine.Op, r *engine.Answer, sent, received time.Time, before snapshot) {
+	denied := r.Err == nil && !r.Allowed && r.Binds().RetryAfter != engine.Never && r.Promise == engine.Promise{}
 	if !denied && !before.paced {
 		return
 	}
@@ -247,8 +247,8 @@ func (s *Store) remember(op *engine.Op, r *engine.Result, sent, received time.Ti
 	if i < 0 {
 		return
 	}
-	d := deniedBy(&r.Outcome, i)
-	denied = denied && d.RetryAfter > 0
+	d := r.Keep(i)
+	denied = denied && d.Binds().RetryAfter > 0
 	name := idOf(op, i)
 	h := s.table.Of(name.key)
 	h.Lock()

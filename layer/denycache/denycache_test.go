@@ -26,7 +26,7 @@ type remote struct {
 	mu    sync.Mutex
 }
 
-func (f *remote) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (f *remote) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	f.mu.Lock()
 	f.asked += len(ops)
 	away, back := f.away, f.away
@@ -89,16 +89,16 @@ func TestDenialIsRepeatedUntilRetryAfter(t *testing.T) {
 				d := allow(t, l, "k", limit)
 				said := engine.Single(engine.OpPeek, "k", limit, 1)
 				said.Space = engine.DefaultSpace
-				results := make([]engine.Result, 1)
+				results := make([]engine.Answer, 1)
 				f.Store.Do(context.Background(), []engine.Op{said}, results)
-				store := results[0].Outcome
+				store := results[0]
 				// The first denial arrived here 10 ms after the decision.
-				store.AtMicros, store.RetryAfter = store.AtMicros-f.away.Microseconds(), store.RetryAfter+f.away
-				store.ResetAfter += f.away
+				store.AtMicros, store.Binds().RetryAfter = store.AtMicros-f.away.Microseconds(), store.Binds().RetryAfter+f.away
+				store.Binds().ResetAfter += f.away
 				if d.Allowed || f.asked != asked || d.Promise.Stale < wait || d.Promise.Stale > first.RetryAfter {
 					t.Fatalf("%v: %+v, asked %d times more", limit, d, f.asked-asked)
 				}
-				if d.RetryAfter != store.RetryAfter || d.ResetAfter != store.ResetAfter || d.Remaining != store.Remaining || d.Binding.Index != store.Binding || !d.At.Equal(store.At()) {
+				if d.RetryAfter != store.Binds().RetryAfter || d.ResetAfter != store.Binds().ResetAfter || d.Remaining != store.Binds().Remaining || d.Binding.Index != store.Binding || !d.At.Equal(store.At()) {
 					t.Errorf("%v: here\n%+v, there\n%+v", limit, d, store)
 				}
 			}
@@ -131,7 +131,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})
 			for range 6 {
 				for _, r := range core.Do(context.Background(), l, []engine.Op{op}, nil) {
-					if r.Err != nil || r.Decision.Promise != (engine.Promise{}) {
+					if r.Err != nil || r.Promise != (engine.Promise{}) {
 						t.Errorf("%s: %+v", name, r)
 					}
 				}
@@ -173,7 +173,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 		deny()
 		// One call contains the same operations, with a give in between.
 		r := core.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
-		if r[0].Decision.Promise.Mode != engine.Cached || !r[2].Decision.Allowed || r[3].Decision.Allowed || r[3].Decision.Promise.Mode != engine.Exact {
+		if r[0].Promise.Mode != engine.Cached || !r[2].Allowed || r[3].Allowed || r[3].Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
 		deny()
@@ -182,7 +182,7 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			t.Errorf("of 2: %+v", d)
 		}
 		// Another process resets the key.
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		f.Store.Do(ctx, []engine.Op{{Kind: engine.OpReset, Space: engine.DefaultSpace, Key: "k", Charges: []engine.Charge{{Limit: limit}}}}, results)
 		if d := allow(t, l, "k", limit); d.Allowed {
 			t.Error("snapshots at once")

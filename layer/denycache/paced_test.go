@@ -53,11 +53,11 @@ func TestAnswersEqualTheStoresAnswers(t *testing.T) {
 			if r.IntN(40) == 0 {
 				op.Kind = engine.OpGive
 			}
-			here, there := make([]engine.Result, 1), make([]engine.Result, 1)
+			here, there := make([]engine.Answer, 1), make([]engine.Answer, 1)
 			store.Do(context.Background(), []engine.Op{op}, here)
 			plain.Do(context.Background(), []engine.Op{op}, there)
-			here[0].Outcome.Promise = engine.Promise{}
-			if op.Kind == engine.OpAllow && here[0].Outcome.Allowed {
+			here[0].Promise = engine.Promise{}
+			if op.Kind == engine.OpAllow && here[0].Allowed {
 				passed++
 			}
 			if x, y := fmt.Sprintf("%+v", here), fmt.Sprintf("%+v", there); x != y {
@@ -77,7 +77,7 @@ type counting struct {
 	asked int
 }
 
-func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (c *counting) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	c.asked += len(ops)
 	c.Store.Do(ctx, ops, results)
 }
@@ -168,7 +168,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 // failing is a store whose calls all fail.
 type failing struct{ engine.Store }
 
-func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = headgate.ErrStoreUnavailable
 	}

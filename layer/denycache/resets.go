@@ -34,7 +34,7 @@ func (s *Store) listen() {
 }
 
 // publish sends the other processes the keys that a call has reset.
-func (s *Store) publish(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) publish(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	var message []byte
 	send := func() {
 		_ = s.coordinator.Publish(ctx, resetTopic, string(message)) // a lost message delays the effect in other processes

@@ -13,7 +13,7 @@ import (
 // BenchmarkDo measures the overhead of the layer for a call of 100 operations on a store in memory.
 func BenchmarkDo(b *testing.B) {
 	limit := rule.TokenBucket(rule.PerHour(1_000_000_000))
-	ops, results := make([]engine.Op, 100), make([]engine.Result, 100)
+	ops, results := make([]engine.Op, 100), make([]engine.Answer, 100)
 	for i := range ops {
 		ops[i] = engine.Single(engine.OpAllow, "key of twenty bytes "+strconv.Itoa(i), limit, 1)
 		ops[i].Space, ops[i].Hints.Local = "policy:api", true

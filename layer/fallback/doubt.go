@@ -14,7 +14,7 @@ var rests = sync.Pool{New: func() any { return new(forward.Subset) }}
 // observed is a store that reports its answers to the breaker.
 type observed struct{ *Store }
 
-func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	o.store.Do(ctx, ops, results)
 	o.observe(ops, results)
 }
@@ -22,7 +22,7 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Resu
 // doubt decides operations while some limits have not recovered from a loss of the store's data. Operations on these
 // limits pass if both the share and the store allow them (regression: bug 57). If the store does not answer, the share
 // decides alone. With [engine.Hints].Lenient the store decides alone.
-func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
 		return
@@ -32,7 +32,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 		rest.Clear()
 		rests.Put(rest)
 	}()
-	shared := make(map[int]engine.Result)
+	shared := make(map[int]engine.Answer)
 	for i := range ops {
 		if results[i].Err != nil {
 			continue
@@ -42,13 +42,13 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 			continue
 		}
 		r := s.shareInDoubt(&ops[i])
-		if r.Err != nil || !r.Outcome.Allowed {
+		if r.Err != nil || !r.Allowed {
 			results[i] = r
 			continue
 		}
 		shared[i] = r
 		rest.Add(i)
-		if less, ok := withinShare(&ops[i], &r.Outcome); ok {
+		if less, ok := withinShare(&ops[i], &r); ok {
 			rest.Replace(less)
 		}
 	}
@@ -66,12 +66,12 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Res
 // shareInDoubt decides an operation by the shares of those of its limits that have not recovered. With
 // [engine.Hints].Lenient it allows every operation, and only computes the bound. The bound is one capacity higher than
 // in an outage, because the store may have lost that many charged units.
-func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
+func (s *Store) shareInDoubt(op *engine.Op) (r engine.Answer) {
 	if op.Hints.Lenient {
-		r.Outcome = engine.Outcome{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
+		r = engine.Answer{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
 		for i := range op.Charges {
 			limit := op.Charges[i].Limit
-			r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+limit.Numbers().MostCharged())
+			r.Promise.OvershootMax = max(r.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+limit.Numbers().MostCharged())
 		}
 		return r
 	}
@@ -85,14 +85,14 @@ func (s *Store) shareInDoubt(op *engine.Op) (r engine.Result) {
 			forgotten = max(forgotten, op.Charges[i].Limit.Numbers().MostCharged())
 		}
 	}
-	r.Outcome.Promise.OvershootMax += forgotten
+	r.Promise.OvershootMax += forgotten
 	return r
 }
 
 // withinShare returns the operation to send to the store, limited to what the share has granted: no more units, no
 // other choice, and no delay, because a delay would depend on earlier charges. ok is false if the store gets the
 // operation unchanged.
-func withinShare(op *engine.Op, share *engine.Outcome) (less engine.Op, ok bool) {
+func withinShare(op *engine.Op, share *engine.Answer) (less engine.Op, ok bool) {
 	less = *op
 	switch {
 	case share.Choice != 0: // no token bucket delays a reserve with choices
@@ -124,9 +124,9 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 }
 
 // join combines the store's answer, d, with the share's answer. The share has allowed the operation.
-func (s *Store) join(op *engine.Op, d, share *engine.Result) {
-	promise := share.Outcome.Promise
-	passed := d.Err == nil && d.Outcome.Allowed
+func (s *Store) join(op *engine.Op, d, share *engine.Answer) {
+	promise := share.Promise
+	passed := d.Err == nil && d.Allowed
 	stands := d.Err != nil && s.decides(op) && !op.Hints.Lenient && engine.Away(d.Err)
 	permits, holds := op.Permits()
 	asked := &permits
@@ -140,9 +140,9 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 	default:
 		s.releaseShare(asked)
 	}
-	if made := share.Outcome.Choice; made != 0 {
-		for i := range d.Outcome.Limits {
-			d.Outcome.Limits[i].Aside = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
+	if made := share.Choice; made != 0 {
+		for i := range d.Len() {
+			d.Of(i).Aside = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
 		}
 	}
 	switch {
@@ -150,19 +150,19 @@ func (s *Store) join(op *engine.Op, d, share *engine.Result) {
 		// So far the share has decided only the limits that have not recovered. Now it must decide all limits, and the
 		// store must get the share's permits.
 		s.share(op, d, nil)
-		d.Outcome.Promise.OvershootMax = max(d.Outcome.Promise.OvershootMax, promise.OvershootMax)
+		d.Promise.OvershootMax = max(d.Promise.OvershootMax, promise.OvershootMax)
 	case stands:
 		*d = *share
 	case d.Err != nil:
 	case !passed || op.Hints.Lenient || op.Kind == engine.OpAcquire || settleable(op):
-		d.Outcome.Promise = promise // the handle is still the store's
+		d.Promise = promise // the handle is still the store's
 		if passed {
-			d.Outcome.ByShares = beside(share.Outcome.ByShares)
+			d.ByShares = beside(share.ByShares)
 		}
 	case op.Kind == engine.OpAtMost || op.Kind == engine.OpCount:
-		granted := d.Outcome.Granted
+		granted := d.Granted
 		*d = *share
-		d.Outcome.Granted = granted
+		d.Granted = granted
 	default:
 		*d = *share
 	}

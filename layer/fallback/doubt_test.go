@@ -12,14 +12,14 @@ import (
 )
 
 // do runs one operation on a store and returns its result. Shares answer it only if its Hints.Local is set.
-func do(t *testing.T, store engine.Store, op engine.Op) engine.Result {
+func do(t *testing.T, store engine.Store, op engine.Op) *engine.Answer {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
 		t.Fatal(op.Check())
 	}
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(t.Context(), []engine.Op{op}, results)
-	return results[0]
+	return &results[0]
 }
 
 // twoAfterALoss starts two processes that use shares only for operations with Hints.Local. All units of the limits are
@@ -37,7 +37,7 @@ func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store 
 	}
 	s.pass(filled)
 	for _, op := range ops {
-		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed {
+		if r := do(t, all[0], op); r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		op.Kind = engine.OpPeek
@@ -62,7 +62,7 @@ func TestEveryVerbIsDoubted(t *testing.T) {
 					all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 40))
 					op := engine.Single(kind, "k", limit, 1)
 					op.Hints.Local = local
-					if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback || r.Outcome.Promise.OvershootMax != 120 {
+					if r := do(t, all[0], op); r.Err != nil || r.Allowed || r.Promise.Mode != engine.Fallback || r.Promise.OvershootMax != 120 {
 						t.Errorf("local %t: %+v", local, r)
 					}
 				})
@@ -81,13 +81,13 @@ func TestReserveInDoubt(t *testing.T) {
 		op := engine.Single(engine.OpReserve, "k", limit, 1)
 		op.Ahead = time.Hour
 		first := do(t, all[0], op)
-		if first.Err != nil || !first.Outcome.Allowed || first.Outcome.Promise.Mode != engine.Fallback {
+		if first.Err != nil || !first.Allowed || first.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", first)
 		}
-		if second := do(t, all[1], op); second.Err != nil || second.Outcome.Allowed || second.Outcome.RetryAfter != time.Minute {
+		if second := do(t, all[1], op); second.Err != nil || second.Allowed || second.Binds().RetryAfter != time.Minute {
 			t.Errorf("a reserve behind another one: %+v", second)
 		}
-		settle := first.Outcome.Reservation(&op, "id").Settle(0)
+		settle := first.Reservation(&op, "id").Settle(0)
 		if r := do(t, all[1], settle); r.Err != nil || !r.Found {
 			t.Errorf("the store does not know the reservation: %+v", r)
 		}
@@ -101,7 +101,7 @@ func TestAcquireInDoubt(t *testing.T) {
 		s := newServer(t)
 		limit := rule.Concurrency(4, rule.LeaseTime(time.Minute))
 		all := twoAfterALoss(t, s)
-		acquire := func(store engine.Store, id string) engine.Result {
+		acquire := func(store engine.Store, id string) *engine.Answer {
 			op := engine.Single(engine.OpAcquire, "k", limit, 1)
 			op.ID = id
 			return do(t, store, op)
@@ -109,10 +109,10 @@ func TestAcquireInDoubt(t *testing.T) {
 		granted := 0
 		for i := range 8 {
 			r := acquire(all[i%2], string(rune('a'+i)))
-			if r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
+			if r.Err != nil || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("%+v", r)
 			}
-			if r.Outcome.Allowed {
+			if r.Allowed {
 				granted++
 			}
 		}
@@ -124,7 +124,7 @@ func TestAcquireInDoubt(t *testing.T) {
 		if r := do(t, all[0], release); r.Err != nil || !r.Found {
 			t.Errorf("release: %+v", r)
 		}
-		if r := acquire(all[0], "i"); !r.Outcome.Allowed {
+		if r := acquire(all[0], "i"); !r.Allowed {
 			t.Errorf("a permit that was released in the share and in the store: %+v", r)
 		}
 	})
@@ -137,7 +137,7 @@ func TestStoreDecidesARecoveredLimit(t *testing.T) {
 		all := twoAfterALoss(t, s)
 		short, long := rule.FixedWindow(rule.PerSecond(10), rule.Named("short")), rule.FixedWindow(rule.PerDay(1000), rule.Named("long"))
 		op := engine.Op{Kind: engine.OpAllow, Key: "k", Charges: []engine.Charge{{Limit: short, Cost: 8}, {Limit: long, Cost: 8}}}
-		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed { // its share of the short limit is 5
+		if r := do(t, all[0], op); r.Err != nil || !r.Allowed { // its share of the short limit is 5
 			t.Errorf("%+v", r)
 		}
 	})
@@ -157,14 +157,14 @@ func TestLossOutlivesProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		op := engine.Single(engine.OpAllow, "k", rule.FixedWindow(rule.PerHour(40)), 1)
-		if r := do(t, late, op); r.Outcome.Promise.Mode != engine.Fallback {
+		if r := do(t, late, op); r.Promise.Mode != engine.Fallback {
 			t.Errorf("a process that started after the loss: %+v", r)
 		}
 		if err := membership.AcceptLoss(t.Context(), s, ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if r := do(t, late, op); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact {
+		if r := do(t, late, op); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
 			t.Errorf("after the loss was accepted: %+v", r)
 		}
 	})
@@ -211,7 +211,7 @@ func TestDeniedPermitLeavesTheShare(t *testing.T) {
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			return r.Outcome.Allowed
+			return r.Allowed
 		}
 		hold(s, engine.OpAcquire, "elsewhere", 4)
 		for i := range 3 {

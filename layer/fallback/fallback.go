@@ -162,7 +162,7 @@ func (s *Store) Cause() error {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if !hold(ops) {
 		s.decide(ctx, ops, results)
 		return
@@ -202,7 +202,7 @@ func hold(ops []engine.Op) bool {
 }
 
 // decide sends operations to the store, or decides them by shares.
-func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if s.lanes.open.Load() > 0 {
 		s.around(ctx, ops, results)
 		return
@@ -212,7 +212,7 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.Re
 
 // consult decides operations that use no unavailable lane. The store decides them and, after a loss of data, also the
 // shares of the limits that have not recovered.
-func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if s.member.Lost() != 0 {
 		s.doubt(ctx, ops, results)
 		return
@@ -221,7 +221,7 @@ func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.R
 }
 
 // fail sets err in every result that has no error.
-func fail(results []engine.Result, err error) {
+func fail(results []engine.Answer, err error) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = err
@@ -230,12 +230,12 @@ func fail(results []engine.Result, err error) {
 }
 
 // ask sends the operations to the store. Shares decide the operations that the store does not answer.
-func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
 	for i := range results {
 		if results[i].Err == nil && shows(ops[i].Kind) {
-			s.remember(&ops[i], &results[i].Outcome)
+			s.remember(&ops[i], &results[i])
 		}
 	}
 	if !ended && s.observe(ops, results) {
@@ -245,7 +245,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Resul
 
 // fallBack uses shares to answer the operations that failed because the store is unavailable. Operations that shares
 // do not answer keep their errors.
-func (s *Store) fallBack(ops []engine.Op, results []engine.Result) {
+func (s *Store) fallBack(ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && s.answers(&ops[i]) && engine.Away(r.Err) {
 			s.share(&ops[i], r, nil)

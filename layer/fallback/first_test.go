@@ -33,17 +33,17 @@ func TestFirstInAnOutage(t *testing.T) {
 		s.set(headgate.ErrStoreUnavailable, false)
 		for i, want := range []uint8{1, 2, 1, 2} {
 			r := do(t, all[0].store, spend([]int64{15, 15, 5, 100}[i]))
-			if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != want || r.Outcome.Promise.Mode != engine.Fallback {
+			if r.Err != nil || !r.Allowed || r.Choice != want || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("call %d: %+v", i, r)
 			}
-			if r.Outcome.Limits[2-want].Aside != true || r.Outcome.Limits[want-1].Aside {
-				t.Errorf("call %d: choice %d: %+v", i, want, r.Outcome.Limits)
+			if !r.Of(int(2-want)).Aside || r.Of(int(want-1)).Aside {
+				t.Errorf("call %d: choice %d: %+v", i, want, r)
 			}
 		}
-		if r := do(t, all[0].store, spend(300)); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter != time.Second {
+		if r := do(t, all[0].store, spend(300)); r.Err != nil || r.Allowed || r.Binds().RetryAfter != time.Second {
 			t.Errorf("more than both shares have: %+v", r)
 		}
-		if r := do(t, all[0].store, spend(500)); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter != engine.Never {
+		if r := do(t, all[0].store, spend(500)); r.Err != nil || r.Allowed || r.Binds().RetryAfter != engine.Never {
 			t.Errorf("more than both limits have: %+v", r)
 		}
 	})
@@ -60,17 +60,17 @@ func TestFirstInDoubt(t *testing.T) {
 		s.lose(t)
 		time.Sleep(2500 * time.Millisecond)
 		r := do(t, all[0].store, spend(15))
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != 1 || r.Outcome.Promise.Mode != engine.Fallback {
+		if r.Err != nil || !r.Allowed || r.Choice != 1 || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		r = do(t, all[0].store, spend(15)) // the share of the included units has 5 left, the store 25
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Choice != 2 {
+		if r.Err != nil || !r.Allowed || r.Choice != 2 {
 			t.Fatalf("%+v", r)
 		}
 		for i, want := range []int64{25, 385} {
 			peek := engine.Single(engine.OpPeek, "k", []engine.Limit{firstIncluded, firstCredits}[i], 0)
 			peek.Space = "s"
-			if left := do(t, s.now, peek).Outcome.Remaining; left != want {
+			if left := do(t, s.now, peek).Binds().Remaining; left != want {
 				t.Errorf("limit %d has %d left in the store, want %d", i, left, want)
 			}
 		}

@@ -19,7 +19,7 @@ type slowStore struct {
 	answered atomic.Int64
 }
 
-func (s *slowStore) Do(_ context.Context, ops []engine.Op, results []engine.Result) {
+func (s *slowStore) Do(_ context.Context, ops []engine.Op, results []engine.Answer) {
 	time.Sleep(s.takes)
 	for i := range ops {
 		results[i].Found = true

@@ -83,13 +83,13 @@ func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
 // reachable is the store without the lanes that are unavailable.
 type reachable struct{ *Store }
 
-func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	r.consult(ctx, ops, results)
 }
 
 // around uses shares to decide operations on lanes that are unavailable, and sends all others to the store. If shares
 // do not answer such an operation, it gets an error.
-func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {
 		rest.Clear()
@@ -123,7 +123,7 @@ type callResult struct {
 
 // observe reports the result of a call to the breakers of its lanes. It reports whether some operations were not
 // answered, or not confirmed, by the store.
-func (s *Store) observe(ops []engine.Op, results []engine.Result) (failed bool) {
+func (s *Store) observe(ops []engine.Op, results []engine.Answer) (failed bool) {
 	if len(s.lanes.each) == 1 {
 		var one callResult
 		for i := range results {
@@ -152,10 +152,10 @@ func (s *Store) observe(ops []engine.Op, results []engine.Result) (failed bool) 
 }
 
 // add adds a result, and reports whether a share may have to answer it.
-func (n *callResult) add(r *engine.Result) (failed bool) {
+func (n *callResult) add(r *engine.Answer) (failed bool) {
 	switch {
 	case r.Err == nil:
-		n.answered = n.answered || r.Outcome.Promise.Mode == engine.Exact || r.Outcome.Promise.Mode == engine.Split
+		n.answered = n.answered || r.Promise.Mode == engine.Exact || r.Promise.Mode == engine.Split
 		return false
 	case engine.Away(r.Err):
 		n.cause = r.Err

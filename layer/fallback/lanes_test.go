@@ -28,7 +28,7 @@ func masterOf(op *engine.Op, charge int) int {
 	return 0
 }
 
-func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		away := false
 		for j := range ops[i].Charges {
@@ -54,19 +54,19 @@ func TestOneMasterAway(t *testing.T) {
 		defer store.Close()
 		time.Sleep(filled)
 		limit := rule.FixedWindow(rule.PerMinute(10_000))
-		allow := func(key string) engine.Outcome {
+		allow := func(key string) *engine.Answer {
 			t.Helper()
 			r := do(t, store, engine.Single(engine.OpAllow, key, limit, 1))
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			return r.Outcome
+			return r
 		}
 		s.away.Store(true)
 		// A failed request that needs both masters does not show which one is down, so it opens neither breaker.
 		both := engine.Op{Key: "a", Charges: []engine.Charge{{Limit: limit, Cost: 1}, {Limit: limit, Cost: 1, Key: "b"}}}
 		for range 10 {
-			if r := do(t, store, both); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
+			if r := do(t, store, both); r.Err != nil || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("a request on both masters: %+v", r)
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -89,9 +89,9 @@ func TestOneMasterAway(t *testing.T) {
 		// In one call with operations for both masters, each part is decided separately.
 		ops := []engine.Op{engine.Single(engine.OpAllow, "a", limit, 1), engine.Single(engine.OpAllow, "b", limit, 1)}
 		ops[0].Space, ops[1].Space = "s", "s"
-		results := make([]engine.Result, 2)
+		results := make([]engine.Answer, 2)
 		store.Do(t.Context(), ops, results)
-		if results[0].Outcome.Promise.Mode != engine.Exact || results[1].Outcome.Promise.Mode != engine.Fallback {
+		if results[0].Promise.Mode != engine.Exact || results[1].Promise.Mode != engine.Fallback {
 			t.Errorf("%+v", results)
 		}
 		s.away.Store(false)

@@ -18,14 +18,14 @@ var (
 )
 
 // call reserves a user's tokens and an organisation's permit.
-func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.Op, r engine.Result) {
+func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.Op, r engine.Answer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 		{Limit: listTokens, Cost: tokens}, {Limit: listPermit, Cost: 1, Key: "org"},
 	}}
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(ctx, []engine.Op{op}, results)
 	return op, results[0]
 }
@@ -35,7 +35,7 @@ func (s *server) held(t *testing.T) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "org", listPermit, 0)
 	op.Space = "s"
-	return 4 - do(t, s.now, op).Outcome.Remaining
+	return 4 - do(t, s.now, op).Binds().Remaining
 }
 
 // In an outage, the shares decide a list with a permit, and settle it with the used units of each charge. The store
@@ -47,14 +47,14 @@ func TestListInAnOutage(t *testing.T) {
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
 		op, r := call(t, all[0].store, "first", 20)
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		held, err := engine.ParseReservation(r.Outcome.Reservation(&op, "first").String())
+		held, err := engine.ParseReservation(r.Reservation(&op, "first").String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, r := call(t, all[0].store, "second", 1); r.Err != nil || r.Outcome.Allowed || r.Outcome.Binding != 0 {
+		if _, r := call(t, all[0].store, "second", 1); r.Err != nil || r.Allowed || r.Binding != 0 {
 			t.Fatalf("20 of the share's 20 are spent: %+v", r)
 		}
 		s.set(nil, false)
@@ -70,7 +70,7 @@ func TestListInAnOutage(t *testing.T) {
 				t.Errorf("settlement %d: %+v", i, r)
 			}
 		}
-		if _, r := call(t, all[0].store, "third", 15); r.Err != nil || !r.Outcome.Allowed {
+		if _, r := call(t, all[0].store, "third", 15); r.Err != nil || !r.Allowed {
 			t.Errorf("15 came back: %+v", r)
 		}
 		s.set(nil, false)
@@ -88,7 +88,7 @@ func TestListWithoutAnAnswer(t *testing.T) {
 		all := s.start(t, 1, fallback.Config{})
 		defer end(t, all)
 		s.answer(false)
-		if _, r := call(t, all[0].store, "late", 50); r.Outcome.Allowed {
+		if _, r := call(t, all[0].store, "late", 50); r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		s.answer(true)
@@ -109,19 +109,19 @@ func TestListInDoubt(t *testing.T) {
 			{Limit: rule.SlidingLog(rule.PerHour(80)), Cost: 30, Key: "org"},
 		}}
 		r := do(t, all[0], op)
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		held := r.Outcome.Reservation(&op, "id")
+		held := r.Reservation(&op, "id")
 		if r := do(t, all[0], held.SettleEach(func(item int) int64 { return []int64{1, 10}[item] })); r.Err != nil || !r.Found {
 			t.Fatalf("%+v", r)
 		}
 		op.Charges[1].Cost = 31
-		if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed || r.Outcome.Binding != 1 {
+		if r := do(t, all[0], op); r.Err != nil || r.Allowed || r.Binding != 1 {
 			t.Errorf("the share of 40 has 30 left: %+v", r)
 		}
 		op.Charges[1].Cost = 30
-		if r := do(t, all[0], op); r.Err != nil || !r.Outcome.Allowed {
+		if r := do(t, all[0], op); r.Err != nil || !r.Allowed {
 			t.Errorf("the share of 40 has 30 left: %+v", r)
 		}
 	})
@@ -136,7 +136,7 @@ func TestListInDoubtWithoutTheStore(t *testing.T) {
 		time.Sleep(engine.DefaultLease) // a new process grants no permits before that
 		s.set(headgate.ErrStoreUnavailable, false)
 		op, r := call(t, all[0], "list", 1)
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false)
@@ -144,7 +144,7 @@ func TestListInDoubtWithoutTheStore(t *testing.T) {
 		if n := s.held(t); n != 1 {
 			t.Errorf("the store has %d permits, want that of the share", n)
 		}
-		held := r.Outcome.Reservation(&op, "list")
+		held := r.Reservation(&op, "list")
 		if r := do(t, all[0], held.Settle(1)); r.Err != nil || !r.Found {
 			t.Fatalf("%+v", r)
 		}
@@ -166,7 +166,7 @@ func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 			{Limit: rule.TokenBucket(rule.PerHour(400)), Cost: 1}, {Limit: rule.FixedWindow(rule.PerSecond(4)), Cost: 1},
 		}}
 		for i, want := range []bool{true, true, false} {
-			if r := do(t, all[0], op); r.Err != nil || r.Outcome.Allowed != want {
+			if r := do(t, all[0], op); r.Err != nil || r.Allowed != want {
 				t.Errorf("request %d beside a share of 2 a second: %+v", i, r)
 			}
 		}

@@ -273,7 +273,7 @@ func (o *outbox) take(now int64, wanted func(*engine.Op) bool) (taken []*outboxO
 // answered removes the operations that the store has decided, except for permits, which it marks as delivered. A
 // release that found no permit is repeated, because the acquire may arrive after it. An acquire that was denied is
 // repeated too. away is set if an operation got another error than [engine.ErrInvalid].
-func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64) (away bool) {
+func (o *outbox) answered(taken []*outboxOp, results []engine.Answer, now int64) (away bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, d := range taken {
@@ -281,7 +281,7 @@ func (o *outbox) answered(taken []*outboxOp, results []engine.Result, now int64)
 		d.flying = nil
 		r := &results[i]
 		taken := r.Err == nil
-		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Outcome.Allowed
+		missed := d.op.Kind == engine.OpRelease && !r.Found || d.op.Kind == engine.OpAcquire && !r.Allowed
 		switch {
 		case taken && !missed && d.op.Kind == engine.OpAcquire && o.ops[nameOf(&d.op)] == d:
 			d.delivered = true
@@ -339,7 +339,7 @@ func (s *Store) flush(life context.Context, wanted func(*engine.Op) bool) {
 			await(life, flying)
 			continue
 		}
-		ops, results := make([]engine.Op, len(taken)), make([]engine.Result, len(taken))
+		ops, results := make([]engine.Op, len(taken)), make([]engine.Answer, len(taken))
 		for i, d := range taken {
 			ops[i] = d.asked(s.now())
 		}

@@ -18,13 +18,13 @@ import (
 var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
 
 // acquire runs a permit operation of the given kind for a key, with a timeout of 20 ms.
-func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Result {
+func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Answer {
 	t.Helper()
 	op := engine.Single(kind, "k", ten, 1)
 	op.Space, op.ID, op.Hints.Local = "s", id, true
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	store.Do(ctx, []engine.Op{op}, results)
 	return results[0]
 }
@@ -37,13 +37,13 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		for i := range 10 {
-			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Outcome.Allowed {
+			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed {
 				t.Fatalf("%+v", r)
 			}
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
 		for i := range 10 {
-			if r := acquire(t, all[i%2].store, engine.OpAcquire, fmt.Sprint("share", i)); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			if r := acquire(t, all[i%2].store, engine.OpAcquire, fmt.Sprint("share", i)); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("%+v", r)
 			}
 		}
@@ -54,7 +54,7 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 		}
-		if r := acquire(t, all[1].store, engine.OpAcquire, "more"); r.Err != nil || r.Outcome.Allowed {
+		if r := acquire(t, all[1].store, engine.OpAcquire, "more"); r.Err != nil || r.Allowed {
 			t.Errorf("11 are held: %+v", r)
 		}
 		for i := range 2 { // first in the share, then in the store
@@ -62,10 +62,10 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 		}
-		if r := acquire(t, all[1].store, engine.OpAcquire, "more"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact {
+		if r := acquire(t, all[1].store, engine.OpAcquire, "more"); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
 			t.Errorf("9 are held: %+v", r)
 		}
-		if r := acquire(t, all[1].store, engine.OpAcquire, "last"); r.Err != nil || r.Outcome.Allowed {
+		if r := acquire(t, all[1].store, engine.OpAcquire, "last"); r.Err != nil || r.Allowed {
 			t.Errorf("10 are held: %+v", r)
 		}
 	})
@@ -79,18 +79,18 @@ func TestFairPermitsOfShares(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		fair := rule.FairConcurrency(40, rule.LeaseTime(time.Minute))
-		ask := func(kind engine.Kind, key, id string, cost int64) engine.Result {
+		ask := func(kind engine.Kind, key, id string, cost int64) *engine.Answer {
 			t.Helper()
 			op := engine.Single(kind, key, fair, cost)
 			op.Space, op.ID, op.Hints.Local = "s", id, true
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			all[0].store.Do(ctx, []engine.Op{op}, results)
 			if results[0].Err != nil {
 				t.Fatalf("%s %s %s: %v", kind, key, id, results[0].Err)
 			}
-			return results[0]
+			return &results[0]
 		}
 		time.Sleep(time.Minute) // a share gives no permits before a lease time has passed
 		s.set(headgate.ErrStoreUnavailable, false)
@@ -99,23 +99,23 @@ func TestFairPermitsOfShares(t *testing.T) {
 			cost    int64
 			allowed bool
 		}{{"ann", "a", 18, true}, {"ann", "b", 1, false}, {"bob", "a", 1, true}, {"bob", "b", 2, false}, {"carol", "a", 1, true}, {"dave", "a", 1, false}} {
-			if r := ask(engine.OpAcquire, c.key, c.id, c.cost); r.Outcome.Allowed != c.allowed || r.Outcome.Promise.Mode != engine.Fallback {
-				t.Errorf("%d of 20 for %s: %+v", c.cost, c.key, r.Outcome)
+			if r := ask(engine.OpAcquire, c.key, c.id, c.cost); r.Allowed != c.allowed || r.Promise.Mode != engine.Fallback {
+				t.Errorf("%d of 20 for %s: %+v", c.cost, c.key, r)
 			}
 		}
 		if r := ask(engine.OpRelease, "carol", "a", 0); !r.Found {
 			t.Error("carol's permit is lost")
 		}
-		if r := ask(engine.OpAcquire, "dave", "a", 1); !r.Outcome.Allowed {
-			t.Errorf("after a release: %+v", r.Outcome)
+		if r := ask(engine.OpAcquire, "dave", "a", 1); !r.Allowed {
+			t.Errorf("after a release: %+v", r)
 		}
 		s.set(nil, false)
-		if r := ask(engine.OpAcquire, "erin", "a", 1); !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
-			t.Errorf("the store has not heard of 20 permits: %+v", r.Outcome)
+		if r := ask(engine.OpAcquire, "erin", "a", 1); !r.Allowed || r.Promise.Mode != engine.Fallback {
+			t.Errorf("the store has not heard of 20 permits: %+v", r)
 		}
 		time.Sleep(5 * time.Second)
-		if r := ask(engine.OpAcquire, "fay", "a", 1); !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact || r.Outcome.Remaining > 20 {
-			t.Errorf("the store has all permits: %+v", r.Outcome)
+		if r := ask(engine.OpAcquire, "fay", "a", 1); !r.Allowed || r.Promise.Mode != engine.Exact || r.Binds().Remaining > 20 {
+			t.Errorf("the store has all permits: %+v", r)
 		}
 	})
 }
@@ -127,26 +127,26 @@ func TestPermitOutsideTheStore(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || r.Outcome.Promise.Mode != engine.Fallback {
+		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false) // the store was unavailable for one call
 		r := acquire(t, all[0].store, engine.OpAcquire, "store")
 		// The background can send the share's permit to the store at the same instant. Then the store knows both.
-		knowsBoth := r.Outcome.Promise == engine.Promise{} && r.Outcome.Remaining == 8
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) && !knowsBoth {
+		knowsBoth := r.Promise == engine.Promise{} && r.Binds().Remaining == 8
+		if r.Err != nil || !r.Allowed || r.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) && !knowsBoth {
 			t.Errorf("%+v; want the share's promise", r)
 		}
 		time.Sleep(time.Second)
-		if r := acquire(t, all[0].store, engine.OpAcquire, "again"); r.Err != nil || r.Outcome.Promise.Mode != engine.Exact || r.Outcome.Remaining != 7 {
+		if r := acquire(t, all[0].store, engine.OpAcquire, "again"); r.Err != nil || r.Promise.Mode != engine.Exact || r.Binds().Remaining != 7 {
 			t.Errorf("%+v; want exact, and three held", r)
 		}
 		time.Sleep(50 * time.Second) // the permit lasts only for the rest of its lease
-		if r := acquire(t, all[0].store, engine.OpRenew, "store"); r.Err != nil || !r.Outcome.Allowed {
+		if r := acquire(t, all[0].store, engine.OpRenew, "store"); r.Err != nil || !r.Allowed {
 			t.Errorf("%+v", r)
 		}
 		time.Sleep(9 * time.Second)
-		if r := acquire(t, all[0].store, engine.OpRenew, "share"); r.Err != nil || r.Outcome.Allowed {
+		if r := acquire(t, all[0].store, engine.OpRenew, "share"); r.Err != nil || r.Allowed {
 			t.Errorf("a permit lives longer than its lease: %+v", r)
 		}
 	})
@@ -162,14 +162,14 @@ func TestPermitBesideAShareInTheMeantime(t *testing.T) {
 		s.mu.Lock()
 		s.slow = 10 * time.Millisecond
 		s.mu.Unlock()
-		answer := make(chan engine.Result)
+		answer := make(chan engine.Answer)
 		go func() { answer <- acquire(t, all[0].store, engine.OpAcquire, "store") }()
 		time.Sleep(5 * time.Millisecond)
 		s.set(headgate.ErrStoreUnavailable, false)
-		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r := acquire(t, all[0].store, engine.OpAcquire, "share"); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		if r := <-answer; r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
+		if r := <-answer; r.Err != nil || !r.Allowed || r.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 10}) {
 			t.Errorf("%+v; want the share's promise", r)
 		}
 	})
@@ -187,7 +187,7 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 		defer store.Close()
 		s.pass(filled)
 		s.answer(false)
-		if r := acquire(t, store, engine.OpAcquire, "lost"); r.Outcome.Allowed {
+		if r := acquire(t, store, engine.OpAcquire, "lost"); r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		s.answer(true)
@@ -196,12 +196,12 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 			t.Errorf("%d are left in the store; want 10", left)
 		}
 		s.set(nil, true)
-		if r := acquire(t, store, engine.OpAcquire, "late"); r.Outcome.Allowed {
+		if r := acquire(t, store, engine.OpAcquire, "late"); r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false)
 		time.Sleep(time.Second)
-		if r := acquire(t, s.now, engine.OpAcquire, "late"); !r.Outcome.Allowed { // the call arrives after the first release
+		if r := acquire(t, s.now, engine.OpAcquire, "late"); !r.Allowed { // the call arrives after the first release
 			t.Fatalf("%+v", r)
 		}
 		time.Sleep(10 * time.Second)
@@ -212,7 +212,7 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 		acquire(t, store, engine.OpAcquire, "again")
 		time.Sleep(fallback.DefaultSlow + time.Millisecond) // the first release has no answer either
 		s.set(nil, false)
-		if r := acquire(t, store, engine.OpAcquire, "again"); r.Err != nil || !r.Outcome.Allowed {
+		if r := acquire(t, store, engine.OpAcquire, "again"); r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		time.Sleep(10 * time.Second)
@@ -228,7 +228,7 @@ func TestReleaseIsRepeated(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{})
 		defer end(t, all)
-		if r := acquire(t, all[0].store, engine.OpAcquire, "id"); r.Err != nil || !r.Outcome.Allowed {
+		if r := acquire(t, all[0].store, engine.OpAcquire, "id"); r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
@@ -252,7 +252,7 @@ func TestPermitOfBothIsReleased(t *testing.T) {
 			all := s.start(t, 2, fallback.Config{})
 			defer end(t, all)
 			s.answer(false)
-			if r := acquire(t, all[0].store, engine.OpAcquire, "both"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+			if r := acquire(t, all[0].store, engine.OpAcquire, "both"); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("%+v", r)
 			}
 			if away {
@@ -279,13 +279,13 @@ func TestMissedRenewalIsOwed(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		if r := acquire(t, all[0].store, engine.OpAcquire, "id"); r.Err != nil || !r.Outcome.Allowed {
+		if r := acquire(t, all[0].store, engine.OpAcquire, "id"); r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false)
 		time.Sleep(40 * time.Second) // the store has the permit for another 20 s
 		s.set(headgate.ErrStoreUnavailable, false)
-		if r := acquire(t, all[0].store, engine.OpRenew, "id"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r := acquire(t, all[0].store, engine.OpRenew, "id"); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		s.set(nil, false)
@@ -307,11 +307,11 @@ func TestPermitInDoubtIsOwedAfterAnotherLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := twoAfterALoss(t, s)
-		if r := acquire(t, all[0], engine.OpAcquire, "id"); r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r := acquire(t, all[0], engine.OpAcquire, "id"); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		s.lose(t)
-		if r := acquire(t, all[0], engine.OpRenew, "id"); r.Err != nil || !r.Outcome.Allowed {
+		if r := acquire(t, all[0], engine.OpRenew, "id"); r.Err != nil || !r.Allowed {
 			t.Fatalf("%+v", r)
 		}
 		time.Sleep(time.Second)
@@ -330,7 +330,7 @@ type gate struct {
 	closed atomic.Pointer[chan struct{}] // nil while the gate is open
 }
 
-func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (g *gate) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	wait := func(now bool) {
 		if closed := g.closed.Load(); closed != nil && ops[0].Kind == g.kind && now {
 			<-*closed
@@ -365,13 +365,13 @@ func TestAcquireRacesItsRelease(t *testing.T) {
 					time.Sleep(time.Second)
 					g.closed.Store(&closed)
 				}
-				answer := make(chan engine.Result)
+				answer := make(chan engine.Answer)
 				go func() { answer <- acquire(t, store, engine.OpAcquire, "again") }()
 				if time.Sleep(10 * time.Millisecond); !g.before {
 					time.Sleep(6 * time.Second) // longer than the pause between two releases
 				}
 				close(closed)
-				if r := <-answer; r.Err != nil || !r.Outcome.Allowed {
+				if r := <-answer; r.Err != nil || !r.Allowed {
 					t.Fatalf("%+v", r)
 				}
 				time.Sleep(10 * time.Second)

@@ -41,7 +41,7 @@ func leases(op *engine.Op) (shortest, longest int64) {
 }
 
 // hold grants a permit from a share, alone or as part of a reserve.
-func (s *Store) hold(own *engine.Op) (r engine.Result) {
+func (s *Store) hold(own *engine.Op) (r engine.Answer) {
 	now, longest := s.now(), int64(0)
 	for i := range own.Charges {
 		limit := own.Charges[i].Limit
@@ -55,11 +55,13 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 			wait = time.Duration(early) * time.Microsecond
 		}
 		if limit.Algorithm().DeniesAll() || early > 0 {
-			r.Outcome = engine.Outcome{AtMicros: now, Binding: i, Standing: engine.Standing{Limit: limit.Capacity(), RetryAfter: wait}}
+			r = engine.Answer{AtMicros: now, Binding: i}
+			r.Resize(len(own.Charges))
+			r.Binds().Limit, r.Binds().RetryAfter = limit.Capacity(), wait
 			return r
 		}
 	}
-	if r = s.alone(own); r.Err == nil && r.Outcome.Allowed {
+	if r = s.alone(own); r.Err == nil && r.Allowed {
 		s.permits.given(now + longest)
 	}
 	return r
@@ -69,12 +71,12 @@ func (s *Store) hold(own *engine.Op) (r engine.Result) {
 // holder's own id, even if it exceeds the limit, so that it denies until holders have left (regression: bug 60). sent
 // means that the store may have granted the permit too. If there is no room for another owed operation, the share
 // grants no permit.
-func (s *Store) queueShare(op *engine.Op, r *engine.Result, sent bool) {
+func (s *Store) queueShare(op *engine.Op, r *engine.Answer, sent bool) {
 	now := s.now()
 	shortest, _ := leases(op)
 	if !s.outbox.add(op, now+shortest, now, sent, false) {
 		s.releaseShare(op)
-		r.Outcome.Allowed, r.Outcome.Granted, r.Outcome.RetryAfter = false, 0, again
+		r.Allowed, r.Granted, r.Binds().RetryAfter = false, 0, again
 		return
 	}
 	s.outbox.given.Add(1)
@@ -123,23 +125,23 @@ func (s *Store) outside(ops []engine.Op) (found map[int]bool) {
 }
 
 // acquired handles the answer to an acquire.
-func (s *Store) acquired(op *engine.Op, r *engine.Result, outside bool) {
+func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
 	switch {
 	case unknown(r.Err):
 		s.queueRelease(op)
-	case r.Err == nil && r.Outcome.Allowed && r.Outcome.Promise.Mode != engine.Fallback:
+	case r.Err == nil && r.Allowed && r.Promise.Mode != engine.Fallback:
 		s.outbox.held(op)
 		if outside {
-			r.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
+			r.Promise = engine.Promise{Mode: engine.Fallback}
 			for i := range op.Charges {
-				r.Outcome.Promise.OvershootMax = max(r.Outcome.Promise.OvershootMax, engine.SharesBound(op.Charges[i].Limit, int64(s.processes.count())))
+				r.Promise.OvershootMax = max(r.Promise.OvershootMax, engine.SharesBound(op.Charges[i].Limit, int64(s.processes.count())))
 			}
 		}
 	}
 }
 
 // keep renews or releases a permit that a share granted. It returns false if shares granted no such permit.
-func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
+func (s *Store) keep(op *engine.Op, r *engine.Answer) bool {
 	n := int64(s.processes.count())
 	if n == 0 {
 		return false
@@ -151,7 +153,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 		}
 	}
 	answer := s.alone(&own.op)
-	renewed := op.Kind == engine.OpRenew && answer.Outcome.Allowed
+	renewed := op.Kind == engine.OpRenew && answer.Allowed
 	if answer.Err != nil || !renewed && !answer.Found {
 		return false
 	}
@@ -161,21 +163,21 @@ func (s *Store) keep(op *engine.Op, r *engine.Result) bool {
 		s.outbox.renewed(op, s.now()+shortest, s.now(), false)
 	}
 	*r = answer
-	r.Outcome.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
+	r.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
 	return true
 }
 
 // keepOwn renews and releases permits that shares granted, and returns the answers by index. The store gets the
 // operations too, because it may also have the permit.
-func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]engine.Result) {
+func (s *Store) keepOwn(ops []engine.Op, results []engine.Answer) (kept map[int]engine.Answer) {
 	if !s.permits.alive(s.now()) {
 		return nil
 	}
 	for i := range ops {
-		var r engine.Result
+		var r engine.Answer
 		if (ops[i].Kind == engine.OpRenew || ops[i].Kind == engine.OpRelease) && results[i].Err == nil && s.keep(&ops[i], &r) {
 			if kept == nil {
-				kept = make(map[int]engine.Result)
+				kept = make(map[int]engine.Answer)
 			}
 			kept[i] = r
 		}
@@ -185,14 +187,14 @@ func (s *Store) keepOwn(ops []engine.Op, results []engine.Result) (kept map[int]
 
 // kept combines the store's answer with the share's answer. The share has renewed or released its permit. If the
 // store has the permit too, the store has done the same.
-func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
+func (s *Store) kept(op *engine.Op, d *engine.Answer, own engine.Answer) {
 	if op.Kind == engine.OpRelease {
 		outside, sent := s.outbox.drop(op)
 		if outside && sent && !d.Found || !outside && d.Err != nil {
 			s.queueRelease(op)
 		}
 	}
-	renewed := op.Kind == engine.OpRenew && d.Outcome.Allowed
+	renewed := op.Kind == engine.OpRenew && d.Allowed
 	if d.Err == nil && (renewed || d.Found) {
 		return
 	}
@@ -207,5 +209,5 @@ func (s *Store) kept(op *engine.Op, d *engine.Result, own engine.Result) {
 func (s *Store) releaseShare(op *engine.Op) {
 	release := *op
 	release.Kind = engine.OpRelease
-	s.keep(&release, new(engine.Result))
+	s.keep(&release, new(engine.Answer))
 }

@@ -61,7 +61,7 @@ const probeSpace = "headgate:probe"
 func (s *Store) probe(ctx context.Context, lane int) error {
 	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
 	ops[0].Space = probeSpace
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	if s.store.Do(ctx, ops, results); results[0].Err != nil {
 		return results[0].Err
 	}

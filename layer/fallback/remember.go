@@ -86,16 +86,13 @@ const spared = 8
 func untouched(s *engine.Standing) bool { return (s.Limit-s.Remaining)*spared <= s.Limit }
 
 // remember stores the remaining units of an operation's keys, as reported by the store.
-func (s *Store) remember(op *engine.Op, o *engine.Outcome) {
-	if o.Limits == nil && untouched(&o.Standing) {
+func (s *Store) remember(op *engine.Op, o *engine.Answer) {
+	if o.Len() == 1 && untouched(o.Binds()) {
 		return
 	}
 	now := s.now()
 	for i := range op.Charges {
-		standing := &o.Standing
-		if o.Limits != nil {
-			standing = &o.Limits[i].Standing
-		}
+		standing := o.Of(i)
 		if untouched(standing) {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 func settleable(op *engine.Op) bool { return op.Kind == engine.OpReserve || op.Hints.Settled }
 
 // charged returns the reservation for a charge to this process's shares. The charge is settled with this reservation.
-func (s *Store) charged(own *shares, o *engine.Outcome) *engine.Reservation {
+func (s *Store) charged(own *shares, o *engine.Answer) *engine.Reservation {
 	r := o.Reservation(&own.op, "")
 	r.Process = s.name
 	return r
@@ -36,12 +36,12 @@ func ofShares(op *engine.Op) bool {
 // decider is the store for operations that do not settle charges to shares.
 type decider struct{ *Store }
 
-func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	d.decide(ctx, ops, results)
 }
 
 // settles decides operations. Settlements of charges that were made only to shares do not go to the store.
-func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	rest := rests.Get().(*forward.Subset)
 	defer func() {
 		rest.Clear()
@@ -63,9 +63,10 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.R
 
 // settle settles a charge to shares. Only the process that charged its shares can settle the charge; in any other
 // process, settle does nothing.
-func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
+func (s *Store) settle(op *engine.Op, limits []engine.Reserved) (answer engine.Answer) {
 	if op.Reservation.Process != s.name {
-		return engine.Result{}
+		answer.Resize(len(op.Charges))
+		return answer
 	}
 	r := *op.Reservation
 	r.Limits, r.Process, r.Shares, r.Term = limits, "", nil, nil // shares have no terms
@@ -79,20 +80,24 @@ func (s *Store) settle(op *engine.Op, limits []engine.Reserved) engine.Result {
 			own.Charges[i].Cost = op.Charges[charge].Cost
 		}
 	}
-	answer := s.alone(&own)
+	answer = s.alone(&own)
 	if permits, ok := own.Permits(); ok { // the store may have received them since then
 		if outside, sent := s.outbox.drop(&permits); !outside || sent {
 			s.queueRelease(&permits)
 		}
 	}
-	answer.Outcome.Promise = engine.Promise{Mode: engine.Fallback}
+	answer.Promise = engine.Promise{Mode: engine.Fallback}
+	if answer.Len() != len(op.Charges) { // several shares of one limit
+		answer.Resize(len(op.Charges))
+		answer.Binding = 0
+	}
 	return answer
 }
 
 // settled handles the store's answer to a settlement, except for a report. If shares were charged as well as the store,
 // it also settles their charges. If the store may not have received the settlement, settled adds it to the outbox and
 // sets the result of a settled reservation. If there is no room in the outbox, the error stays.
-func (s *Store) settled(op *engine.Op, r *engine.Result) {
+func (s *Store) settled(op *engine.Op, r *engine.Answer) {
 	of := op.Reservation
 	if op.Stage == engine.Report {
 		return // its caller repeats it
@@ -105,6 +110,7 @@ func (s *Store) settled(op *engine.Op, r *engine.Result) {
 		ends = max(ends, s.now()+of.Term.Within.Microseconds())
 	}
 	if (engine.Away(r.Err) || unknown(r.Err)) && s.outbox.add(op, ends, s.now(), true, false) {
-		*r = engine.Result{Found: true, Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Fallback}}}
+		*r = engine.Answer{Found: true, Promise: engine.Promise{Mode: engine.Fallback}}
+		r.Resize(len(op.Charges))
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // reserve reserves units for a key without accepting a delay. It returns the operation and its result.
-func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) (op engine.Op, r engine.Result) {
+func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) (op engine.Op, r *engine.Answer) {
 	t.Helper()
 	op = engine.Single(engine.OpReserve, "k", limit, units)
 	op.Space, op.Hints.Local = "s", true
@@ -29,10 +29,10 @@ func TestReserveInAnOutage(t *testing.T) {
 		limit := rule.SlidingWindow(rule.PerHour(40), rule.Strict())
 		s.set(headgate.ErrStoreUnavailable, false)
 		op, r := reserve(t, all[0].store, limit, 12)
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 80}) || r.Outcome.Remaining != 8 {
+		if r.Err != nil || !r.Allowed || r.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 80}) || r.Binds().Remaining != 8 {
 			t.Fatalf("%+v", r)
 		}
-		held, err := engine.ParseReservation(r.Outcome.Reservation(&op, "id").String())
+		held, err := engine.ParseReservation(r.Reservation(&op, "id").String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,14 +40,14 @@ func TestReserveInAnOutage(t *testing.T) {
 			t.Errorf("another process settled it: %+v", r)
 		}
 		for i, want := range []bool{true, false} {
-			if r := do(t, all[0].store, held.Settle(2)); r.Err != nil || r.Found != want || r.Outcome.Promise.Mode != engine.Fallback {
+			if r := do(t, all[0].store, held.Settle(2)); r.Err != nil || r.Found != want || r.Promise.Mode != engine.Fallback {
 				t.Errorf("settlement %d: %+v", i, r)
 			}
 		}
-		if _, r := reserve(t, all[0].store, limit, 18); r.Err != nil || !r.Outcome.Allowed {
+		if _, r := reserve(t, all[0].store, limit, 18); r.Err != nil || !r.Allowed {
 			t.Errorf("what was given back: %+v", r)
 		}
-		if _, r := reserve(t, all[0].store, limit, 1); r.Err != nil || r.Outcome.Allowed || r.Outcome.RetryAfter <= 0 {
+		if _, r := reserve(t, all[0].store, limit, 1); r.Err != nil || r.Allowed || r.Binds().RetryAfter <= 0 {
 			t.Errorf("more than the share: %+v", r)
 		}
 		s.set(nil, false)
@@ -64,20 +64,20 @@ func TestSettlementInDoubt(t *testing.T) {
 		limit := rule.TokenBucket(rule.PerHour(40))
 		all := twoAfterALoss(t, s)
 		op, r := reserve(t, all[0], limit, 20)
-		if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Fallback {
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		if _, r := reserve(t, all[0], limit, 1); r.Outcome.Allowed {
+		if _, r := reserve(t, all[0], limit, 1); r.Allowed {
 			t.Fatal("the share has more than its part")
 		}
-		held := r.Outcome.Reservation(&op, "id")
+		held := r.Reservation(&op, "id")
 		if r := do(t, all[0], held.Settle(5)); r.Err != nil || !r.Found {
 			t.Fatalf("%+v", r)
 		}
 		if left := s.left(t, limit); left != 35 {
 			t.Errorf("%d units are left in the store; want 35", left)
 		}
-		if _, r := reserve(t, all[0], limit, 15); r.Err != nil || !r.Outcome.Allowed {
+		if _, r := reserve(t, all[0], limit, 15); r.Err != nil || !r.Allowed {
 			t.Errorf("what the share got back: %+v", r)
 		}
 	})
@@ -96,11 +96,11 @@ func TestSettlementIsKept(t *testing.T) {
 			s.set(nil, false)
 			time.Sleep(5 * time.Second)
 			op, r := reserve(t, all[0].store, limit, 10)
-			if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Promise.Mode != engine.Exact {
+			if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
 				t.Fatalf("%+v", r)
 			}
 			s.set(headgate.ErrStoreUnavailable, false)
-			if r := do(t, all[0].store, r.Outcome.Reservation(&op, id).Settle(0)); r.Err != nil || !r.Found || r.Outcome.Promise.Mode != engine.Fallback {
+			if r := do(t, all[0].store, r.Reservation(&op, id).Settle(0)); r.Err != nil || !r.Found || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("a settlement in an outage: %+v", r)
 			}
 			if stats := all[0].store.Stats(); stats.Owed != 1 {

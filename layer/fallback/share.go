@@ -61,7 +61,7 @@ func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *sh
 }
 
 // share decides an operation with this process's shares of its limits.
-func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) bool) {
+func (s *Store) share(op *engine.Op, r *engine.Answer, wanted func(charge int) bool) {
 	n := int64(s.processes.count())
 	if n == 0 {
 		if r.Err == nil {
@@ -72,7 +72,7 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	}
 	own, sent := s.shares(op, n, wanted), unknown(r.Err)
 	permits, holds := permitsOf(op)
-	var answer engine.Result
+	var answer engine.Answer
 	if holds {
 		answer = s.hold(&own.op)
 	} else {
@@ -82,62 +82,58 @@ func (s *Store) share(op *engine.Op, r *engine.Result, wanted func(charge int) b
 	case errors.Is(answer.Err, memstore.ErrFull):
 		// If an outage affects more keys than fit, new keys are denied, because a share that was dropped would start
 		// over.
-		answer = engine.Result{Outcome: engine.Outcome{AtMicros: s.now(), Standing: engine.Standing{RetryAfter: again}}}
+		answer = engine.Answer{AtMicros: s.now()}
+		answer.Binds().RetryAfter = again
 		own.of = nil
 	case answer.Err != nil:
 		r.Err = answer.Err
 		return
 	}
 	s.answered.Add(1)
-	*r = engine.Result{Outcome: own.outcome(op, &answer.Outcome)}
-	if settleable(op) && answer.Outcome.Allowed {
-		r.Outcome.ByShares = s.charged(own, &answer.Outcome)
+	*r = own.outcome(op, &answer)
+	if settleable(op) && answer.Allowed {
+		r.ByShares = s.charged(own, &answer)
 	}
 	switch {
-	case holds && answer.Outcome.Allowed && wanted == nil:
+	case holds && answer.Allowed && wanted == nil:
 		s.queueShare(&permits, r, sent)
 	case holds && sent:
 		s.queueRelease(&permits)
 	}
-	if r.Outcome.RetryAfter == engine.Never && couldPass(op) {
-		r.Outcome.RetryAfter = again
+	if r.Binds().RetryAfter == engine.Never && couldPass(op) {
+		r.Binds().RetryAfter = again
 	}
 }
 
 // outcome converts the buckets' answer to an answer for the operation's own charges. A charge with several buckets gets
 // the answer of the binding bucket.
-func (own *shares) outcome(op *engine.Op, answer *engine.Outcome) engine.Outcome {
+func (own *shares) outcome(op *engine.Op, answer *engine.Answer) engine.Answer {
 	o := *answer
 	o.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
 	if op.Kind == engine.OpCount {
 		o.Allowed = answer.Granted == op.Units()
 	}
+	o.Binding = 0
+	o.Resize(len(op.Charges))
+	for i := range op.Charges {
+		limit := op.Charges[i].Limit
+		o.Of(i).Unlimited, o.Of(i).Limit, o.Of(i).Remaining = limit.Unlimited(), limit.Capacity(), limit.Capacity()
+	}
 	if len(own.of) == 0 {
+		*o.Binds() = *answer.Binds()
 		return o
 	}
 	o.Binding = own.of[answer.Binding]
-	o.Window = answer.Binding - slices.Index(own.of, o.Binding)
-	o.Limits = nil
-	if len(op.Charges) == 1 {
-		return o
-	}
-	o.Limits = make([]engine.LimitOutcome, len(op.Charges))
-	for i := range op.Charges {
-		limit := op.Charges[i].Limit
-		o.Limits[i] = engine.LimitOutcome{Name: limit.Name(), Unlimited: limit.Unlimited()}
-		o.Limits[i].Limit, o.Limits[i].Remaining = limit.Capacity(), limit.Capacity()
-	}
 	for bucket, i := range own.of {
-		standing := answer.Standing
-		if answer.Limits != nil {
-			standing, o.Limits[i].Aside = answer.Limits[bucket].Standing, answer.Limits[bucket].Aside
-		}
+		standing := *answer.Of(bucket)
 		first := bucket == slices.Index(own.of, i)
-		if before := &o.Limits[i].Standing; first || tighter(&standing, before) {
+		if before := o.Of(i); first || tighter(&standing, before) {
 			*before = standing
 			before.Window = bucket - slices.Index(own.of, i)
 		}
 	}
+	*o.Binds() = *answer.Binds()
+	o.Binds().Window = answer.Binding - slices.Index(own.of, o.Binding)
 	return o
 }
 
@@ -150,8 +146,8 @@ func tighter(a, b *engine.Standing) bool {
 }
 
 // alone decides an operation with the counters in this process.
-func (s *Store) alone(op *engine.Op) engine.Result {
-	var results [1]engine.Result
+func (s *Store) alone(op *engine.Op) engine.Answer {
+	var results [1]engine.Answer
 	s.own.Do(context.Background(), []engine.Op{*op}, results[:])
 	return results[0]
 }
@@ -203,7 +199,8 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	space, key := op.Counted(charge)
 	lower := engine.Single(engine.OpPeek, key, share, 0)
 	lower.Space = space
-	if more := s.alone(&lower).Outcome.Remaining - level; more > 0 {
+	full := s.alone(&lower)
+	if more := full.Binds().Remaining - level; more > 0 {
 		lower.Kind, lower.Charges[0].Cost = engine.OpAtMost, more
 		s.alone(&lower)
 	}

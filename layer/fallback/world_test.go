@@ -93,7 +93,7 @@ func (s *server) left(t *testing.T, limit engine.Limit) int64 {
 	t.Helper()
 	op := engine.Single(engine.OpPeek, "k", limit, 0)
 	op.Space = "s"
-	return do(t, s.now, op).Outcome.Remaining
+	return do(t, s.now, op).Binds().Remaining
 }
 
 func (s *server) set(err error, hang bool) {
@@ -117,7 +117,7 @@ func (s *server) call(ctx context.Context) (*memstore.Store, error) {
 	return now, err
 }
 
-func (s *server) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *server) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	now, err := s.call(ctx)
 	if err == nil {
 		now.Do(ctx, ops, results)

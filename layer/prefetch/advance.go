@@ -52,12 +52,12 @@ func ahead(limit engine.Limit, life time.Duration) time.Duration {
 }
 
 // finish stores the prefetched units. It leaves the answer to the caller's own request in r.
-func (a *advance) finish(r *engine.Result) {
+func (a *advance) finish(r *engine.Answer) {
 	held := hold{}
-	if d := &r.Outcome; r.Err == nil && d.Allowed {
+	if d := r; r.Err == nil && d.Allowed {
 		held = newHold(a.limit, *d, a.sent, a.config.Life, a.members)
 		a.taken.Add(held.units)
-		d.Granted, d.Remaining = 1, d.Remaining+held.units
+		d.Granted, d.Binds().Remaining = 1, d.Binds().Remaining+held.units
 	}
 	a.record.finish(held)
 }
@@ -79,7 +79,7 @@ func (r *forwardedOps) free() {
 
 // many spends held units on the operations of one call, and forwards the others in one call. No operation waits for
 // another caller.
-func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	left := forwardPool.Get().(*forwardedOps)
 	defer left.free()
 	for i := range ops {

@@ -26,15 +26,15 @@ func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 		here := storetest.Borrow(layer)
 		time.Sleep(settled)
 		const keys, asks = 200, 6
-		ask := func(store engine.Store, kind engine.Kind, n int) engine.Outcome {
+		ask := func(store engine.Store, kind engine.Kind, n int) engine.Answer {
 			t.Helper()
 			op := engine.Op{Kind: kind, Space: "s", Key: fmt.Sprintf("key-%03d", n), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			store.Do(context.Background(), []engine.Op{op}, results)
-			if results[0].Err != nil || !results[0].Outcome.Allowed {
+			if results[0].Err != nil || !results[0].Allowed {
 				t.Errorf("%s: %+v", op.Key, results[0])
 			}
-			return results[0].Outcome
+			return results[0]
 		}
 		leased := 0
 		for n := range keys {
@@ -51,8 +51,8 @@ func TestUnitsKeepACopyOfTheirKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range keys {
-			if d := ask(s.Store, engine.OpPeek, n); d.Remaining != 1000-asks {
-				t.Errorf("key-%03d: %d left, want %d", n, d.Remaining, 1000-asks)
+			if d := ask(s.Store, engine.OpPeek, n); d.Binds().Remaining != 1000-asks {
+				t.Errorf("key-%03d: %d left, want %d", n, d.Binds().Remaining, 1000-asks)
 			}
 		}
 	})

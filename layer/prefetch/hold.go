@@ -14,22 +14,21 @@ type hold struct {
 	// back.
 	dies, returns time.Time
 	received      time.Time
-	taken         time.Time      // on the store's clock: the handle for a give
-	outcome       engine.Outcome // the answer to the request that took them
+	taken         time.Time     // on the store's clock: the handle for a give
+	outcome       engine.Answer // the answer to the request that took them
 }
 
 // newHold returns the units that a process holds after a decision that charged one unit for a caller and some units in
 // advance. Their life starts when the request was sent, which is before the decision. It ends no later than the window
 // that was charged.
-func newHold(limit engine.Limit, d engine.Outcome, sent time.Time, life time.Duration, members int) hold {
+func newHold(limit engine.Limit, d engine.Answer, sent time.Time, life time.Duration, members int) hold {
 	l := limit.Numbers()
 	left := life
-	if window := l.WindowLeft(d.AtMicros, d.ResetAfter.Microseconds()); window < life.Microseconds() {
+	if window := l.WindowLeft(d.AtMicros, d.Binds().ResetAfter.Microseconds()); window < life.Microseconds() {
 		left = time.Duration(window) * time.Microsecond
 	}
-	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), outcome: d}
+	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), outcome: d.Keep(0)}
 	h.taken = d.Taken(0)
-	h.outcome.Limits = nil
 	h.outcome.Promise = engine.Promise{Mode: engine.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h
 }
@@ -45,14 +44,14 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 }
 
 // spend takes units if enough of them are alive, and writes the answer into the outcome.
-func (h *hold) spend(units int64, now time.Time, o *engine.Outcome) bool {
+func (h *hold) spend(units int64, now time.Time, o *engine.Answer) bool {
 	if h.units < units || !now.Before(h.dies) {
 		return false
 	}
 	h.units -= units
 	*o = h.outcome
 	age := now.Sub(h.received).Truncate(time.Microsecond)
-	o.Granted, o.Remaining = units, o.Remaining+h.units
-	o.AtMicros, o.ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.ResetAfter-age)
+	o.Granted, o.Binds().Remaining = units, o.Binds().Remaining+h.units
+	o.AtMicros, o.Binds().ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.Binds().ResetAfter-age)
 	return true
 }

@@ -34,20 +34,21 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		{rule.SlidingWindow(rule.PerSecond(100), rule.Segments(5)), 400 * ms, time.Second, time.Second, 200 * ms, 3, 0},
 	} {
 		sent := time.Now()
-		d := engine.Outcome{Allowed: true, Granted: 3, AtMicros: at.Add(c.into).UnixMicro(), Standing: engine.Standing{Remaining: 90, ResetAfter: c.reset}}
+		d := engine.Answer{Allowed: true, Granted: 3, AtMicros: at.Add(c.into).UnixMicro()}
+		d.Binds().Remaining, d.Binds().ResetAfter = 90, c.reset
 		h := newHold(c.limit, d, sent, c.life, c.members)
 		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
 			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
 		}
-		var first, last engine.Outcome
+		var first, last engine.Answer
 		ok := h.spend(1, h.dies.Add(-1), &first)
-		if !ok || first.Granted != 1 || first.Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
+		if !ok || first.Granted != 1 || first.Binds().Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
 			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
 		}
 		if h.spend(1, h.dies, &last) {
 			t.Errorf("%v: spent after its life", c.limit)
 		}
-		if ok := h.spend(1, h.dies.Add(-1), &last); !ok || last.Remaining != 90 {
+		if ok := h.spend(1, h.dies.Add(-1), &last); !ok || last.Binds().Remaining != 90 {
 			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)
 		}
 		if h.spend(1, sent, &last) {
@@ -65,13 +66,13 @@ func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 	}
 	defer store.Close()
 	limit := rule.FixedWindow(rule.PerSecond(100))
-	do := func(op engine.Op) engine.Outcome {
+	do := func(op engine.Op) engine.Answer {
 		t.Helper()
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		if store.Do(t.Context(), []engine.Op{op}, results); results[0].Err != nil {
 			t.Fatal(results[0].Err)
 		}
-		return results[0].Outcome
+		return results[0]
 	}
 	on := func(kind engine.Kind, cost int64) engine.Op {
 		op := engine.Single(kind, "k", limit, cost)
@@ -83,7 +84,7 @@ func TestUnitsGoBackToTheWindowOfTheirCharge(t *testing.T) {
 	do(on(engine.OpAllow, 30))
 	r := record{name: id{space: "s", key: "k"}, limit: limit, hold: hold{units: 10, taken: taken.At()}}
 	do(r.giveBack().op)
-	if left := do(on(engine.OpPeek, 1)).Remaining; left != 70 {
-		t.Errorf("%d left of 100 after 30 were charged and 10 of an earlier window went back", left)
+	if left := do(on(engine.OpPeek, 1)); left.Binds().Remaining != 70 {
+		t.Errorf("%d left of 100 after 30 were charged and 10 of an earlier window went back", left.Binds().Remaining)
 	}
 }

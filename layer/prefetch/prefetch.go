@@ -168,7 +168,7 @@ func (s *Store) Stats() Stats {
 }
 
 // Do decides the operations. See [engine.Store].
-func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		if ops[i].Kind == engine.OpReset && results[i].Err == nil {
 			s.table.forget(&ops[i])
@@ -186,7 +186,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Result
 }
 
 // take spends held units, prefetches some, or forwards the operation.
-func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	for ctx.Err() == nil {
 		spent, own, waits := s.spend(ctx, &ops[0], &results[0])
 		if spent {
@@ -213,8 +213,8 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Resu
 // spend spends held units on an operation. If there are too few, the key may need a prefetch: own is the request to
 // make if the caller must make it, and waits is a channel to wait on if another caller is making it. If neither is set,
 // the caller forwards the operation: for example, the key is not hot, or the number of processes is unknown.
-func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spent bool, own advance, waits <-chan struct{}) {
-	found := s.look(op, &r.Outcome)
+func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Answer) (spent bool, own advance, waits <-chan struct{}) {
+	found := s.look(op, r)
 	s.give(ctx, found.gives)
 	if found.spent {
 		return true, advance{}, nil
@@ -233,7 +233,7 @@ func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Result) (spe
 	return false, advance{record: found.ours, limit: op.Charges[0].Limit, config: &s.config, members: n, sent: sent, taken: &s.taken}, nil
 }
 
-func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.asked.Add(int64(len(ops)))
 	s.store.Do(ctx, ops, results)
 }

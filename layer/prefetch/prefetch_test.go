@@ -27,7 +27,7 @@ type shared struct {
 	down  bool
 }
 
-func (s *shared) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *shared) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.mu.Lock()
 	s.calls++
 	down := s.down
@@ -181,9 +181,9 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 	peek := func(s *shared) int64 {
 		op := engine.Single(engine.OpPeek, "k", limit, 1)
 		op.Space = engine.DefaultSpace
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		s.Store.Do(context.Background(), []engine.Op{op}, results)
-		return results[0].Outcome.Remaining
+		return results[0].Binds().Remaining
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t)
@@ -338,22 +338,22 @@ func TestBatchSpendsHeldUnits(t *testing.T) {
 		call := func(key, space string, costs ...int64) (modes string) {
 			t.Helper()
 			before := s.asked()
-			ops, results := make([]engine.Op, len(costs)), make([]engine.Result, len(costs))
+			ops, results := make([]engine.Op, len(costs)), make([]engine.Answer, len(costs))
 			for i := range ops {
 				ops[i] = engine.Single(engine.OpAllow, key, limit, costs[i])
 				ops[i].Space = space
 			}
 			results[len(results)-1].Err = refused
-			results[0].Outcome.Allowed = true // results are reused and may contain an earlier answer
+			results[0].Allowed = true // results are reused and may contain an earlier answer
 			store.Do(context.Background(), ops, results)
 			if results[len(results)-1].Err != refused || s.asked() > before+1 {
 				t.Errorf("%v, %d calls", results[len(results)-1], s.asked()-before)
 			}
 			for i, r := range results[:len(results)-1] {
-				if r.Err != nil || !r.Outcome.Allowed || r.Outcome.Granted != costs[i] {
+				if r.Err != nil || !r.Allowed || r.Granted != costs[i] {
 					t.Errorf("%+v", r)
 				}
-				modes += r.Outcome.Promise.Mode.String()[:1]
+				modes += r.Promise.Mode.String()[:1]
 			}
 			return modes
 		}

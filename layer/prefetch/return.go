@@ -60,7 +60,7 @@ type pendingGive struct {
 func (s *Store) give(ctx context.Context, gives []pendingGive) {
 	for len(gives) > 0 {
 		some := gives[:min(len(gives), engine.MaxOps)]
-		ops, results := make([]engine.Op, len(some)), make([]engine.Result, len(some))
+		ops, results := make([]engine.Op, len(some)), make([]engine.Answer, len(some))
 		for i := range some {
 			ops[i] = some[i].op
 		}

@@ -26,9 +26,9 @@ func TestSettledAllowIsNotPrefetched(t *testing.T) {
 			if i == 4 {
 				op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: 1, Key: "other"})
 			}
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			held.Do(context.Background(), []engine.Op{op}, results)
-			if got := results[0].Outcome.Promise.Mode; results[0].Err != nil || got != want {
+			if got := results[0].Promise.Mode; results[0].Err != nil || got != want {
 				t.Errorf("request %d is answered %s, want %s: %v", i, got, want, results[0].Err)
 			}
 		}
@@ -51,20 +51,20 @@ func TestSetSpacesReturnsUnitsOfDroppedLimits(t *testing.T) {
 			t.Helper()
 			op := engine.Single(engine.OpAllow, "k", limit, 1)
 			op.Space = space
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			held.Do(ctx, []engine.Op{op}, results)
-			if results[0].Err != nil || !results[0].Outcome.Allowed {
+			if results[0].Err != nil || !results[0].Allowed {
 				t.Fatalf("%s: %+v", space, results[0])
 			}
-			return results[0].Outcome.Promise.Mode
+			return results[0].Promise.Mode
 		}
 		left := func(space string) int64 {
 			t.Helper()
 			op := engine.Single(engine.OpPeek, "k", limit, 1)
 			op.Space = space
-			results := make([]engine.Result, 1)
+			results := make([]engine.Answer, 1)
 			s.Do(ctx, []engine.Op{op}, results)
-			return results[0].Outcome.Remaining
+			return results[0].Binds().Remaining
 		}
 		for _, space := range []string{before, kept} {
 			if a, b, c := mode(space), mode(space), mode(space); a != engine.Exact || b != engine.Exact || c != engine.Leased {
@@ -106,7 +106,7 @@ func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 		time.Sleep(time.Minute)
 		op := engine.Single(engine.OpAllow, "k", limit, 1)
 		op.Space = "a"
-		ask := func() { held.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1)) }
+		ask := func() { held.Do(context.Background(), []engine.Op{op}, make([]engine.Answer, 1)) }
 		ask()
 		slow.takes = time.Second
 		go ask() // prefetches, which takes a second
@@ -124,9 +124,9 @@ func TestSetSpacesWaitsForUnitsOnTheirWay(t *testing.T) {
 			t.Errorf("it took %s; want 1.5s: half a second for the units, and one to return them", took)
 		}
 		op.Kind = engine.OpPeek
-		results := make([]engine.Result, 1)
+		results := make([]engine.Answer, 1)
 		s.Do(context.Background(), []engine.Op{op}, results)
-		if n := results[0].Outcome.Remaining; n != 998 {
+		if n := results[0].Binds().Remaining; n != 998 {
 			t.Errorf("%d left at the store, want 998", n)
 		}
 	})
@@ -139,7 +139,7 @@ type slowStore struct {
 	takes time.Duration
 }
 
-func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	time.Sleep(s.takes)
 }

@@ -49,7 +49,7 @@ type found struct {
 
 // look finds the record of an operation's key. If it can spend held units, it writes the answer to the outcome.
 // Otherwise it counts a request for one unit, because a key with many such requests is hot.
-func (s *Store) look(op *engine.Op, o *engine.Outcome) (f found) {
+func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
 	h := s.table.Of(key)

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/headgate/headgate"
@@ -40,15 +41,17 @@ type Batch struct {
 	Ops     []engine.Op
 	Results []core.Result
 
-	rules       *Rules
-	policies    *policy.Set
-	seal        Seal
-	charges     []engine.Charge
-	limits      []policy.Charge // the limits of the request or item being planned
-	itemCharges []itemCharge
-	plans       []plan
-	shadows     []Shadow // in the order of their operations
-	keys        hashKeys
+	rules     *Rules
+	policies  *policy.Set
+	seal      Seal
+	plans     []plan
+	opCharges []engine.Charge // of the deciding operations
+	opFrom    int             // where those of the request being planned begin
+	besides   []beside
+	gathered  []policy.Charge // of the request being planned
+	beaten    []policy.Charge // of these, the larger limits on the counters of smaller ones
+	shadows   []Shadow
+	keys      hashKeys
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -61,11 +64,7 @@ func (r *Rules) Begin(policies *policy.Set, requests int, seal Seal) *Batch {
 	if r.HashKeys != nil {
 		b.keys.secrets = r.HashKeys.Secrets()
 	}
-	// Operations contain slices of b.charges, so its array must not move while later requests are added. A request with
-	// several limits allocates its own charges.
-	if cap(b.charges) < requests {
-		b.charges = make([]engine.Charge, 0, requests)
-	}
+	b.opCharges = slices.Grow(b.opCharges, requests)
 	return b
 }
 
@@ -106,17 +105,18 @@ func (b *Batch) Counted() []string { return b.keys.counted }
 func (b *Batch) End() {
 	clear(b.Ops)
 	clear(b.Results)
-	clear(b.charges)
-	clear(b.limits)
-	clear(b.itemCharges)
+	clear(b.gathered)
+	clear(b.opCharges)
+	clear(b.besides)
+	clear(b.beaten)
 	clear(b.plans)
 	clear(b.shadows)
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
 	*b = Batch{
-		Ops: b.Ops[:0], Results: b.Results[:0], charges: b.charges[:0], limits: b.limits[:0], itemCharges: b.itemCharges[:0],
-		plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
+		Ops: b.Ops[:0], Results: b.Results[:0], gathered: b.gathered[:0], opCharges: b.opCharges[:0], besides: b.besides[:0],
+		beaten: b.beaten[:0], plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
 	}
 	batches.Put(b)
 }

@@ -32,9 +32,9 @@ policies:
 			marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
 		}))
 		requests := []decide.Request{
-			{Policy: name, Key: "k"},
-			{Limit: limit, Key: "k"},
-			{Limit: limit, Own: &decide.Own{Space: "own", Failure: failure}, Key: "k"},
+			{Item: decide.Item{Policy: name, Key: "k"}},
+			{Item: decide.Item{Limit: limit, Key: "k"}},
+			{Item: decide.Item{Limit: limit, Own: &decide.Own{Space: "own", Failure: failure}, Key: "k"}},
 			{Items: []decide.Item{{Policy: name, Key: "k"}, {Policy: "allow", Key: "k"}}},
 		}
 		decide.New(config, limiter, decide.WithFailure(failure)).Do(t.Context(), requests, make([]decide.Response, len(requests)))

@@ -31,36 +31,21 @@ func (c *choices) add(op *engine.Op, charge *policy.Charge, item int) error {
 	}
 }
 
-// chosen records which limit was charged, and removes the limits of the other choices.
-func (r *Response) chosen(op *engine.Op, at *plan) {
-	d := &r.Decision
-	if len(d.Limits) == 0 {
-		r.pays(op.Charges[0].Limit, r.Policy, at.policy)
-		return
-	}
-	kept, standings := make([]LimitAnswer, 0, len(r.Limits)), make([]engine.LimitOutcome, 0, len(d.Limits))
-	for i := range d.Limits {
-		if d.Limits[i].Aside {
+// chosen records which limit was charged, and removes the limits of the other choices from the response.
+func (r *Response) chosen() {
+	kept := make([]int, 0, r.Count())
+	charges := make([]policy.Charge, 0, r.Count())
+	for i := range r.Count() {
+		if r.Of(i).Aside {
 			continue
 		}
-		if i == d.Binding.Index {
-			d.Binding.Index = len(kept)
+		if c := r.Charge(i); c.Choice != 0 && r.Allowed && r.Paid == "" {
+			if r.Paid = c.Policy; c.Owner.Combined() {
+				r.Paid += "/" + c.Limit.Name()
+			}
 		}
-		if l := &r.Limits[i]; op.Charges[i].Choice != 0 {
-			r.pays(l.Limit, l.Policy, at.owners[i])
-		}
-		kept, standings = append(kept, r.Limits[i]), append(standings, d.Limits[i])
+		kept, charges = append(kept, i), append(charges, *r.Charge(i))
 	}
-	r.Limits, d.Limits = kept, standings
-}
-
-// pays records the name of the charged limit, in the form used in overrides.
-func (r *Response) pays(limit engine.Limit, name string, owner *policy.Policy) {
-	if !r.Decision.Allowed || r.Paid != "" {
-		return
-	}
-	if r.Paid = name; owner.Combined() {
-		r.Paid += "/" + limit.Name()
-	}
-	r.Decision.Paid = r.Paid
+	r.Answer = r.Keep(kept...)
+	r.SetCharges(charges...)
 }

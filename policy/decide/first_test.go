@@ -65,23 +65,23 @@ func TestFirst(t *testing.T) {
 		{"plan", "ann", 2, "", 0, 2},
 		{"calls", "free", 1, "credits", 4, 1},
 		{"calls", "rich", 4, "credits", 46, 1},
-		{"calls", "staff", 99, "", 0, 0},
-		{"calls", "banned", 1, "", 0, 0},
+		{"calls", "staff", 99, "", 0, 1},
+		{"calls", "banned", 1, "", 0, 1},
 		{"tried", "bob", 3, "included", 0, 1},
 		{"tried", "bob", 1, "tried/gift", 0, 1},
 		{"grouped", "shut", 1, "credits", 4, 1},
 	} {
-		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key, Cost: c.cost, HasCost: true})
-		if r.Err != nil || r.Paid != c.paid || r.Decision.Paid != c.paid || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {
+		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: c.key, Cost: c.cost, HasCost: true}})
+		if r.Err != nil || r.Paid != c.paid || r.Decision().Paid != c.paid || r.Binds().Remaining != c.remaining || r.Count() != c.limits {
 			t.Errorf("%s of %s: %+v", c.policy, c.key, r)
 		}
-		if c.limits > 0 && r.Limits[r.Decision.Binding.Index].Decision.Remaining != c.remaining {
-			t.Errorf("%s of %s: the binding limit is not at %d of %+v", c.policy, c.key, r.Decision.Binding.Index, r.Limits)
+		if c.limits > 0 && r.Of(r.Binding).Remaining != c.remaining {
+			t.Errorf("%s of %s: the binding limit is not at %d of %+v", c.policy, c.key, r.Binding, r)
 		}
 	}
-	r := ask(t, l, decide.Request{Kind: engine.OpPeek, Policy: "minute", Key: "ann"})
-	if r.Decision.Remaining != 98 {
-		t.Errorf("minute is charged by plan alone, once: %+v", r.Decision)
+	r := ask(t, l, decide.Request{Kind: engine.OpPeek, Item: decide.Item{Policy: "minute", Key: "ann"}})
+	if r.Binds().Remaining != 98 {
+		t.Errorf("minute is charged by plan alone, once: %+v", r.Answer)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestFirstOnceInARequest(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Err)
 		}
 	}
-	r := ask(t, l, decide.Request{Kind: engine.OpGive, Policy: "calls", Key: "k"})
+	r := ask(t, l, decide.Request{Kind: engine.OpGive, Item: decide.Item{Policy: "calls", Key: "k"}})
 	if !errors.Is(r.Err, headgate.ErrInvalid) {
 		t.Errorf("a give does not say which limit it means: %v", r.Err)
 	}
@@ -110,14 +110,14 @@ func TestFirstOnceInARequest(t *testing.T) {
 func TestFirstSettles(t *testing.T) {
 	l, _ := firstLimiter(t)
 	left := func(policy string) int64 {
-		return ask(t, l, decide.Request{Kind: engine.OpPeek, Policy: policy, Key: "k"}).Decision.Remaining
+		return ask(t, l, decide.Request{Kind: engine.OpPeek, Item: decide.Item{Policy: policy, Key: "k"}}).Binds().Remaining
 	}
-	ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: "calls", Key: "k", Cost: 2, HasCost: true})
-	r := ask(t, l, decide.Request{Kind: engine.OpReserve, Policy: "calls", Key: "k", Cost: 2, HasCost: true})
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "calls", Key: "k", Cost: 2, HasCost: true}})
+	r := ask(t, l, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "calls", Key: "k", Cost: 2, HasCost: true}})
 	if r.Err != nil || r.Paid != "credits" || left("included") != 1 || left("credits") != 3 {
 		t.Fatalf("%+v, %d and %d left", r, left("included"), left("credits"))
 	}
-	s := ask(t, l, decide.Request{Kind: engine.OpSettle, Reservation: r.Reservation, Cost: 4, HasCost: true})
+	s := ask(t, l, decide.Request{Kind: engine.OpSettle, Item: decide.Item{Cost: 4, HasCost: true}, Reservation: r.Reservation})
 	if s.Err != nil || !s.Found || left("included") != 1 || left("credits") != 1 {
 		t.Errorf("%+v, %d and %d left", s, left("included"), left("credits"))
 	}

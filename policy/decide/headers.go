@@ -3,7 +3,7 @@ package decide
 import (
 	"net/http"
 
-	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 )
@@ -11,22 +11,31 @@ import (
 // HeaderLimits returns the limits for the response's rate-limit headers, the binding one first. It omits limits that
 // allow everything. It returns nil if nothing was decided.
 func (r *Response) HeaderLimits() []httplimit.Limit {
-	d := &r.Decision
-	if d.Unlimited {
+	if r.Unlimited() || r.Count() == 0 {
 		return nil
 	}
-	if len(d.Limits) == 0 {
-		if len(r.Limits) == 0 && r.Limit == (engine.Limit{}) {
-			return nil
+	limits := make([]httplimit.Limit, 0, r.Count())
+	add := func(i int) {
+		c, s := r.Charge(i), r.Of(i)
+		if s.Unlimited {
+			return
 		}
-		limit := httplimit.LimitOf(d, r.Cost)
-		limit.Unit = r.Unit
-		return []httplimit.Limit{limit}
+		name := c.Policy
+		if r.Count() > 1 || name == "" {
+			name = httplimit.LimitName(name, c.Limit.Name())
+		}
+		limits = append(limits, httplimit.Limit{
+			Name: name, Unit: c.Unit(), Rate: headgate.Rate(s.Rate(c.Limit)), Capacity: s.Limit, Remaining: s.Remaining,
+			Until: httplimit.Until(s.RetryAfter, s.ResetAfter-c.Limit.Earlier(s.Window)), Cost: c.Cost,
+		})
 	}
-	return httplimit.LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
-		l := &r.Limits[place]
-		return l.Policy, l.Unit, l.Limit, l.Cost
-	})
+	add(r.Binding)
+	for i := range r.Count() {
+		if i != r.Binding {
+			add(i)
+		}
+	}
+	return limits
 }
 
 // Style returns the policy's style of rate-limit headers. It is draft for a request without a policy.
@@ -39,8 +48,8 @@ func (r *Response) Style() httplimit.Style {
 
 // WriteHeaders writes the rate-limit headers in the policy's style. A denial also gets Retry-After and Cache-Control.
 func (r *Response) WriteHeaders(h http.Header) {
-	if !r.Decision.Allowed {
-		httplimit.RetryAfter(h, r.Decision.RetryAfter)
+	if !r.Allowed {
+		httplimit.RetryAfter(h, r.Binds().RetryAfter)
 	}
 	r.Style().Write(h, r.HeaderLimits()...)
 }
@@ -49,7 +58,7 @@ func (r *Response) WriteHeaders(h http.Header) {
 // removes that server's own rate-limit headers in every style. It changes nothing if the decision is unlimited or if
 // the policy writes no headers.
 func (r *Response) ReplaceHeaders(h http.Header) {
-	if r.Decision.Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
+	if r.Binds().Unlimited || r.Style() == httplimit.Style(policy.HeadersOff) {
 		return
 	}
 	httplimit.RemoveHeaders(h)

@@ -57,7 +57,7 @@ routes:
 		h := httplimit.By(decide.New(config, store()))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, http.NoBody))
 		responses, headers := make([]decide.Response, 1), http.Header{}
-		decide.New(config, store()).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Policy: c.policy, Key: "a"}}, responses)
+		decide.New(config, store()).Do(t.Context(), []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: "a"}}}, responses)
 		responses[0].WriteHeaders(headers)
 		if got := fmt.Sprint(w.Header()); got != c.want {
 			t.Errorf("%s by the middleware:\n%s, want\n%s", c.path, got, c.want)

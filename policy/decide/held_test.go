@@ -49,10 +49,10 @@ func TestHolds(t *testing.T) {
 	var held []decide.Response
 	for i, allowed := range []bool{true, true, false} {
 		r := ask(t, l, holds("ann", "jobs", "rate"))
-		if r.Err != nil || r.Decision.Allowed != allowed || (r.Held != nil) != allowed || r.Decision.Delay != 0 {
+		if r.Err != nil || r.Allowed != allowed || (r.Held != nil) != allowed || r.Delay != 0 {
 			t.Errorf("%d: %+v", i, r)
 		}
-		held = append(held, r)
+		held = append(held, *r)
 	}
 	free("jobs", "ann", 0)
 	free("rate", "ann", 1)
@@ -62,20 +62,20 @@ func TestHolds(t *testing.T) {
 		}
 	}
 	free("jobs", "ann", 2)
-	ask(t, l, decide.Request{Kind: engine.OpAllow, Policy: "rate", Key: "ann"})
-	if r := ask(t, l, holds("ann", "jobs", "rate")); r.Decision.Allowed || r.Held != nil || r.Policy != "rate" {
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "rate", Key: "ann"}})
+	if r := ask(t, l, holds("ann", "jobs", "rate")); r.Allowed || r.Held != nil || r.Policy != "rate" {
 		t.Errorf("the other limit denies: %+v", r)
 	}
 	free("jobs", "ann", 2)
-	if r := ask(t, l, holds("vip", "jobs", "rate")); !r.Decision.Allowed || r.Held != nil {
+	if r := ask(t, l, holds("vip", "jobs", "rate")); !r.Allowed || r.Held != nil {
 		t.Errorf("without a limit: %+v", r)
 	}
-	if r := ask(t, l, holds("bad", "jobs", "rate")); r.Decision.Allowed || r.Held != nil || r.Decision.RetryAfter != headgate.Never {
+	if r := ask(t, l, holds("bad", "jobs", "rate")); r.Allowed || r.Held != nil || r.Binds().RetryAfter != headgate.Never {
 		t.Errorf("denied by an override: %+v", r)
 	}
 	free("rate", "bad", 3)
 	for i, delayed := range []bool{false, true} {
-		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Decision.Allowed || (r.Decision.Delay > 0) != delayed || r.Held == nil {
+		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Allowed || (r.Delay > 0) != delayed || r.Held == nil {
 			t.Errorf("%d with a pacer: %+v", i, r)
 		}
 	}
@@ -118,15 +118,15 @@ func TestShadowHolds(t *testing.T) {
 	}
 	for range 3 { // a permit that is still held would deny a request of the next round
 		first, shadows := do("watched")
-		if !first.Decision.Allowed || shadows[0].Denied {
+		if !first.Allowed || shadows[0].Denied {
 			t.Errorf("%+v %+v", first, shadows)
 		}
 		second, shadows := do("watched")
-		if !second.Decision.Allowed || !shadows[0].Denied {
+		if !second.Allowed || !shadows[0].Denied {
 			t.Errorf("%+v %+v", second, shadows)
 		}
 		third, _ := do("watched")
-		if third.Decision.Allowed {
+		if third.Allowed {
 			t.Errorf("%+v", third)
 		}
 		for _, r := range []decide.Response{first, second, third} {

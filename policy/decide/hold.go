@@ -45,25 +45,22 @@ func (r *Rules) WatchTerms(policies *policy.Set) {
 	}
 }
 
-// reserves records a reserve charge's term and estimate.
-func (at *plan) reserves(kind engine.Kind, c *policy.Charge) {
-	if kind != engine.OpReserve {
-		return
-	}
-	at.estimates = append(at.estimates, max(c.Cost, c.Estimate))
-	if c.Owner != nil {
-		at.term = at.term.Shorter(c.Owner.Term)
-	}
-}
-
 // setTerm gives a reserve the shortest term of its policies. The estimates are the units requested for each charge.
-func (at *plan) setTerm(op *engine.Op) {
-	if at.term == nil {
+func setTerm(op *engine.Op, charges []policy.Charge) {
+	var term *engine.Term
+	for i := range charges {
+		if owner := charges[i].Owner; owner != nil {
+			term = term.Shorter(owner.Term)
+		}
+	}
+	if term == nil {
 		return
 	}
-	own := *at.term
+	own := *term
 	if own.Then == engine.ChargeEstimate {
-		own.Estimates = at.estimates
+		for i := range charges {
+			own.Estimates = append(own.Estimates, charges[i].Estimate)
+		}
 	}
 	op.SetTerm(&own)
 	if op.ID == "" {
@@ -71,12 +68,18 @@ func (at *plan) setTerm(op *engine.Op) {
 	}
 }
 
-// reserveItems sets the operation fields for a reserve with several items. A permit is held under the reservation's id,
-// which clients cannot guess.
-func reserveItems(op *engine.Op, items int) {
-	op.Listed = items
-	if op.ID == "" && holdsPermits(op) {
-		op.ID = rand.Text()
+// reserves sets the fields of a reserve that depend on whether it has a list. Only a list can reserve permits. They are
+// held under the reservation's id, which clients cannot guess.
+func (r *Request) reserves(op *engine.Op) {
+	holds := holdsPermits(op)
+	switch {
+	case !r.listed() && holds:
+		op.ID = ""
+	case r.listed():
+		op.Listed = len(r.Items)
+		if op.ID == "" && holds {
+			op.ID = rand.Text()
+		}
 	}
 }
 
@@ -103,15 +106,15 @@ func (b *Batch) held(at *plan) *core.Held {
 	var acquired []engine.Op
 	add := func(i int) {
 		op, result := &b.Ops[i], &b.Results[i]
-		if (op.Kind == engine.OpReserve || op.Kind == engine.OpAcquire) && result.Err == nil && result.Decision.Allowed {
+		if (op.Kind == engine.OpReserve || op.Kind == engine.OpAcquire) && result.Err == nil && result.Allowed {
 			acquired = append(acquired, acquireOf(op)...)
 		}
 	}
 	if at.op >= 0 {
 		add(at.op)
 	}
-	for i := range at.shadowCount {
-		add(at.shadows + i)
+	for i := at.besides.from; i < at.besides.to; i++ {
+		add(b.besides[i].op)
 	}
 	if acquired == nil {
 		return nil
@@ -160,23 +163,6 @@ func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op
 // isHold reports whether an operation of this kind concerns a permit.
 func isHold(kind engine.Kind) bool { return kind >= engine.OpAcquire && kind <= engine.OpRelease }
 
-// withoutPermits turns an operation on permits into a peek if its limits have no permits because they deny or allow
-// everything. If all limits of a reserve are shadows, withoutPermits makes the operation reserve from a limit that
-// allows everything, so that the client has a reservation to settle.
-func withoutPermits(op *engine.Op, unlimited bool) {
-	denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }
-	switch {
-	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
-		op.Charges = []engine.Charge{{Limit: engine.NoLimit(), Cost: 1}}
-		op.Hints.Local = true // no limit can deny it
-		if isHold(op.Kind) {
-			op.Kind = engine.OpPeek
-		}
-	case isHold(op.Kind) && slices.ContainsFunc(op.Charges, denies):
-		op.Kind = engine.OpPeek
-	}
-}
-
 // hold sets the response fields that only reservations and permits need.
 func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	op, result := &b.Ops[at], &b.Results[at]
@@ -189,7 +175,7 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 			}
 		}
 	case engine.OpAcquire, engine.OpRenew:
-		if response.Decision.Allowed {
+		if response.Allowed {
 			response.ID, response.Lease = op.ID, leaseOf(op)
 		}
 	}

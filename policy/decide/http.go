@@ -17,8 +17,8 @@ import (
 // .., in any encoding, is an [*engine.InputError], because routers differ on what such a path means. If a part of the key is missing or cannot be read, and the route does not skip
 // such requests, the error is an [*httplimit.NoKeyError].
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	_, response, err := l.ofHTTP(r, false, false)
-	return response.Decision, err
+	a, err := l.ofHTTP(r, false, false)
+	return a.Decision, err
 }
 
 // ChargeRequest decides like AllowRequest, for the middleware in package httplimit. The answer reports the cost of the
@@ -30,38 +30,20 @@ func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 // limit. Settle is nil if the request has no limits, if it was not charged, or if the settles argument is false and no
 // limit delays the request. It returns the same errors as [headgate.Policy].
 func (l *Limiter) ChargeRequest(r *http.Request, settles bool) (httplimit.Answer, error) {
-	request, response, err := l.ofHTTP(r, settles, true)
-	a := httplimit.Answer{Decision: response.Decision, Cost: response.Cost, Style: response.Style()}
-	if len(response.Limits) > 1 || response.Unit != "" {
-		a.Limits = response.HeaderLimits()
-	}
-	if err == nil && !a.Decision.Allowed {
-		a.CountedBy = request.CountedBy(&response)
-	}
-	a.Outcome = response.Outcome
-	if response.Charged != nil {
-		a.Settle = response.Charged.Settle
-	}
-	return a, err
+	return l.ofHTTP(r, settles, true)
 }
 
 // CountedBy describes the key of the binding limit, such as "header X-API-Key". It is "" for requests that match no
 // route, and for routes with one charge.
 func (r *Request) CountedBy(answer *Response) string {
-	if r.Route == nil || answer.Limits == nil || r.Items == nil {
+	c := answer.Bound()
+	if r.Route == nil || c == nil || !r.listed() {
 		return ""
 	}
-	item := answer.Limits[answer.Decision.Binding.Index].Items[0]
-	for i := range r.Route.Route.Charges {
-		c := &r.Route.Route.Charges[i]
-		if item -= len(c.Policies); item < 0 {
-			return strings.Join(policy.SummarizeCharge(c).Key, ", ")
-		}
-	}
-	return ""
+	return strings.Join(policy.SummarizeCharge(&r.Route.Route.Charges[c.FirstItem()]).Key, ", ")
 }
 
-func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Request, Response, error) {
+func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.Answer, err error) {
 	table := l.config.Load().Routes
 	request, err := route.FromHTTP(r)
 	if err == nil {
@@ -69,21 +51,34 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (Request, Resp
 		err = cmp.Or(table.CheckQuery(&request), route.CheckSegments(request.Path))
 	}
 	if err != nil {
-		return Request{}, Response{}, err
+		return a, err
 	}
 	m, ok := table.Find(&request)
-	if !ok {
-		return Request{}, Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}, nil
+	switch {
+	case !ok:
+		a.Decision.Allowed, a.Decision.Unlimited = true, true
+		return a, nil
+	case m.NoKey != nil:
+		return a, m.NoKey
 	}
 	return l.matched(r.Context(), &m, settled, undoable)
 }
 
-func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (Request, Response, error) {
-	if m.NoKey != nil {
-		return Request{}, Response{}, m.NoKey
-	}
+func (l *Limiter) matched(ctx context.Context, m *route.Match, settled, undoable bool) (a httplimit.Answer, err error) {
 	request := Routed(m)
 	request.Settled, request.Undoable = settled, undoable
-	response := l.do(ctx, &request)
-	return request, response, response.Err
+	l.do(ctx, &request, func(response *Response) {
+		err = response.Err
+		a = httplimit.Answer{Decision: response.Decision(), Cost: response.Cost, Style: response.Style(), Outcome: response.Outcome}
+		if response.Count() > 1 || response.Unit != "" {
+			a.Limits = response.HeaderLimits()
+		}
+		if err == nil && !response.Allowed {
+			a.CountedBy = request.CountedBy(response)
+		}
+		if response.Charged != nil {
+			a.Settle = response.Charged.Settle
+		}
+	})
+	return a, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,11 +46,11 @@ func itemLimiter(t *testing.T, wrap func(engine.Store) engine.Store) *decide.Lim
 
 func asIs(s engine.Store) engine.Store { return s }
 
-func ask(t *testing.T, l *decide.Limiter, r decide.Request) decide.Response {
+func ask(t *testing.T, l *decide.Limiter, r decide.Request) *decide.Response {
 	t.Helper()
 	responses := make([]decide.Response, 1)
 	l.Do(t.Context(), []decide.Request{r}, responses)
-	return responses[0]
+	return &responses[0]
 }
 
 // TestItems checks that several charges, each with its own key and cost, are charged all or nothing. Each key has its
@@ -59,11 +60,12 @@ func TestItems(t *testing.T) {
 	both := func(address, plan string) decide.Request {
 		return decide.Request{Kind: engine.OpAllow, Items: []decide.Item{{Policy: "address", Key: address}, {Policy: "plan", Key: plan}, {Policy: "quiet", Key: plan}}}
 	}
-	want := func(r decide.Response, want string) {
+	want := func(r *decide.Response, want string) {
 		t.Helper()
-		got := fmt.Sprint(r.Decision.Allowed, " ", r.Policy, " ", r.Key)
-		for _, limit := range r.Limits {
-			got += fmt.Sprint(" ", limit.Policy, " ", limit.Items, " ", limit.Cost, " ", limit.Decision.Remaining)
+		got := fmt.Sprint(r.Allowed, " ", r.Policy, " ", r.Key)
+		for i := range r.Count() {
+			c := r.Charge(i)
+			got += fmt.Sprint(" ", c.Policy, " ", slices.Collect(c.Covered()), " ", c.Cost, " ", r.Of(i).Remaining)
 		}
 		if got != want {
 			t.Errorf("got %s\nwant %s", got, want)
@@ -77,7 +79,7 @@ func TestItems(t *testing.T) {
 	quiet := decide.Request{Kind: engine.OpAllow, Shadowed: true, Items: []decide.Item{{Policy: "quiet", Key: "new"}}}
 	for i, allowed := range []bool{true, false} {
 		r := ask(t, l, quiet)
-		if !r.Decision.Allowed || len(r.Shadows) != 1 || r.Shadows[0].Decision.Allowed != allowed || r.Key != "new" {
+		if !r.Allowed || len(r.Shadows) != 1 || r.Shadows[0].Allowed != allowed || r.Key != "new" {
 			t.Errorf("%d: a shadow alone: %+v", i, r)
 		}
 	}
@@ -97,13 +99,13 @@ func TestItemsOfOneCounter(t *testing.T) {
 	for _, c := range []struct{ first, second int64 }{{9, 5}, {5, 9}, {5, 5}} {
 		l := itemLimiter(t, asIs)
 		r := ask(t, l, decide.Request{Kind: engine.OpAllow, Shadowed: true, Items: []decide.Item{item(c.first), item(c.second)}})
-		if len(r.Limits) != 1 || r.Limits[0].Cost != 4 || fmt.Sprint(r.Limits[0].Items) != "[0 1]" || r.Limits[0].Decision.Remaining != 1 {
+		if r.Count() != 1 || r.Charge(0).Cost != 4 || r.Charge(0).Items != 0b11 || r.Of(0).Remaining != 1 {
 			t.Errorf("%+v: %+v", c, r)
 		}
 		if c.first == c.second {
 			continue
 		}
-		if len(r.Shadows) != 1 || r.Shadows[0].Decision.Remaining != 5 || c.first == 9 && r.Shadows[0].Item != 0 || c.second == 9 && r.Shadows[0].Item != 1 {
+		if len(r.Shadows) != 1 || r.Shadows[0].Binds().Remaining != 5 || c.first == 9 && r.Shadows[0].Item != 0 || c.second == 9 && r.Shadows[0].Item != 1 {
 			t.Errorf("%+v: what the larger limit has: %+v", c, r.Shadows)
 		}
 	}
@@ -122,7 +124,7 @@ func TestItemsDoNotWrap(t *testing.T) {
 	}
 	for _, costs := range [][]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {math.MaxInt64, math.MaxInt64, 3}} {
 		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpReserve} {
-			if r := ask(t, l, decide.Request{Kind: kind, Items: of(costs...)}); r.Err != nil || r.Decision.Allowed || r.Decision.RetryAfter != headgate.Never {
+			if r := ask(t, l, decide.Request{Kind: kind, Items: of(costs...)}); r.Err != nil || r.Allowed || r.Binds().RetryAfter != headgate.Never {
 				t.Errorf("%s of %d: %+v", kind, costs, r)
 			}
 		}
@@ -134,7 +136,7 @@ func TestItemsDoNotWrap(t *testing.T) {
 	if r = ask(t, l, decide.Request{Kind: engine.OpSettle, Reservation: r.Reservation, Used: []int64{1 << 62, 1 << 62, 1 << 62, 1 << 62}}); r.Err != nil || !r.Found {
 		t.Errorf("a commit of 2^64 units: %+v", r)
 	}
-	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: of(1)}); r.Decision.Allowed {
+	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: of(1)}); r.Allowed {
 		t.Errorf("after it: %+v", r)
 	}
 }
@@ -148,7 +150,7 @@ func TestFailureOfItems(t *testing.T) {
 		}
 		return items
 	}
-	if r := ask(t, l, decide.Request{Items: ofAll("open", "open")}); r.Err != nil || !r.Decision.Allowed {
+	if r := ask(t, l, decide.Request{Items: ofAll("open", "open")}); r.Err != nil || !r.Allowed {
 		t.Errorf("all pass: %+v", r)
 	}
 	if r := ask(t, l, decide.Request{Items: ofAll("closed", "open")}); r.Err == nil {
@@ -160,11 +162,11 @@ func TestFailureOfItems(t *testing.T) {
 // hits only if they allow them. With 0 hits, they answer a peek for one unit.
 func TestCount(t *testing.T) {
 	l := itemLimiter(t, asIs)
-	count := func(q decide.Request, cost int64) decide.Response {
+	count := func(q decide.Request, cost int64) *decide.Response {
 		q.Kind, q.Key, q.Cost, q.HasCost = engine.OpCount, "k", cost, true
 		return ask(t, l, q)
 	}
-	window, bucket := decide.Request{Policy: "address"}, decide.Request{Limit: rule.TokenBucket(rule.PerHour(2))}
+	window, bucket := decide.Request{Item: decide.Item{Policy: "address"}}, decide.Request{Item: decide.Item{Limit: rule.TokenBucket(rule.PerHour(2))}}
 	for _, c := range []struct {
 		q       decide.Request
 		cost    int64
@@ -176,12 +178,12 @@ func TestCount(t *testing.T) {
 		{bucket, 3, false, 2},
 		{bucket, 2, true, 0},
 		{bucket, 0, false, 0},
-		{decide.Request{Policy: "nobody"}, 1, false, 0},
-		{decide.Request{Policy: "nobody", Limit: rule.FixedWindow(rule.PerHour(1)), CountDenied: true}, 0, true, 1},
-		{decide.Request{Policy: "gone", Limit: rule.FixedWindow(rule.PerHour(8))}, 1, true, 7},
+		{decide.Request{Item: decide.Item{Policy: "nobody"}}, 1, false, 0},
+		{decide.Request{Item: decide.Item{Policy: "nobody", Limit: rule.FixedWindow(rule.PerHour(1))}, CountDenied: true}, 0, true, 1},
+		{decide.Request{Item: decide.Item{Policy: "gone", Limit: rule.FixedWindow(rule.PerHour(8))}}, 1, true, 7},
 	} {
 		r := count(c.q, c.cost)
-		if r.Err != nil || r.Decision.Allowed != c.allowed || r.Decision.Remaining != c.left {
+		if r.Err != nil || r.Allowed != c.allowed || r.Binds().Remaining != c.left {
 			t.Errorf("%+v of %d: %+v", c.q, c.cost, r)
 		}
 	}
@@ -215,11 +217,11 @@ policies:
 		{Policy: "tokens", Key: "k", Cost: 1024, HasCost: true}, {Policy: "both", Key: "k", Cost: 1024, HasCost: true},
 	}}
 	first := ask(reserve)
-	if !first.Decision.Allowed || first.Limits[0].Cost != 100 || first.Limits[1].Cost != 10 || first.Limits[2].Cost != 100 {
+	if !first.Allowed || first.Charge(0).Cost != 100 || first.Charge(1).Cost != 10 || first.Charge(2).Cost != 100 {
 		t.Fatalf("%+v", first)
 	}
-	if second := ask(reserve); second.Decision.Allowed || second.Decision.RetryAfter > time.Hour {
-		t.Errorf("the second has to wait: %+v", second.Decision)
+	if second := ask(reserve); second.Allowed || second.Binds().RetryAfter > time.Hour {
+		t.Errorf("the second has to wait: %+v", second.Answer)
 	}
 	settle := decide.Request{Kind: engine.OpSettle, Reservation: first.Reservation, Used: []int64{150, 12}}
 	if a := ask(settle); !a.Found || a.Dropped != 0 {
@@ -228,14 +230,14 @@ policies:
 	if d, err := l.Peek(context.Background(), "tokens", "k", 1); err != nil || d.RetryAfter < 30*time.Second || d.RetryAfter > 31*time.Second {
 		t.Errorf("51 tokens are missing at 100 a minute: %+v, %v", d, err)
 	}
-	if d := ask(decide.Request{Kind: engine.OpReserve, Policy: "strict", Key: "k", Cost: 1024, HasCost: true}); d.Decision.RetryAfter != headgate.Never {
-		t.Errorf("%+v", d.Decision)
+	if d := ask(decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "strict", Key: "k", Cost: 1024, HasCost: true}}); d.Binds().RetryAfter != headgate.Never {
+		t.Errorf("%+v", d.Answer)
 	}
-	if d := ask(decide.Request{Kind: engine.OpAllow, Policy: "tokens", Key: "other", Cost: 1024, HasCost: true}); d.Decision.RetryAfter != headgate.Never {
-		t.Errorf("a take is no estimate: %+v", d.Decision)
+	if d := ask(decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "tokens", Key: "other", Cost: 1024, HasCost: true}}); d.Binds().RetryAfter != headgate.Never {
+		t.Errorf("a take is no estimate: %+v", d.Answer)
 	}
 	watched := ask(decide.Request{Kind: engine.OpReserve, Items: []decide.Item{{Policy: "watched", Key: "k"}}})
-	if !watched.Decision.Allowed || watched.Reservation == "" {
+	if !watched.Allowed || watched.Reservation == "" {
 		t.Errorf("%+v", watched)
 	}
 }

@@ -57,37 +57,49 @@ func (l *Limiter) Replace(config *policy.Config) {
 // Decision, not an error. Allow returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
 // policy. If the decision is not known and the policy's failure mode is allow, the request is allowed.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
-	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key})
+	return l.one(ctx, &Request{Kind: engine.OpAllow, Item: Item{Policy: policy, Key: key}})
 }
 
 // AllowN charges the key n units of the policy, or none. n must not be negative.
 func (l *Limiter) AllowN(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
-	return l.one(ctx, &Request{Kind: engine.OpAllow, Policy: policy, Key: key, Cost: n, HasCost: true})
+	return l.one(ctx, &Request{Kind: engine.OpAllow, Item: Item{Policy: policy, Key: key, Cost: n, HasCost: true}})
 }
 
 // Peek returns the decision that AllowN would make, without changing anything.
 func (l *Limiter) Peek(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
-	return l.one(ctx, &Request{Kind: engine.OpPeek, Policy: policy, Key: key, Cost: n, HasCost: true})
+	return l.one(ctx, &Request{Kind: engine.OpPeek, Item: Item{Policy: policy, Key: key, Cost: n, HasCost: true}})
 }
 
 // Give returns n units that were charged but not used. It returns them to shadows too.
 func (l *Limiter) Give(ctx context.Context, policy, key string, n int64) (headgate.Decision, error) {
-	return l.one(ctx, &Request{Kind: engine.OpGive, Policy: policy, Key: key, Cost: n, HasCost: true})
+	return l.one(ctx, &Request{Kind: engine.OpGive, Item: Item{Policy: policy, Key: key, Cost: n, HasCost: true}})
 }
 
 // Reset clears the units that the key has spent under the policy and its shadows, and reports whether there were any.
 func (l *Limiter) Reset(ctx context.Context, policy, key string) (found bool, err error) {
-	response := l.do(ctx, &Request{Kind: engine.OpReset, Policy: policy, Key: key})
-	return response.Found, response.Err
+	l.do(ctx, &Request{Kind: engine.OpReset, Item: Item{Policy: policy, Key: key}}, func(response *Response) {
+		found, err = response.Found, response.Err
+	})
+	return found, err
 }
 
-func (l *Limiter) one(ctx context.Context, r *Request) (headgate.Decision, error) {
-	response := l.do(ctx, r)
-	return response.Decision, response.Err
+func (l *Limiter) one(ctx context.Context, r *Request) (d headgate.Decision, err error) {
+	l.do(ctx, r, func(response *Response) { d, err = response.Decision(), response.Err })
+	return d, err
+}
+
+// do decides a request, and passes its response to read, during which it is valid.
+func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
+	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
+	defer b.End()
+	b.Add(r)
+	b.Do(ctx)
+	response := b.Answer(0)
+	read(&response)
 }
 
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
-// responses. The lengths of responses and requests must be equal.
+// responses, which stay valid. The lengths of responses and requests must be equal.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
 	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()
@@ -97,13 +109,6 @@ func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Respon
 	b.Do(ctx)
 	for i := range requests {
 		responses[i] = b.Answer(i)
+		responses[i].detach()
 	}
-}
-
-func (l *Limiter) do(ctx context.Context, r *Request) Response {
-	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
-	defer b.End()
-	b.Add(r)
-	b.Do(ctx)
-	return b.Answer(0)
 }

@@ -206,7 +206,7 @@ routes:
 // failing is a store whose server rejects every command, as for a wrong password.
 type failing struct{ engine.Store }
 
-func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (failing) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = errors.New("WRONGPASS")
 	}

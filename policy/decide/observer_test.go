@@ -14,6 +14,6 @@ import (
 func headgateObserver(to *[]string) func(context.Context, *engine.Op, *core.Result) {
 	return func(_ context.Context, op *engine.Op, r *core.Result) {
 		space, _ := op.Subject(0)
-		*to = append(*to, strings.Clone(fmt.Sprint(space, " ", r.Decision.Allowed)))
+		*to = append(*to, strings.Clone(fmt.Sprint(space, " ", r.Allowed)))
 	}
 }

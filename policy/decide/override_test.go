@@ -30,12 +30,12 @@ overrides:
 		policy, key string
 		want        bool
 	}{{"day", "ann", false}, {"day", "banned", true}, {"plan", "ann", false}, {"plan", "banned", true}, {"plan", "few-1", true}, {"plan", "many", false}} {
-		if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Policy: c.policy, Key: c.key, Cost: 1, HasCost: true}); r.Override != c.want {
-			t.Errorf("%s %s: %t, %+v", c.policy, c.key, r.Override, r.Decision)
+		if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Item: decide.Item{Policy: c.policy, Key: c.key, Cost: 1, HasCost: true}}); r.Override() != c.want {
+			t.Errorf("%s %s: %t, %+v", c.policy, c.key, r.Override(), r.Answer)
 		}
 		one := []decide.Item{{Policy: c.policy, Key: c.key, Cost: 1, HasCost: true}, {Policy: "day", Key: "other", Cost: 1, HasCost: true}}
-		if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: one}); r.Override != c.want {
-			t.Errorf("items of %s %s: %t, %+v", c.policy, c.key, r.Override, r.Decision)
+		if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: one}); r.Override() != c.want {
+			t.Errorf("items of %s %s: %t, %+v", c.policy, c.key, r.Override(), r.Answer)
 		}
 	}
 }

@@ -1,79 +1,68 @@
 package decide
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/route"
 )
 
-// plan records which operations of the batch belong to a request, so that Answer can build the response from their
-// results.
+// plan is what a request has become in its batch: operations, and the charges that the deciding one consists of.
 type plan struct {
 	request *Request
-	policy  *policy.Policy
+	policy  *policy.Policy // the first that the request names; nil for inline limits
 	err     error
 	// op is the index of the deciding operation. It is -1 if no operation decides: all limits are shadows, the request
 	// is denied without its key, or err is set.
 	op int
-	// shadows is the index of the first shadow operation. There is one operation per shadow.
-	shadows, shadowCount int
-	// owners are the policies of the deciding operation's limits, or nil if all limits belong to the requested policy.
-	owners  []*policy.Policy
+	// charges are the deciding operation's, in its order, and besides the operations that follow it.
+	charges
+	besides span
+	space   string // of the operation
 	failure policy.Failure
 	cost    int64
-	// items lists, for each limit of the deciding operation, the indexes of its items. It is nil if the request has no
-	// items.
-	items [][]int
-	// own lists the items' limits that share a counter with a smaller limit. Their cost is charged under the smaller
-	// limit, and they are only peeked at. peeks is the index of the first such peek.
-	own   []itemCharge
-	peeks int
-	// term and estimates are set for a reserve: see setTerm.
-	term      *engine.Term
-	estimates []int64
+	choices choices
 	// reports is true if the operation before the deciding one restarts a reservation's term.
 	reports bool
-	choices choices
 	// denied is true if the request lacks a part of its route's key. Such a request is not charged and never passes.
 	denied bool
-	// overrides has a bit for each limit of the deciding operation: 1 if the limit comes from an override.
-	overrides uint32
 }
 
-// overridden records whether limit i of the deciding operation comes from an override.
-func (at *plan) overridden(i int, is bool) {
-	if at.overrides &^= 1 << i; is {
-		at.overrides |= 1 << i
-	}
+// span is a part of one of the batch's lists.
+type span struct{ from, to int }
+
+// beside is an operation that decides nothing: of a shadow, or a peek at an item's limit that shares its counter with
+// the smaller one that was charged.
+type beside struct {
+	policy.Charge
+
+	op int
 }
 
 // Add appends the operations for a request.
 func (b *Batch) Add(r *Request) {
-	at := plan{request: r, op: -1}
+	at := plan{request: r, op: -1, failure: policy.Allow, besides: span{from: len(b.besides)}}
 	key, named := r.Key, r.Key
 	if b.keys.secrets != nil {
 		key, named = b.keys.of(r)
 	}
 	switch {
 	case r.Kind == engine.OpSettle:
-		b.settle(&at)
+		at.err = b.settle(&at)
 	case r.Kind == engine.OpRenew && r.Reservation != "":
-		b.renew(&at)
-	case r.Items != nil:
-		b.items(&at)
-	case r.Route != nil:
-		b.routed(&at, key, named)
-	case r.Policy == "":
-		b.inline(&at, key)
+		at.err = b.renew(&at)
 	default:
-		b.named(&at, key, named)
+		if at.err = b.gather(&at, key, named); at.err == nil && !at.denied {
+			at.err = b.plan(&at, key)
+		}
 	}
+	if at.err != nil {
+		b.besides = b.besides[:at.besides.from]
+	}
+	at.besides.to = len(b.besides)
 	if r.Outcomes != nil && at.op >= 0 {
 		report(&b.Ops[at.op], r.Outcomes)
 	}
@@ -89,78 +78,161 @@ func report(op *engine.Op, outcomes *algo.Report) {
 	}
 }
 
-// named appends the operations of a request that names a policy.
-func (b *Batch) named(at *plan, key, named string) {
+// gather collects the charges of the request's items, the shadows' too.
+func (b *Batch) gather(at *plan, key, named string) (err error) {
 	r := at.request
-	p, ok := b.policies.Get(r.Policy)
+	clear(b.gathered)
+	b.gathered = b.gathered[:0]
+	at.denied = r.Route != nil && r.Route.NoKey != nil
+	for i := range r.count() {
+		from := len(b.gathered)
+		if r.listed() {
+			key, named = b.keys.text(r.Items[i].Key, r.Items[i].Counted)
+		}
+		if err = b.limitsOf(at, i, named); err != nil {
+			return r.ofItem(i, err)
+		}
+		for j := from; j < len(b.gathered); j++ {
+			c := &b.gathered[j]
+			if c.Space != "" { // a disabled policy does not count
+				c.Space = core.Space(b.rules.Limiter, c.Space)
+			}
+			if r.listed() {
+				c.Key, c.Items = key, 1<<i
+			}
+		}
+	}
+	return nil
+}
+
+// limitsOf appends the charges of an item. It finds none if the route's policies are no longer in the file.
+func (b *Batch) limitsOf(at *plan, i int, named string) error {
+	r := at.request
+	item, from := r.item(i), len(b.gathered)
+	if r.listed() && item.Key == "" { // an empty key would count under the first item's key
+		return &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
+	}
+	if r.Route != nil {
+		b.routed(at, i, named)
+		return nil
+	}
+	p, ok := b.policies.Get(item.Policy)
+	inline := item.Limit != engine.Limit{} || item.Limits != nil
 	switch {
-	case !ok && r.Limit != engine.Limit{}:
-		b.inline(at, key)
-		return
-	case !ok:
-		at.err = &NoPolicyError{Name: r.Policy, policies: b.policies}
-		return
+	case ok:
+	case item.Policy != "" && !inline:
+		return &NoPolicyError{Name: item.Policy, policies: b.policies}
+	default:
+		b.inline(at, item)
+		return nil
 	}
-	at.policy, at.cost, at.failure = p, p.Cost, p.Answers()
-	if r.HasCost {
-		at.cost = r.Cost
-	}
-	b.limits = p.Charges(b.limits[:0], named, at.cost, b.keys.names...)
-	policy.Classify(b.limits, r.Class, named, b.keys.names...)
+	cost := item.cost(p.Cost)
+	at.names(p, cost, p.Answers())
+	b.gathered = p.Charges(b.gathered, named, cost, b.keys.names...)
+	policy.Classify(b.gathered[from:], r.Class, named, b.keys.names...)
 	if r.Target != "" {
-		b.limits = slices.DeleteFunc(b.limits, func(c policy.Charge) bool { return c.Target != r.Target })
-		if len(b.limits) == 0 {
-			at.err = &NoPolicyError{Name: r.Target, policies: b.policies}
-			return
+		kept := slices.DeleteFunc(b.gathered[from:], func(c policy.Charge) bool { return c.Target != r.Target })
+		if b.gathered = b.gathered[:from+len(kept)]; len(kept) == 0 {
+			return &NoPolicyError{Name: r.Target, policies: b.policies}
 		}
 	}
-	r.estimate(p, b.limits)
-	b.charged(at, key, r.Settled)
+	r.estimate(p, b.gathered[from:])
+	return nil
 }
 
-// Routed returns the request that charges an HTTP request to all policies of its route, or to none.
-func Routed(m *route.Match) Request {
-	r := Request{Kind: engine.OpAllow, Route: m, Class: m.Class}
-	if len(m.Items) == 1 {
-		only := &m.Items[0]
-		r.Key, r.Cost, r.HasCost = only.Key, only.Cost, only.HasCost
-		return r
+// names records a policy that the request names, directly or by its route.
+func (at *plan) names(p *policy.Policy, cost int64, failure policy.Failure) {
+	if at.policy == nil {
+		at.policy, at.space = p, p.Space()
 	}
-	for i := range m.Items {
-		item := &m.Items[i]
-		for _, name := range m.Route.Charges[i].Policies {
-			r.Items = append(r.Items, Item{Policy: name, Key: item.Key, Cost: item.Cost, HasCost: item.HasCost})
-		}
-	}
-	return r
+	at.cost, at.failure = max(at.cost, cost), min(at.failure, failure)
 }
 
-// routed appends the operations of a request whose route has one charge. Overrides are looked up under the key named.
-func (b *Batch) routed(at *plan, key, named string) {
+// routed appends the charges of all policies of one charge of a route. A policy may have been removed from the file
+// since the route was found.
+func (b *Batch) routed(at *plan, i int, named string) {
 	r := at.request
-	at.denied = r.Route.NoKey != nil
-	for i := range r.Route.Route.Charges {
-		for _, name := range r.Route.Route.Charges[i].Policies {
-			if at.policy != nil {
-				break
-			}
-			if p, ok := b.policies.Get(name); ok { // the policy may have been removed from the file since the route was found
-				at.policy, at.cost = p, p.Cost
-			}
+	item, first := r.item(i), (*policy.Policy)(nil)
+	for _, name := range r.Route.Route.Charges[i].Policies {
+		if p, ok := b.policies.Get(name); ok {
+			first = p
+			break
 		}
 	}
-	if r.HasCost {
-		at.cost = r.Cost
-	}
-	if at.denied || at.policy == nil {
+	if first == nil {
 		return
 	}
-	b.limits, at.failure = b.policies.ForRoute(b.limits[:0], &r.Route.Route.Charges[0], &r.Route.Items[0], named, b.keys.names...)
-	policy.Classify(b.limits, r.Class, named, b.keys.names...)
-	b.charged(at, key, r.Settled || r.Undoable && (r.Route.Route.RefundOnError || slices.ContainsFunc(b.limits, paces)))
-	if at.op >= 0 && at.owners == nil {
-		at.owners = []*policy.Policy{b.limits[slices.IndexFunc(b.limits, func(c policy.Charge) bool { return !c.Shadow })].Owner}
+	at.names(first, item.cost(first.Cost), policy.Allow)
+	if at.denied {
+		return
 	}
+	from, failure := len(b.gathered), policy.Allow
+	b.gathered, failure = b.policies.ForRoute(b.gathered, &r.Route.Route.Charges[i], &r.Route.Items[i], named, b.keys.names...)
+	at.failure = min(at.failure, failure)
+	policy.Classify(b.gathered[from:], r.Class, named, b.keys.names...)
+}
+
+// inline appends the charges of an item's own limits.
+func (b *Batch) inline(at *plan, item *Item) {
+	own, cost := Own{Space: Inline, Failure: b.rules.Failure}, item.cost(1)
+	if item.Own != nil {
+		own = *item.Own
+	}
+	if at.space == "" {
+		at.space = own.Space
+	}
+	at.cost, at.failure = max(at.cost, cost), min(at.failure, own.Failure)
+	one := policy.Inline(engine.Charge{Limit: item.Limit, Cost: cost})
+	if at.request.listed() {
+		one.Space = own.Space
+	}
+	if item.Limits == nil {
+		b.gathered = append(b.gathered, one)
+		return
+	}
+	for _, one.Limit = range item.Limits {
+		b.gathered = append(b.gathered, one)
+	}
+}
+
+// plan appends the operations of a request whose charges were gathered: one for all deciding charges, and one for each
+// charge beside them. In the batch's charges it keeps the deciding ones.
+func (b *Batch) plan(at *plan, key string) error {
+	r, gathered := at.request, b.gathered
+	op := engine.Op{Kind: r.Kind, Key: key, Space: core.Space(b.rules.Limiter, at.space), ID: r.ID, Atomic: r.Atomic}
+	r.hold(&op)
+	op.Hints.Settled = r.Kind == engine.OpAllow && r.settles(gathered)
+	var first engine.Charge
+	if len(gathered) > 0 {
+		first = gathered[0].Charge
+	}
+	unlimited, err := b.join(at, &op, gathered)
+	if err != nil {
+		return err
+	}
+	switch denies := func(c engine.Charge) bool { return c.Limit.Algorithm().DeniesAll() }; {
+	case len(op.Charges) == 0 && (unlimited || op.Kind == engine.OpReserve):
+		// A client needs a reservation to settle, or a permit, although no limit can deny it.
+		at.failure = policy.Local
+		none := policy.Inline(engine.Charge{Key: first.Key, Items: first.Items, Limit: engine.NoLimit(), Cost: 1})
+		b.charge(&op, &none)
+		fallthrough
+	case isHold(op.Kind) && slices.ContainsFunc(op.Charges, denies):
+		if isHold(op.Kind) {
+			op.Kind = engine.OpPeek
+		}
+	}
+	if len(op.Charges) > 0 {
+		at.SetCharges(b.gathered...)
+		b.decides(at, &op)
+	}
+	b.beside(at, &op)
+	return nil
+}
+
+// settles reports whether the charge may be settled.
+func (r *Request) settles(charges []policy.Charge) bool {
+	return r.Settled || r.Undoable && (r.Route != nil && r.Route.Route.RefundOnError || slices.ContainsFunc(charges, paces))
 }
 
 // paces reports whether the charge can delay the request.
@@ -168,52 +240,27 @@ func paces(c policy.Charge) bool {
 	return !c.Shadow && c.Limit.Algorithm().Paces() && c.Cost > 0
 }
 
-// op returns a request's operation, with no charges yet.
-func (r *Request) op(key string) engine.Op {
-	op := engine.Op{Kind: r.Kind, Key: key, ID: r.ID, Atomic: r.Atomic}
-	if r.Kind >= engine.OpAcquire {
-		r.hold(&op)
-	}
-	return op
-}
-
-// ownCost returns the cost of a request without a policy: its own cost, or 1.
-func (r *Request) ownCost() int64 {
-	if r.HasCost {
-		return r.Cost
-	}
-	return 1
-}
-
-// inline appends the operation of a request with inline limits.
-func (b *Batch) inline(at *plan, key string) {
+// decides appends the deciding operation.
+func (b *Batch) decides(at *plan, op *engine.Op) {
 	r := at.request
-	op, own := r.op(key), b.own(r.Own)
-	at.op, at.cost, at.failure = len(b.Ops), r.ownCost(), own.Failure
-	op.Space = core.Space(b.rules.Limiter, own.Space)
-	Mark(&op, own.Failure)
-	if r.Limits == nil {
-		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
+	if r.listed() {
+		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 	}
-	for _, limit := range r.Limits {
-		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: at.cost})
+	countable(op)
+	if op.Kind == engine.OpReserve {
+		r.reserves(op)
+		setTerm(op, b.gathered)
 	}
-	countable(&op)
-	b.Ops = append(b.Ops, op)
+	Mark(op, at.failure)
+	r.holdWith(op)
+	at.op = len(b.Ops)
+	b.Ops = append(b.Ops, *op)
 }
 
 // Mark sets the hints that tell the layers how the failure mode lets them answer. Local permits an answer from the
 // process's share while the store is unavailable. Allow permits the store's answer even after the store has lost data.
 func Mark(op *engine.Op, f policy.Failure) {
 	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
-}
-
-// own returns the namespace and the failure mode of an inline limit.
-func (b *Batch) own(o *Own) Own {
-	if o == nil {
-		return Own{Space: Inline, Failure: b.rules.Failure}
-	}
-	return *o
 }
 
 // countable replaces OpCount with a take or peek, unless the operation charges a single fixed window. Other limits
@@ -230,143 +277,17 @@ func countable(op *engine.Op) {
 	}
 }
 
-// charge returns a slice with one charge. It uses the batch's memory if there is room.
-func (b *Batch) charge(c engine.Charge) []engine.Charge {
-	if len(b.charges) == cap(b.charges) {
-		return []engine.Charge{c}
-	}
-	b.charges = append(b.charges, c)
-	return b.charges[len(b.charges)-1 : len(b.charges) : len(b.charges)]
-}
-
-// charged appends the operations for the limits of a policy or a route: one for all deciding limits, and one per
-// shadow.
-func (b *Batch) charged(at *plan, key string, settled bool) {
-	r, limiter := at.request, b.rules.Limiter
-	space := core.Space(limiter, at.policy.Space())
-	op, unlimited := r.op(key), false
-	op.Hints.Settled = settled && r.Kind == engine.OpAllow
-	Mark(&op, at.failure)
-	for i := range b.limits {
-		c := &b.limits[i]
-		if c.Space != "" { // a disabled policy does not count
-			c.Space = core.Space(limiter, c.Space)
+// beside appends the operations that decide nothing, in the order of the batch's list.
+func (b *Batch) beside(at *plan, deciding *engine.Op) {
+	for i := at.besides.from; i < len(b.besides); i++ {
+		s := &b.besides[i]
+		space, key := cmp.Or(s.Space, deciding.Space), cmp.Or(s.Key, deciding.Key)
+		op := engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Hints: engine.Hints{Shadow: true}, Charges: []engine.Charge{{Limit: s.Limit}}}
+		if s.Shadow {
+			op = at.request.shadow(space, key, s.Charge.Charge, deciding)
+			countable(&op)
 		}
-		if r.CountDenied && c.Limit.Algorithm().DeniesAll() {
-			c.Limit = r.Limit
-		}
-		if isHold(r.Kind) && c.Limit.Unlimited() {
-			unlimited = true
-			continue
-		}
-		if c.Shadow {
-			continue
-		}
-		op.Space = space
-		if c.First != nil || at.choices.of != nil {
-			if at.err = at.choices.add(&op, c, 0); at.err != nil {
-				return
-			}
-		}
-		at.reserves(r.Kind, c)
-		at.overridden(len(op.Charges), c.Override)
-		if len(b.limits) == 1 {
-			op.Charges = b.charge(c.Charge)
-		} else {
-			op.Charges = append(op.Charges, c.Charge)
-			at.owners = append(at.owners, c.Owner)
-		}
-	}
-	if withoutPermits(&op, unlimited); len(op.Charges) > 0 {
-		countable(&op)
-		if op.Kind == engine.OpReserve && holdsPermits(&op) {
-			op.ID = "" // only a list can reserve permits
-		}
-		at.setTerm(&op)
-		r.holdWith(&op)
-		at.op = len(b.Ops)
+		s.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
 	}
-	at.shadows = len(b.Ops)
-	for i := range b.limits {
-		if c := &b.limits[i]; c.Shadow {
-			b.shadow(at, r.shadow(space, key, c.Charge, &op), c, 0)
-		}
-	}
-}
-
-// shadow appends the operation of a shadow.
-func (b *Batch) shadow(at *plan, op engine.Op, c *policy.Charge, item int) {
-	countable(&op)
-	b.Ops = append(b.Ops, op)
-	b.shadows = append(b.shadows, Shadow{Owner: c.Owner, Of: c.ShadowOf, candidate: c.Candidate, op: len(b.Ops) - 1, item: item})
-	at.shadowCount++
-}
-
-// settle appends the operation that settles a reservation.
-func (b *Batch) settle(at *plan) {
-	held, err := b.open(at.request.Reservation)
-	if err != nil {
-		at.err = err
-		return
-	}
-	op := held.Settle(at.request.ownCost())
-	if used := at.request.Used; used != nil {
-		if len(used) != held.Items() {
-			at.err = &engine.InputError{Field: "actual", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one number, or one for each of the %d charges that were reserved", held.Items())}
-			return
-		}
-		op = held.SettleEach(func(item int) int64 { return used[item] })
-	}
-	if at.request.Reports {
-		if held.Term == nil {
-			at.err = &engine.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
-			return
-		}
-		op.Stage = engine.Report
-	}
-	at.op, at.cost = len(b.Ops), at.request.ownCost()
-	b.Ops = append(b.Ops, op)
-}
-
-// renew appends the operations that renew the permits of a reservation and restart its term. A reservation with neither
-// permits nor a term counts as held.
-func (b *Batch) renew(at *plan) {
-	held, err := b.open(at.request.Reservation)
-	if err != nil {
-		at.err = err
-		return
-	}
-	settle := held.Settle(0)
-	op, ok := settle.Permits()
-	if held.Term != nil {
-		settle.Stage = engine.Report
-		at.op = len(b.Ops)
-		if b.Ops = append(b.Ops, settle); !ok {
-			return
-		}
-		at.reports = true
-	}
-	if !ok {
-		op = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: engine.NoLimit()}}}
-	} else {
-		op.Kind = engine.OpRenew
-	}
-	at.op = len(b.Ops)
-	b.Ops = append(b.Ops, op)
-}
-
-func (b *Batch) open(text string) (*engine.Reservation, error) {
-	if b.seal != nil {
-		return b.seal.Open(text)
-	}
-	return engine.ParseReservation(text)
-}
-
-// textOf returns the text that identifies a reservation when it is settled.
-func (b *Batch) textOf(held *headgate.Reservation) string {
-	if b.seal != nil {
-		return b.seal.Sign(held.String())
-	}
-	return held.String()
 }

@@ -20,38 +20,62 @@ type Shadow struct {
 	// last limit contains the combined result. Last is true for that entry and false for the other entries.
 	Compared, Live, InForce, Last bool
 
-	op, item  int
 	candidate bool
 }
 
 // Shadows returns the decisions of all requests' shadows. responses contains the responses to all requests. The result
 // is valid until End.
 func (b *Batch) Shadows(responses []Response) []Shadow {
-	request := 0
-	for i := range b.shadows {
-		shadow := &b.shadows[i]
-		for p := &b.plans[request]; shadow.op >= p.shadows+p.shadowCount; p = &b.plans[request] {
-			request++
-		}
-		shadow.Request, shadow.Kind = request, b.plans[request].request.Kind
-		result := &b.Results[shadow.op]
-		shadow.Denied, shadow.Err = result.Err == nil && !result.Decision.Allowed, result.Err
-		shadow.compare(&responses[request])
-		if i > 0 {
-			shadow.join(&b.shadows[i-1])
+	b.shadows = b.shadows[:0]
+	for request := range b.plans {
+		at := &b.plans[request]
+		for i := at.besides.from; i < at.besides.to; i++ {
+			s := &b.besides[i]
+			if !s.Shadow {
+				continue
+			}
+			result := &b.Results[s.op]
+			shadow := Shadow{
+				Owner: s.Owner, Of: s.ShadowOf, candidate: s.Candidate, Request: request, Kind: at.request.Kind,
+				Denied: result.Err == nil && !result.Allowed, Err: result.Err,
+			}
+			shadow.compare(&responses[request])
+			if n := len(b.shadows); n > 0 {
+				shadow.join(&b.shadows[n-1])
+			}
+			b.shadows = append(b.shadows, shadow)
 		}
 	}
 	return b.shadows
+}
+
+// shadowAnswers returns the answers of a request's shadows, and of items' limits that share their counter with a smaller
+// one.
+func (b *Batch) shadowAnswers(at *plan) []ShadowAnswer {
+	answers := make([]ShadowAnswer, 0, at.besides.to-at.besides.from)
+	for i := at.besides.from; i < at.besides.to; i++ {
+		s := &b.besides[i]
+		if s.Candidate {
+			continue
+		}
+		c := &b.Ops[s.op].Charges[0]
+		answer := ShadowAnswer{Item: s.FirstItem(), Limit: c.Limit, Cost: c.Cost, Answer: b.Results[s.op].Answer}
+		if s.Shadow {
+			answer.Policy = s.Policy
+		}
+		answers = append(answers, answer)
+	}
+	return answers
 }
 
 // compare sets Compared, Live, InForce and Last. A candidate would replace its owner's limit. Any other shadow would be
 // added to the deciding limits. A fallback answer is not compared.
 func (s *Shadow) compare(live *Response) {
 	s.Last = true
-	if s.Err != nil || live.Err != nil || live.Decision.Promise.Mode == engine.Fallback {
+	if s.Err != nil || live.Err != nil || live.Promise.Mode == engine.Fallback {
 		return
 	}
-	s.Compared, s.Live = true, live.Decision.Allowed
+	s.Compared, s.Live = true, live.Allowed
 	s.InForce = !s.Denied && (s.Live || s.candidate && s.onlyOwnerDenies(live))
 }
 
@@ -64,11 +88,11 @@ func (s *Shadow) join(before *Shadow) {
 	}
 }
 
-// onlyOwnerDenies reports whether no limit other than the owner's denied the request. If only one limit decided,
-// live.Limits is nil. That limit is the owner's, because the shadow would replace it, so the result is true.
+// onlyOwnerDenies reports whether no limit other than the owner's denied the request. A limit that decided alone is the
+// owner's, because the shadow would replace it.
 func (s *Shadow) onlyOwnerDenies(live *Response) bool {
-	for i := range live.Limits {
-		if l := &live.Limits[i]; l.Policy != s.Owner.Name && l.Decision.RetryAfter > 0 {
+	for i := range live.Count() {
+		if c := live.Charge(i); live.Count() > 1 && c.Policy != s.Owner.Name && live.Of(i).RetryAfter > 0 {
 			return false
 		}
 	}

@@ -32,12 +32,12 @@ func TestTerms(t *testing.T) {
 			{Policy: "calls", Key: "ann"}, {Policy: "tokens", Key: "ann", Cost: 150, HasCost: true}, {Policy: "stream", Key: "org"},
 		}}
 		first := ask(t, l, reserve)
-		if first.Err != nil || !first.Decision.Allowed || first.SettleWithin != 10*time.Second {
+		if first.Err != nil || !first.Allowed || first.SettleWithin != 10*time.Second {
 			t.Fatalf("%+v", first)
 		}
 		time.Sleep(8 * time.Second)
 		renew := decide.Request{Kind: engine.OpRenew, Reservation: first.Reservation}
-		if r := ask(t, l, renew); r.Err != nil || !r.Decision.Allowed || r.Lease != 10*time.Second {
+		if r := ask(t, l, renew); r.Err != nil || !r.Allowed || r.Lease != 10*time.Second {
 			t.Fatalf("renewed: %+v", r)
 		}
 		time.Sleep(8 * time.Second)
@@ -50,7 +50,7 @@ func TestTerms(t *testing.T) {
 		left("calls", 9)
 		left("tokens", 0)
 		time.Sleep(4 * time.Second)
-		if r := ask(t, l, renew); r.Err != nil || r.Decision.Allowed {
+		if r := ask(t, l, renew); r.Err != nil || r.Allowed {
 			t.Errorf("renewed after its term: %+v", r)
 		}
 		// The reservation was charged 150 units when its term ended, although the capacity is 100: a give of 60 leaves
@@ -58,7 +58,7 @@ func TestTerms(t *testing.T) {
 		if d, err := l.Give(t.Context(), "tokens", "ann", 60); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left after 60 were given back of 150, %v; want 10", d.Remaining, err)
 		}
-		if again := ask(t, l, decide.Request{Kind: engine.OpAcquire, Policy: "stream", Key: "org"}); !again.Decision.Allowed {
+		if again := ask(t, l, decide.Request{Kind: engine.OpAcquire, Item: decide.Item{Policy: "stream", Key: "org"}}); !again.Allowed {
 			t.Errorf("the permit is held still: %+v", again)
 		}
 		if err := limiter.Close(); err != nil {

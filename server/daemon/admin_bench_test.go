@@ -37,7 +37,7 @@ func BenchmarkObserved(b *testing.B) {
 	for _, n := range []int{64, 1} {
 		requests := make([]decide.Request, n)
 		for i := range requests {
-			requests[i] = decide.Request{Kind: engine.OpAllow, Policy: "api", Key: fmt.Sprintf("key-%d", i)}
+			requests[i] = decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api", Key: fmt.Sprintf("key-%d", i)}}
 		}
 		for _, observed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("requests=%d/observed=%t", n, observed), func(b *testing.B) {

@@ -49,6 +49,6 @@ func (c *storeClock) measure() {
 	results := [1]core.Result{}
 	core.Do(ctx, c.limiter, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
-		c.ahead = time.Until(results[0].Decision.At)
+		c.ahead = time.Until(results[0].At())
 	}
 }

@@ -26,7 +26,7 @@ type denials struct {
 // Observe logs the denied requests of one call, within the limit on lines. It implements [service.Observer].
 func (l *denials) Observe(o *service.Observed) {
 	for i := range o.Responses {
-		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Decision.Allowed {
+		if r, answer := &o.Requests[i], &o.Responses[i]; r.Kind.Takes() && answer.Err == nil && !answer.Allowed {
 			l.log(o, r, answer, o.Key(i))
 		}
 	}
@@ -42,14 +42,14 @@ func (l *denials) log(o *service.Observed, r *decide.Request, answer *decide.Res
 	if r.Route != nil && r.Route.NoKey != nil {
 		attributes = append(attributes, slog.String("reason", "no_key"), slog.String("part", r.Route.NoKey.Part))
 	} else {
-		d, reason := &answer.Decision, "limit"
-		if answer.Override {
+		s, reason := answer.Binds(), "limit"
+		if answer.Override() {
 			reason = "override"
 		}
-		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", d.Limit),
-			slog.String("mode", d.Promise.Mode.String()), slog.String("reason", reason))
-		if d.RetryAfter != headgate.Never {
-			attributes = append(attributes, slog.Int64("retry_after_ms", format.Millis(d.RetryAfter)))
+		attributes = append(attributes, slog.String("key", l.show(key)), slog.Int64("limit", s.Limit),
+			slog.String("mode", answer.Promise.Mode.String()), slog.String("reason", reason))
+		if s.RetryAfter != headgate.Never {
+			attributes = append(attributes, slog.Int64("retry_after_ms", format.Millis(s.RetryAfter)))
 		}
 	}
 	if id := requestid.From(o.Context); id != "" {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/lograte"
@@ -20,8 +20,10 @@ import (
 func deniedCall(at time.Time, keys ...string) *service.Observed {
 	o := &service.Observed{FrontEnd: service.HTTP, Ended: at}
 	for _, key := range keys {
-		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: key})
-		o.Responses = append(o.Responses, decide.Response{Policy: "api", Decision: headgate.Decision{Limit: 5, RetryAfter: time.Second}})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api", Key: key}})
+		response := decide.Response{Policy: "api"}
+		response.Binds().Limit, response.Binds().RetryAfter = 5, time.Second
+		o.Responses = append(o.Responses, response)
 	}
 	return o
 }
@@ -33,7 +35,7 @@ func TestDenialsAreSampled(t *testing.T) {
 	l := &denials{logger: slog.New(slog.NewTextHandler(&log, nil)), lines: lograte.Limit{Lines: 2, Per: time.Second}, show: cut}
 	start := time.Now()
 	o := deniedCall(start, "allowed", "peek", "ann@example.com", "b", "c", "d")
-	o.Responses[0].Decision.Allowed = true
+	o.Responses[0].Allowed = true
 	o.Requests[1].Kind = engine.OpPeek
 	l.Observe(o)
 	later := deniedCall(start.Add(time.Second), "e")
@@ -56,16 +58,20 @@ func TestDenialsAreSampled(t *testing.T) {
 	}
 	log.Reset()
 	l.show = (&Config{LogKeys: true}).shownKey()
+	never := make([]decide.Response, 1)
+	never[0].Binds().RetryAfter = engine.Never
 	l.Observe(&service.Observed{
-		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Requests: []decide.Request{{Kind: engine.OpCount, Key: "whole"}},
-		Responses: []decide.Response{{Decision: headgate.Decision{RetryAfter: headgate.Never}}},
+		FrontEnd: service.GRPC, Ended: start.Add(time.Minute), Requests: []decide.Request{{Kind: engine.OpCount, Item: decide.Item{Key: "whole"}}},
+		Responses: never,
 	})
 	if !strings.Contains(log.String(), "key=whole") || strings.Contains(log.String(), "retry_after") {
 		t.Error(log.String())
 	}
 	log.Reset()
 	own := deniedCall(start.Add(time.Hour), "own")
-	own.Responses[0].Override = true
+	c := policy.Inline(engine.Charge{})
+	c.Override = true
+	own.Responses[0].SetCharges(c)
 	if l.Observe(own); !strings.Contains(log.String(), "reason=override ") {
 		t.Error(log.String())
 	}

@@ -163,7 +163,7 @@ func (f *File) Forget(ctx context.Context, store engine.Store, space string) err
 			c := &f.Cases[i]
 			c.under(&ops[j], j, space, fmt.Sprintf("case-%d", i))
 		}
-		results := make([]engine.Result, len(ops))
+		results := make([]engine.Answer, len(ops))
 		store.Do(ctx, ops, results)
 		for j := range results {
 			if results[j].Err != nil {
@@ -190,13 +190,13 @@ func (c *Case) replay(ctx context.Context, store engine.Store, space, key string
 			return different, fmt.Errorf("step %d: %w", i, err)
 		}
 		set(time.UnixMicro(s.At))
-		var results [1]engine.Result
+		var results [1]engine.Answer
 		store.Do(ctx, []engine.Op{op}, results[:])
 		if results[0].Err != nil {
 			return different, fmt.Errorf("step %d: %w", i, results[0].Err)
 		}
-		if op.Kind == engine.OpReserve && results[0].Outcome.Allowed {
-			s.reservation = results[0].Outcome.Reservation(&op, op.ID)
+		if op.Kind == engine.OpReserve && results[0].Allowed {
+			s.reservation = results[0].Reservation(&op, op.ID)
 		}
 		if got, want := s.answer(&results[0]).String(), s.Want.stated().String(); got != want && op.Kind != engine.OpReset {
 			different = append(different, Difference{Step: i, Op: fmt.Sprintf("%s %d", s.Op, s.N), Got: got, Want: want})
@@ -271,14 +271,14 @@ func (c *Case) build() ([][]engine.Limit, error) {
 	return sets, nil
 }
 
-func (s *Step) answer(r *engine.Result) Answer {
-	d := &r.Outcome
+func (s *Step) answer(r *engine.Answer) Answer {
+	d := r
 	a := Answer{
-		Allowed: d.Allowed, Limit: d.Limit, Remaining: d.Remaining,
-		Reset: d.ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(), Rate: d.InForce, Version: d.Version,
+		Allowed: d.Allowed, Limit: d.Binds().Limit, Remaining: d.Binds().Remaining,
+		Reset: d.Binds().ResetAfter.Microseconds(), Delay: d.Delay.Microseconds(), Rate: d.Binds().InForce, Version: d.Binds().Version,
 	}
-	if d.RetryAfter != headgate.Never {
-		retry := d.RetryAfter.Microseconds()
+	if d.Binds().RetryAfter != headgate.Never {
+		retry := d.Binds().RetryAfter.Microseconds()
 		a.Retry = &retry
 	}
 	if s.Op == "atmost" || s.Op == "count" {

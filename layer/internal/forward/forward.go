@@ -14,7 +14,7 @@ type Subset struct {
 	From     []int
 	replaced []replaced
 	ops      []engine.Op
-	results  []engine.Result
+	results  []engine.Answer
 }
 
 // replaced is an operation that is forwarded in place of another.
@@ -33,7 +33,7 @@ func (r *Subset) Replace(op engine.Op) {
 
 // Do forwards the operations and stores the results at their indexes. If the subset is the unchanged whole call, Do
 // forwards the call itself.
-func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Result) {
+func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Answer) {
 	if len(r.From) == len(ops) && len(r.replaced) == 0 {
 		store.Do(ctx, ops, results)
 		return

@@ -138,7 +138,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 			core.Do(ctx, limiter, ops, results)
 			for i := range ops {
 				if w.away && ops[i].Kind == engine.OpExpiry {
-					results[i] = core.Result{Err: engine.ErrStoreUnavailable}
+					results[i] = core.Result{Answer: engine.Answer{Err: engine.ErrStoreUnavailable}}
 				}
 			}
 		},
@@ -166,7 +166,7 @@ func (w *world) call(method, path, body string, headers ...string) *httptest.Res
 
 func (w *world) take(name, key string, times int) {
 	for range times {
-		w.service.Do(context.Background(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Policy: name, Key: key}}, make([]decide.Response, 1))
+		w.service.Do(context.Background(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: name, Key: key}}}, make([]decide.Response, 1))
 	}
 }
 

@@ -70,8 +70,8 @@ func TestDenyOfBytes(t *testing.T) {
 	}
 	var responses [1]decide.Response
 	for key, allowed := range map[string]bool{"\xff": false, "base64:/w==": true} {
-		w.service.Do(t.Context(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Policy: "day", Key: key}}, responses[:])
-		if responses[0].Err != nil || responses[0].Decision.Allowed != allowed {
+		w.service.Do(t.Context(), service.RESP, []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: "day", Key: key}}}, responses[:])
+		if responses[0].Err != nil || responses[0].Allowed != allowed {
 			t.Errorf("%q: %+v", key, responses[0])
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -160,9 +159,6 @@ func (a *api) explainKey(
 			results = results[1:]
 		}
 	}
-	for i := range answered.Decision.Limits {
-		e.Limits[deciding[i]].Strikes = answered.Decision.Limits[i].Strikes
-	}
 	return e, unread
 }
 
@@ -186,17 +182,19 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 // answer sets the answer of an explanation from the result for the whole request, and marks the limit that determines
 // it.
 func answer(e *adminapi.Explanation, r *core.Result, deciding []int, failure policy.Failure) {
-	d := &r.Decision
-	if policy.NotKnown(r.Err) || d.Promise.Mode == engine.Fallback {
+	if policy.NotKnown(r.Err) || r.Promise.Mode == engine.Fallback {
 		e.Failure = failure.String()
 	}
 	if r.Err != nil {
 		_, e.Allowed = failure.Answer(engine.OpPeek, e.Cost, r.Err)
 		return // each limit contains its error
 	}
-	limit := &e.Limits[deciding[d.Binding.Index]]
+	limit, wait := &e.Limits[deciding[r.Binding]], r.Binds().RetryAfter
 	limit.Decides = true
-	e.Allowed, e.Never, e.FreesAt = d.Allowed, d.RetryAfter == headgate.Never, adminapi.FreesAt(d.At, d.RetryAfter)
+	e.Allowed, e.Never, e.FreesAt = r.Allowed, wait == engine.Never, adminapi.FreesAt(r.At(), wait)
+	for i := range deciding {
+		e.Limits[deciding[i]].Strikes = r.Of(i).Strikes
+	}
 	if e.Never && limit.Change != nil && !limit.Change.Expires.IsZero() {
 		e.Never, e.FreesAt = false, &limit.Change.Expires // for example, when a deny for ten minutes ends
 	}
@@ -208,10 +206,7 @@ func stand(l *adminapi.Standing, peek, expiry *core.Result) {
 		l.Error = peek.Err.Error()
 		return
 	}
-	d := &peek.Decision
-	l.Set(&engine.LimitOutcome{Unlimited: d.Unlimited, Standing: engine.Standing{
-		Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
-	}}, d.At, d.Promise.Mode)
+	l.Set(peek.Binds(), peek.At(), peek.Promise.Mode)
 	l.State = expiry.Err == nil && expiry.Found
 }
 
@@ -220,20 +215,20 @@ func stand(l *adminapi.Standing, peek, expiry *core.Result) {
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []core.Result) (rest []core.Result) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := limit.Newcomer("", ""); ok {
-		free, rest = rest[0].Decision.Remaining, rest[1:]
+		free, rest = rest[0].Binds().Remaining, rest[1:]
 	}
-	if peek.Standing != nil {
+	if peek.Err == nil && limit.Algorithm().Divides() {
 		if limit.Algorithm().Holds() {
 			limit = whole // keys of other classes may hold the permits that a class must leave free
 		}
-		p, _ := limit.Pool(peek.Standing, free)
+		p, _ := limit.Pool(peek.Binds(), free)
 		l.Pool = &adminapi.Pool{
 			Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, Part: p.Part, HeavyKeys: p.Heavy,
 			Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
 		}
 	}
-	if b := &peek.Decision.Binding; peek.Err == nil && limit.Algorithm().Adapts() {
-		l.InForce = &adminapi.InForce{Rate: b.Rate.String(), Changes: b.Version}
+	if peek.Err == nil && limit.Algorithm().Adapts() {
+		l.InForce = adminapi.InForceOf(peek.Binds(), limit)
 	}
 	return rest
 }
@@ -241,9 +236,9 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []core.Result
 // inClass returns a class's standing from the result of a peek.
 func inClass(class string, peek *core.Result) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
-	if d := &peek.Decision; peek.Err == nil {
-		if s.Allowed = d.Allowed; !d.Unlimited {
-			s.Capacity, s.Remaining = &d.Limit, &d.Remaining
+	if of := peek.Binds(); peek.Err == nil {
+		if s.Allowed = peek.Allowed; !of.Unlimited {
+			s.Capacity, s.Remaining = &of.Limit, &of.Remaining
 		}
 	}
 	return s

@@ -88,7 +88,7 @@ func (a *api) limited(r *http.Request, _ *adminapi.None) (answer adminapi.Limite
 
 func (a *api) give(r *http.Request, body *adminapi.Units) (adminapi.Given, error) {
 	answer, err := a.write(r, body, engine.OpGive)
-	return adminapi.Given{Remaining: answer.Decision.Remaining, Unlimited: answer.Decision.Unlimited}, err
+	return adminapi.Given{Remaining: answer.Binds().Remaining, Unlimited: answer.Binds().Unlimited}, err
 }
 
 func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, error) {
@@ -112,7 +112,7 @@ func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (an
 		return answer, adminapi.BadField("units", "accepted: 0 or more, for give only")
 	}
 	of := a.counted(key)
-	requests := []decide.Request{{Kind: kind, Policy: body.Policy, Key: key}}
+	requests := []decide.Request{{Kind: kind, Item: decide.Item{Policy: body.Policy, Key: key}}}
 	if name, _, one := strings.Cut(body.Policy, "/"); one && kind == engine.OpReset {
 		requests[0].Policy, requests[0].Target = name, body.Policy
 	}

@@ -94,7 +94,7 @@ func TestStandingOfADeniedKey(t *testing.T) {
 		0: "", engine.Never: "", time.Microsecond: "05.001", time.Millisecond: "05.001", 1001 * time.Microsecond: "05.002",
 	} {
 		var s adminapi.Standing
-		s.Set(&engine.LimitOutcome{Standing: engine.Standing{Limit: 3, RetryAfter: wait, ResetAfter: time.Microsecond}}, at, engine.Exact)
+		s.Set(&engine.Standing{Limit: 3, RetryAfter: wait, ResetAfter: time.Microsecond}, at, engine.Exact)
 		got := ""
 		if s.FreesAt != nil {
 			got = s.FreesAt.Format("05.000")

@@ -116,6 +116,11 @@ type InForce struct {
 	Changes int64  `json:"changes"`
 }
 
+// InForceOf returns the current rate of an adaptive limit.
+func InForceOf(s *engine.Standing, limit engine.Limit) *InForce {
+	return &InForce{Rate: s.Rate(limit).String(), Changes: s.Version}
+}
+
 // Standing is the state of a key under one limit.
 type Standing struct {
 	// Policy is the policy that contains the limit. It differs from the explained policy if that policy includes the
@@ -164,7 +169,7 @@ type Standing struct {
 }
 
 // Set sets the fields from the answer to a peek. The argument at is the time of the peek.
-func (s *Standing) Set(limit *engine.LimitOutcome, at time.Time, mode engine.Mode) {
+func (s *Standing) Set(limit *engine.Standing, at time.Time, mode engine.Mode) {
 	s.Allowed, s.Mode, s.ResetAfter = limit.RetryAfter == 0, mode.String(), format.Millis(limit.ResetAfter)
 	if !limit.Unlimited {
 		s.Capacity, s.Remaining = &limit.Limit, &limit.Remaining

@@ -77,36 +77,28 @@ func (a *Auditor) Observe(o *service.Observed) {
 		if (r.Kind == engine.OpGive || r.Kind == engine.OpReset) && answer.Requested != nil && answer.Requested.Divides() {
 			a.forgetDivided()
 		}
-		if r.Items == nil {
+		if !answer.Listed {
 			if answer.Requested != nil && a.samples(o.Key(i)) {
-				a.audit(r, answer, o.Key(i), limitsOf(answer))
+				a.audit(r, answer, o.Key(i), 0, answer.Count())
 			}
 			continue
 		}
-		for at := range answer.Limits { // each limit has its own key
-			if l := &answer.Limits[at]; l.Policy != "" && a.samples(l.Key) {
-				a.audit(r, answer, l.Key, answer.Limits[at:at+1])
+		for at := range answer.Count() { // each charge has its own key
+			if c := answer.Charge(at); c.Policy != "" && a.samples(c.Key) {
+				a.audit(r, answer, c.Key, at, at+1)
 			}
 		}
 	}
 }
 
-// limitsOf returns the limits that decided the answer, including for an answer that lists none because it has only one.
-func limitsOf(answer *decide.Response) []decide.LimitAnswer {
-	if len(answer.Limits) > 0 || answer.Limit == (engine.Limit{}) {
-		return answer.Limits
-	}
-	return []decide.LimitAnswer{{Policy: answer.Policy, Limit: answer.Limit, Cost: answer.Cost}}
-}
-
-// audit charges an allowed request to the counters of its key. If the request gave units back, reset the key or can be
+// audit charges the charges of an allowed request, from and up to the given indexes, to the counters of its key. If the request gave units back, reset the key or can be
 // settled later, it restarts the counters instead.
-func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, limits []decide.LimitAnswer) {
+func (a *Auditor) audit(r *decide.Request, answer *decide.Response, key string, from, to int) {
 	switch {
 	case r.Kind == engine.OpGive, r.Kind == engine.OpReset, r.Kind == engine.OpReserve, answer.Charged != nil:
 		a.forget(key)
-	case (r.Kind == engine.OpAllow || r.Kind == engine.OpCount) && answer.Decision.Allowed:
-		a.charge(key, answer, limits)
+	case (r.Kind == engine.OpAllow || r.Kind == engine.OpCount) && answer.Allowed:
+		a.charge(key, answer, from, to)
 	}
 }
 
@@ -115,12 +107,12 @@ func (a *Auditor) samples(key string) bool {
 }
 
 // charge charges the request's cost to the key's counters, and adds the units that do not fit to Over.
-func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.LimitAnswer) {
+func (a *Auditor) charge(key string, answer *decide.Response, from, to int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.now = answer.Decision.At
-	for i := range limits {
-		limit := &limits[i]
+	a.now = answer.At()
+	for i := from; i < to; i++ {
+		limit := answer.Charge(i)
 		measured, ok := engine.Cover(limit.Limit)
 		f := a.of(limit.Policy)
 		if f == nil || !ok || limit.Cost <= 0 {
@@ -135,8 +127,8 @@ func (a *Auditor) charge(key string, answer *decide.Response, limits []decide.Li
 			continue // no room for another key
 		}
 		f.Units += limit.Cost
-		f.Over += limit.Cost - result.Outcome.Granted
-		f.Bound = max(f.Bound, answer.Decision.Promise.OvershootMax)
+		f.Over += limit.Cost - result.Granted
+		f.Bound = max(f.Bound, answer.Promise.OvershootMax)
 	}
 }
 
@@ -162,14 +154,14 @@ func (a *Auditor) forgetDivided() {
 
 // spend charges up to cost units, as many as fit, to the auditor's counter for a key in a namespace. The result's
 // Outcome.Granted is the number of charged units.
-func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Result {
+func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Answer {
 	epoch, known := a.epochs[key]
 	if !known {
 		epoch = a.epoch
 	}
 	op := engine.Single(engine.OpAtMost, key, limit, cost)
 	op.Space = strconv.FormatInt(epoch, 10) + ":" + space
-	results := make([]engine.Result, 1)
+	results := make([]engine.Answer, 1)
 	a.store.Do(context.Background(), []engine.Op{op}, results)
 	return results[0]
 }

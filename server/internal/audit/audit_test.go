@@ -26,12 +26,12 @@ type forgetful struct {
 	calls  int
 }
 
-func (f *forgetful) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (f *forgetful) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if f.calls++; f.forget && f.calls%4 == 0 {
 		for i := range ops {
 			op := ops[i]
 			op.Kind = engine.OpReset
-			f.Store.Do(ctx, []engine.Op{op}, make([]engine.Result, 1))
+			f.Store.Do(ctx, []engine.Op{op}, make([]engine.Answer, 1))
 		}
 	}
 	f.Store.Do(ctx, ops, results)
@@ -87,7 +87,7 @@ func newWorld(t *testing.T, sample int) *world {
 func (w *world) do(kind engine.Kind, name, key string, cost int64) decide.Response {
 	w.t.Helper()
 	answers := make([]decide.Response, 1)
-	w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Policy: name, Key: key, Cost: cost, HasCost: true}}, answers)
+	w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Item: decide.Item{Policy: name, Key: key, Cost: cost, HasCost: true}}}, answers)
 	if answers[0].Err != nil {
 		w.t.Fatal(answers[0].Err)
 	}
@@ -142,8 +142,8 @@ func TestCostsOfARoute(t *testing.T) {
 	}
 	for range 100 {
 		answers := make([]decide.Response, 1)
-		w.service.Do(t.Context(), service.HTTP, []decide.Request{{Kind: engine.OpAllow, Key: match.Items[0].Key, Route: &match}}, answers)
-		if answers[0].Err != nil || !answers[0].Decision.Allowed {
+		w.service.Do(t.Context(), service.HTTP, []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Key: match.Items[0].Key}, Route: &match}}, answers)
+		if answers[0].Err != nil || !answers[0].Allowed {
 			t.Fatalf("%+v", answers[0])
 		}
 	}
@@ -165,7 +165,7 @@ func TestItemsAreAuditedByTheirKeys(t *testing.T) {
 		answers := make([]decide.Response, 1)
 		items := []decide.Item{{Policy: "calls", Key: "address"}, {Policy: "bytes", Key: fmt.Sprint("user", i), Cost: 80, HasCost: true}}
 		w.service.Do(t.Context(), service.GRPC, []decide.Request{{Kind: engine.OpAllow, Items: items}}, answers)
-		if answers[0].Err != nil || !answers[0].Decision.Allowed {
+		if answers[0].Err != nil || !answers[0].Allowed {
 			t.Fatalf("%+v", answers[0])
 		}
 	}
@@ -249,10 +249,11 @@ func TestStatedBound(t *testing.T) {
 	for range 4 {
 		callers.Go(func() {
 			answer := decide.Response{
-				Requested: p, Limits: []decide.LimitAnswer{{Policy: "log", Limit: limit, Cost: 1}},
-				Decision: headgate.Decision{Allowed: true, Granted: 1, At: time.Unix(1_700_000_000, 0), Promise: engine.Promise{Mode: engine.Leased, OvershootMax: 5}},
+				Requested: p,
+				Answer:    engine.Answer{Allowed: true, Granted: 1, AtMicros: 1_700_000_000_000_000, Promise: engine.Promise{Mode: engine.Leased, OvershootMax: 5}},
 			}
-			auditor.Observe(&service.Observed{Requests: []decide.Request{{Kind: engine.OpAllow, Policy: "log", Key: "k"}}, Responses: []decide.Response{answer}})
+			answer.SetCharges(policy.Charge{Source: &policy.Source{Policy: "log"}, Charge: engine.Charge{Limit: limit, Cost: 1}})
+			auditor.Observe(&service.Observed{Requests: []decide.Request{{Kind: engine.OpAllow, Item: decide.Item{Policy: "log", Key: "k"}}}, Responses: []decide.Response{answer}})
 		})
 	}
 	callers.Wait()

@@ -68,11 +68,11 @@ type failingStore struct {
 	of *fixture
 }
 
-func (s *failingStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *failingStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	for i := range results {
 		if s.of.failing != nil {
-			results[i] = engine.Result{Err: s.of.failing}
+			results[i] = engine.Answer{Err: s.of.failing}
 		}
 	}
 }

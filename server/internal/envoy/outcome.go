@@ -7,7 +7,6 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
@@ -24,8 +23,7 @@ type outcome struct {
 
 // outcomeOf returns a response's outcome for an item. ok is false if the outcome is not known.
 func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
-	d := &r.Decision
-	if d.Promise.Mode == engine.Fallback && d.Unlimited {
+	if r.Promise.Mode == engine.Fallback && r.Unlimited() {
 		return o, false
 	}
 	if o, ok = itemOf(r, item); ok {
@@ -35,35 +33,34 @@ func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
 		return o, true
 	}
 	if s := besides(r, item); s != nil {
-		return ofDecision(&s.Decision, s.Limit, s.Cost, true), s.Err == nil
+		return outcomeOfOne(&s.Answer, s.Limit, s.Cost, true), s.Err == nil
 	}
-	return ofDecision(d, r.Limit, r.Cost, false), true
+	return outcomeOfOne(&r.Answer, r.Limit(), r.Cost, false), true
 }
 
-func ofDecision(d *headgate.Decision, limit engine.Limit, cost int64, shadow bool) outcome {
+func outcomeOfOne(a *engine.Answer, limit engine.Limit, cost int64, shadow bool) outcome {
 	return outcome{
-		allowed: d.Allowed, unlimited: d.Unlimited, shadow: shadow, granted: d.Granted, cost: cost, at: d.At, limit: limit,
-		standing: engine.Standing{Limit: d.Limit, Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter},
+		allowed: a.Allowed, unlimited: a.Binds().Unlimited, shadow: shadow, granted: a.Granted, cost: cost, at: a.At(), limit: limit, standing: *a.Binds(),
 	}
 }
 
 // itemOf returns the outcome for an item's limits, taken from the limit that denies or, if none does, from the limit
 // with the fewest remaining units. ok is false if there are no such limits.
 func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
-	for i := range r.Limits {
-		l := &r.Limits[i]
-		if l.Items != nil && !slices.Contains(l.Items, item) {
+	for i := range r.Count() {
+		c, s := r.Charge(i), r.Of(i)
+		if r.Listed && c.Items>>item&1 == 0 {
 			continue
 		}
 		one := outcome{
-			allowed: r.Decision.Allowed || l.Decision.RetryAfter == 0, unlimited: l.Decision.Unlimited,
-			cost: l.Cost, at: r.Decision.At, limit: l.Limit, standing: l.Decision.Standing,
+			allowed: r.Allowed || s.RetryAfter == 0, unlimited: s.Unlimited,
+			cost: c.Cost, at: r.At(), limit: c.Limit, standing: *s,
 		}
 		switch {
-		case len(r.Limits) == 1:
-			one.allowed, one.granted = r.Decision.Allowed, r.Decision.Granted
-		case r.Decision.Allowed:
-			one.granted = l.Cost
+		case r.Count() == 1:
+			one.allowed, one.granted = r.Allowed, r.Granted
+		case r.Allowed:
+			one.granted = c.Cost
 		}
 		if !ok || o.unlimited || o.allowed && !one.allowed || o.allowed == one.allowed && one.standing.Remaining < o.standing.Remaining && !one.unlimited {
 			o, ok = one, true
@@ -86,10 +83,10 @@ func besides(r *decide.Response, item int) *decide.ShadowAnswer {
 // ownLimit replaces the outcome by the outcome of the descriptor's own limit. It is called if a smaller limit was
 // charged.
 func (o *outcome) ownLimit(own *decide.ShadowAnswer) {
-	d := &own.Decision
-	o.allowed = o.allowed || d.Remaining >= o.cost
+	d := &own.Answer
+	o.allowed = o.allowed || d.Binds().Remaining >= o.cost
 	o.limit = own.Limit
-	o.standing = engine.Standing{Limit: d.Limit, Remaining: d.Remaining, ResetAfter: d.ResetAfter}
+	o.standing = engine.Standing{Limit: d.Binds().Limit, Remaining: d.Binds().Remaining, ResetAfter: d.Binds().ResetAfter}
 }
 
 // as returns the quota that describes a limit in answers, for a limit that an operator has set instead of the rule's.

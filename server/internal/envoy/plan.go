@@ -32,8 +32,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		descriptor := request.Descriptors[i]
 		kind, cost := m.kind(semantics, int64(hits(request, descriptor)), descriptor.GetIsNegativeHits())
 		q := decide.Request{
-			Kind: kind, Limit: m.quota.forKind(kind), Own: &b.own, CountDenied: m.quota.blocked() && counted(kind),
-			Key: b.key(m), Cost: cost, HasCost: true, Shadowed: true,
+			Kind: kind, Item: decide.Item{Limit: m.quota.forKind(kind), Own: &b.own, Key: b.key(m), Cost: cost, HasCost: true}, CountDenied: m.quota.blocked() && counted(kind), Shadowed: true,
 		}
 		if m.rule != nil {
 			q.Policy = m.rule.policy
@@ -119,7 +118,7 @@ func (s *Service) check(ctx context.Context, b *buffers) {
 			continue
 		}
 		s.decide(ctx, b.requests[at:at+1], b.responses[at:at+1])
-		if r := &b.responses[at]; r.Err != nil || r.Decision.Allowed {
+		if r := &b.responses[at]; r.Err != nil || r.Allowed {
 			continue
 		}
 		for j := range b.requests {

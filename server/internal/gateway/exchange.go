@@ -73,19 +73,19 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if response.Held != nil {
 		response.Held.Hold(e)
 	}
-	if response.Err != nil || !response.Decision.Allowed {
+	if response.Err != nil || !response.Allowed {
 		p, _ := problem.OfRoute(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)
 		e.refuse(w, p)
 		return false
 	}
-	if response.Decision.Delay <= 0 {
+	if response.Delay <= 0 {
 		return true
 	}
 	bounded := e.permit != nil
 	if bounded { // a waiting request is not at the upstream
 		e.release(adaptive.Ignored)
 	}
-	if !g.wait(w, e, response.Decision.Delay) {
+	if !g.wait(w, e, response.Delay) {
 		return false
 	}
 	if bounded && !e.acquire(w) {

@@ -139,16 +139,16 @@ func (r *running) do(request *http.Request) answer {
 }
 
 // remaining returns how many units a key has left.
-func (r *running) remaining(policy, key string) int64 { return r.peek(policy, key).Remaining }
+func (r *running) remaining(policy, key string) int64 { return r.peek(policy, key).Binds().Remaining }
 
-func (r *running) peek(policy, key string) headgate.Decision {
+func (r *running) peek(policy, key string) *decide.Response {
 	r.t.Helper()
 	var responses [1]decide.Response
-	r.service.Do(context.Background(), service.Admin, []decide.Request{{Kind: engine.OpPeek, Policy: policy, Key: key}}, responses[:])
+	r.service.Do(context.Background(), service.Admin, []decide.Request{{Kind: engine.OpPeek, Item: decide.Item{Policy: policy, Key: key}}}, responses[:])
 	if err := responses[0].Err; err != nil {
 		r.t.Fatal(err)
 	}
-	return responses[0].Decision
+	return &responses[0]
 }
 
 // until waits until a condition is true. The test fails if this takes more than 10 s.
@@ -275,7 +275,7 @@ routes:
 // away is a store that does not answer.
 type away struct{}
 
-func (away) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = engine.ErrStoreUnavailable
 	}

@@ -165,7 +165,7 @@ func TestShadowPermits(t *testing.T) {
 		t.Helper()
 		until(t, "permits of the shadow are free", func() bool {
 			shadows := g.ask(engine.OpPeek, "watched").Shadows
-			return len(shadows) == 1 && shadows[0].Decision.Remaining == 1-want
+			return len(shadows) == 1 && shadows[0].Binds().Remaining == 1-want
 		})
 	}
 	g.enter(t.Context(), "/watched", "")
@@ -187,7 +187,7 @@ func TestShadowPermits(t *testing.T) {
 func (r *running) ask(kind engine.Kind, policy string) decide.Response {
 	r.t.Helper()
 	responses := make([]decide.Response, 1)
-	r.service.Do(r.t.Context(), service.Admin, []decide.Request{{Kind: kind, Policy: policy, Key: "all", Shadowed: true}}, responses)
+	r.service.Do(r.t.Context(), service.Admin, []decide.Request{{Kind: kind, Item: decide.Item{Policy: policy, Key: "all"}, Shadowed: true}}, responses)
 	return responses[0]
 }
 
@@ -227,7 +227,7 @@ func TestPermitsAreRenewed(t *testing.T) {
 	g.enter(t.Context(), "/", "")
 	for range 3 {
 		clock.Advance(70 * time.Millisecond)
-		until(t, "the permit is renewed", func() bool { return g.peek("renders", "all").ResetAfter > 30*time.Millisecond })
+		until(t, "the permit is renewed", func() bool { return g.peek("renders", "all").Binds().ResetAfter > 30*time.Millisecond })
 	}
 	if !g.ask(engine.OpReset, "renders").Found {
 		t.Error("nothing to reset")
@@ -259,7 +259,7 @@ routes:
 // stuck is a store that executes every release, but returns an error for it.
 type stuck struct{ engine.Store }
 
-func (s stuck) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s stuck) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.Store.Do(ctx, ops, results)
 	for i := range ops {
 		if ops[i].Kind == engine.OpRelease {

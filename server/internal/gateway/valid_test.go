@@ -31,7 +31,7 @@ func (r *running) check(t *testing.T, what string, spent int64) {
 	if left := r.remaining("user", "all"); left != 1000-spent {
 		t.Errorf("%s: %d units left, want %d", what, left, 1000-spent)
 	}
-	if rate := r.peek("load", "all").Limit; rate != 1000 {
+	if rate := r.peek("load", "all").Binds().Limit; rate != 1000 {
 		t.Errorf("%s: the adaptive rate is %d", what, rate)
 	}
 	s := r.Stats()

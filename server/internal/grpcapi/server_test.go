@@ -183,7 +183,7 @@ func TestRequestIDs(t *testing.T) {
 // hanging is a store that never answers.
 type hanging struct{}
 
-func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Result) {
+func (hanging) Do(ctx context.Context, _ []engine.Op, results []engine.Answer) {
 	<-ctx.Done()
 	for i := range results {
 		results[i].Err = ctx.Err()
@@ -268,7 +268,7 @@ func TestShutdownAnswersRunningCalls(t *testing.T) {
 	s, c := served(t, envoy.Options{}, func(_ context.Context, _ []decide.Request, responses []decide.Response) {
 		close(entered)
 		<-release
-		responses[0].Decision.Unlimited = true
+		responses[0].Binds().Unlimited = true
 	})
 	answered := make(chan error, 1)
 	go func() {

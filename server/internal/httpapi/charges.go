@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -108,8 +109,8 @@ func itemOf(raw []byte) (item decide.Item, err error) {
 
 // chargesOf returns the indexes of the binding limit's charges. It returns nil for a request without charges.
 func chargesOf(r *decide.Response) []int {
-	if len(r.Limits) == 0 {
-		return nil
+	if c := r.Bound(); c != nil && r.Listed {
+		return slices.Collect(c.Covered())
 	}
-	return r.Limits[r.Decision.Binding.Index].Items
+	return nil
 }

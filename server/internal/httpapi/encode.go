@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -53,28 +54,28 @@ var null = json.RawMessage("null")
 
 // decisionOf returns the JSON form of a decision.
 func decisionOf(r *decide.Response) decision {
-	d := &r.Decision
+	s := r.Binds()
 	a := decision{
-		Allowed: d.Allowed, Policy: r.Policy, Paid: r.Paid, Charges: chargesOf(r),
-		RetryAfter: retryMillis(d.Allowed, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter), Delay: format.Millis(d.Delay),
-		Mode: d.Promise.Mode.String(), OvershootMax: d.Promise.OvershootMax,
-		Stale: format.Millis(d.Promise.Stale),
+		Allowed: r.Allowed, Policy: r.Policy, Paid: r.Paid, Charges: chargesOf(r),
+		RetryAfter: retryMillis(r.Allowed, s.RetryAfter), ResetAfter: format.Millis(s.ResetAfter), Delay: format.Millis(r.Delay),
+		Mode: r.Promise.Mode.String(), OvershootMax: r.Promise.OvershootMax,
+		Stale: format.Millis(r.Promise.Stale),
 	}
-	if d.Promise.OvershootMax == engine.Unbounded {
+	if r.Promise.OvershootMax == engine.Unbounded {
 		a.OvershootMax = null
 	}
-	if d.Full {
+	if r.Full {
 		a.Code = errcode.Full
 	}
-	if !d.Unlimited {
-		a.Limit, a.Remaining = &d.Limit, &d.Remaining
+	if !s.Unlimited {
+		a.Limit, a.Remaining = &s.Limit, &s.Remaining
 	}
 	if adapts(r) {
-		a.InForce = &adminapi.InForce{Rate: d.Binding.Rate.String(), Changes: d.Binding.Version}
+		a.InForce = adminapi.InForceOf(s, r.Limit())
 	}
-	if len(r.Limits) > 1 {
-		for i := range r.Limits {
-			a.Limits = append(a.Limits, limitDecisionOf(&r.Limits[i]))
+	if r.Count() > 1 {
+		for i := range r.Count() {
+			a.Limits = append(a.Limits, limitDecisionOf(r, i))
 		}
 	}
 	return a
@@ -82,20 +83,19 @@ func decisionOf(r *decide.Response) decision {
 
 // adapts reports whether the binding limit has an adaptive rate. A share does not know the rate in force.
 func adapts(r *decide.Response) bool {
-	limit := r.Limit
-	if len(r.Limits) > 0 {
-		limit = r.Limits[r.Decision.Binding.Index].Limit
-	}
-	return limit.Algorithm().Adapts() && r.Decision.Promise.Mode != engine.Fallback
+	return r.Limit().Algorithm().Adapts() && r.Promise.Mode != engine.Fallback
 }
 
-func limitDecisionOf(l *decide.LimitAnswer) limitDecision {
-	d := &l.Decision
+func limitDecisionOf(r *decide.Response, i int) limitDecision {
+	c, s := r.Charge(i), r.Of(i)
 	a := limitDecision{
-		Policy: l.Policy, Charges: l.Items, Name: d.Name, RetryAfter: retryMillis(d.RetryAfter == 0, d.RetryAfter), ResetAfter: format.Millis(d.ResetAfter),
+		Policy: c.Policy, Name: c.Limit.Name(), RetryAfter: retryMillis(s.RetryAfter == 0, s.RetryAfter), ResetAfter: format.Millis(s.ResetAfter),
 	}
-	if !d.Unlimited {
-		a.Limit, a.Remaining = &d.Limit, &d.Remaining
+	if r.Listed {
+		a.Charges = slices.Collect(c.Covered())
+	}
+	if !s.Unlimited {
+		a.Limit, a.Remaining = &s.Limit, &s.Remaining
 	}
 	return a
 }
@@ -114,7 +114,7 @@ func retryMillis(allowed bool, after time.Duration) any {
 }
 
 func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Response) {
-	status := statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
+	status := statusOf(r.Allowed, http.StatusTooManyRequests)
 	var value any
 	text, plain := []byte(nil), false
 	if v.decision {
@@ -127,7 +127,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	case v.headers:
 		r.WriteHeaders(w.Header())
 	case status == http.StatusTooManyRequests:
-		httplimit.RetryAfter(w.Header(), r.Decision.RetryAfter)
+		httplimit.RetryAfter(w.Header(), r.Binds().RetryAfter)
 	}
 	if plain {
 		problem.WriteText(w, status, text)

@@ -109,8 +109,8 @@ func (p *plainReader) units() (*int64, bool) {
 // appendDecision appends the JSON form of a plain decision. ok is false for a decision with several limits, charges, an
 // adaptive rate, a charged choice of "first" or an unbounded overshoot. Policy names do not have to be escaped.
 func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
-	d := &r.Decision
-	if d.Full || len(r.Limits) > 1 || adapts(r) || r.Paid != "" || chargesOf(r) != nil || d.Promise.OvershootMax == engine.Unbounded {
+	d := &r.Answer
+	if d.Full || r.Count() > 1 || r.Listed || adapts(r) || r.Paid != "" || d.Promise.OvershootMax == engine.Unbounded {
 		return b, false
 	}
 	number := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }
@@ -118,18 +118,18 @@ func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	if r.Policy != "" {
 		b = append(append(append(b, `,"policy":"`...), r.Policy...), '"')
 	}
-	if !d.Unlimited {
-		number(`,"limit":`, d.Limit)
-		number(`,"remaining":`, d.Remaining)
+	if !d.Binds().Unlimited {
+		number(`,"limit":`, d.Binds().Limit)
+		number(`,"remaining":`, d.Binds().Remaining)
 	}
-	switch after := retryMillis(d.Allowed, d.RetryAfter).(type) {
+	switch after := retryMillis(d.Allowed, d.Binds().RetryAfter).(type) {
 	case nil:
 	case int64:
 		number(`,"retry_after_ms":`, after)
 	default:
 		b = append(b, `,"retry_after_ms":null`...)
 	}
-	number(`,"reset_after_ms":`, format.Millis(d.ResetAfter))
+	number(`,"reset_after_ms":`, format.Millis(d.Binds().ResetAfter))
 	number(`,"delay_ms":`, format.Millis(d.Delay))
 	b = append(append(append(b, `,"mode":"`...), d.Promise.Mode.String()...), '"')
 	number(`,"overshoot_max":`, d.Promise.OvershootMax)

@@ -3,12 +3,14 @@ package httpapi
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	policies "github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/jsontext"
 )
@@ -84,12 +86,13 @@ func TestAppendDecision(t *testing.T) {
 		for _, promise := range []engine.Promise{{}, {Mode: engine.Cached, Stale: 3 * time.Millisecond}, {Mode: engine.Leased, OvershootMax: 7}, {Mode: engine.Fallback, OvershootMax: engine.Unbounded}} {
 			for _, policy := range []string{"", "api-1.x_Y"} {
 				for _, unlimited := range []bool{false, true} {
-					for _, limits := range [][]decide.LimitAnswer{nil, make([]decide.LimitAnswer, 1), make([]decide.LimitAnswer, 2)} {
-						r := decide.Response{Policy: policy, Limits: limits, Decision: headgate.Decision{
-							Allowed: retry == 0, Unlimited: unlimited, Limit: 4294967295, Remaining: 12, RetryAfter: retry, ResetAfter: time.Hour + 1, Delay: retry / 2, Promise: promise,
-						}}
+					for limits := range 3 {
+						r := decide.Response{Policy: policy, Answer: engine.Answer{Allowed: retry == 0, Delay: retry / 2, Promise: promise}}
+						r.Resize(max(1, limits))
+						r.SetCharges(slices.Repeat([]policies.Charge{policies.Inline(engine.Charge{})}, limits)...)
+						*r.Binds() = engine.Standing{Unlimited: unlimited, Limit: 4294967295, Remaining: 12, RetryAfter: retry, ResetAfter: time.Hour + 1}
 						got, ok := appendDecision(nil, &r)
-						if want := len(limits) < 2 && promise.OvershootMax != engine.Unbounded; ok != want {
+						if want := limits < 2 && promise.OvershootMax != engine.Unbounded; ok != want {
 							t.Errorf("%+v: %t", r, ok)
 						}
 						want, err := json.Marshal(decisionOf(&r))
@@ -112,7 +115,8 @@ func TestAppendDecision(t *testing.T) {
 // BenchmarkPlain measures the plain form, and encoding/json for comparison.
 func BenchmarkPlain(b *testing.B) {
 	text := []byte(`{"policy":"per-user","key":"user-1234567","cost":1}`)
-	r := decide.Response{Policy: "per-user", Decision: headgate.Decision{Allowed: true, Limit: 100, Remaining: 42, ResetAfter: time.Second}}
+	r := decide.Response{Policy: "per-user", Answer: engine.Answer{Allowed: true}}
+	*r.Binds() = engine.Standing{Limit: 100, Remaining: 42, ResetAfter: time.Second}
 	b.Run("read/plain", func(b *testing.B) {
 		for b.Loop() {
 			plainFields(text)

@@ -60,7 +60,7 @@ func statusOf(allowed bool, denied int) int {
 }
 
 func answerDecision(r *decide.Response) (any, int) {
-	return decisionOf(r), statusOf(r.Decision.Allowed, http.StatusTooManyRequests)
+	return decisionOf(r), statusOf(r.Allowed, http.StatusTooManyRequests)
 }
 
 // answerFound answers with one boolean, which states whether there was anything to do.
@@ -121,7 +121,7 @@ type renewed struct {
 }
 
 func answerRenew(r *decide.Response) (any, int) {
-	held := r.Decision.Allowed
+	held := r.Allowed
 	return renewed{held, int64(r.Lease / time.Millisecond)}, statusOf(held, http.StatusGone)
 }
 
@@ -159,7 +159,7 @@ func (v *verb) unknown(name string, more ...string) error {
 
 // settle returns the request for a commit or cancel.
 func (v *verb) settle(f *requestFields) (decide.Request, error) {
-	r := decide.Request{Kind: v.kind, HasCost: true, Reports: v.reports}
+	r := decide.Request{Kind: v.kind, Item: decide.Item{HasCost: true}, Reports: v.reports}
 	commits := slices.Contains(v.fields, "actual")
 	switch {
 	case f.Reservation == nil || *f.Reservation == "":

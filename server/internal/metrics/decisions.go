@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -102,7 +101,7 @@ func (m *Metrics) Observe(o *service.Observed) {
 		case o.Policy(i) == service.OtherPolicy:
 			at = t.other
 		}
-		sum.add(at.cell(from, &answer.Decision, answer.Err))
+		sum.add(at.cell(from, &answer.Answer))
 	}
 	for i := range o.Shadows {
 		if shadow := &o.Shadows[i]; shadow.Kind.Takes() {
@@ -115,8 +114,8 @@ func (m *Metrics) Observe(o *service.Observed) {
 }
 
 // cell returns the counter for a decision.
-func (r *policyCounters) cell(from service.FrontEnd, d *headgate.Decision, err error) *atomic.Uint64 {
-	return r.decisions[from].At(d.Allowed, d.Promise.Mode, err)
+func (r *policyCounters) cell(from service.FrontEnd, a *engine.Answer) *atomic.Uint64 {
+	return r.decisions[from].At(a.Allowed, a.Promise.Mode, a.Err)
 }
 
 var (

@@ -55,7 +55,7 @@ type failing struct {
 	err error
 }
 
-func (f *failing) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (f *failing) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if f.err == nil {
 		f.Store.Do(ctx, ops, results)
 		return
@@ -120,14 +120,14 @@ func labels(m *dto.Metric) string {
 
 func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 	w := newWorld(t, file)
-	take := decide.Request{Kind: engine.OpAllow, Policy: "both", Key: "k"}
+	take := decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "both", Key: "k"}}
 	w.do(service.RESP, take, take, take, take, take)
-	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))})
-	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "absent", Key: "k"}, decide.Request{Kind: engine.OpPeek, Policy: "api", Key: "k"})
-	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Policy: "api"})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))}})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "absent", Key: "k"}}, decide.Request{Kind: engine.OpPeek, Item: decide.Item{Policy: "api", Key: "k"}})
+	w.do(service.HTTP, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api"}})
 	w.store.err = engine.ErrStoreUnavailable
 	w.do(service.RESP, take)
-	w.do(service.GRPC, decide.Request{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))})
+	w.do(service.GRPC, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Key: "k", Limit: rule.TokenBucket(rule.PerSecond(5))}})
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"decisions_total frontend=grpc mode= outcome=unknown policy=(inline)":      1,
@@ -159,13 +159,13 @@ func TestDecisionsByPolicyOutcomeModeAndFrontEnd(t *testing.T) {
 // began under the previous policies.
 func TestReloadKeepsCounts(t *testing.T) {
 	w := newWorld(t, file)
-	take := decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"}
+	take := decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api", Key: "k"}}
 	w.do(service.RESP, take)
 	next := parse(t, "policies:\n  a: 1/1h\n  api: 1/1h\n")
 	w.metrics.SetPolicies(next) // the new policies are not active yet
 	w.do(service.RESP, take)
 	w.service.SetPolicies(next, nil)
-	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Policy: "a", Key: "k"})
+	w.do(service.RESP, take, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "a", Key: "k"}})
 	got, sum := values(t, w.metrics.Gatherer()), 0.0
 	for _, outcome := range []string{"allowed", "denied"} {
 		sum += got["decisions_total frontend=resp mode=exact outcome="+outcome+" policy=api"]
@@ -184,7 +184,7 @@ func TestScrapeOfThousandPolicies(t *testing.T) {
 	w := newWorld(t, text.String())
 	for i := range 1000 {
 		for from := range service.FrontEnds {
-			w.do(from, decide.Request{Kind: engine.OpAllow, Policy: fmt.Sprint("p", i), Key: "k"})
+			w.do(from, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: fmt.Sprint("p", i), Key: "k"}})
 		}
 	}
 	server := httptest.NewServer(w.metrics.Handler())
@@ -208,7 +208,7 @@ func TestScrapeOfThousandPolicies(t *testing.T) {
 
 func TestNativeHistograms(t *testing.T) {
 	w := newWorld(t, file)
-	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
+	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api", Key: "k"}})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
 	answer := httptest.NewRecorder()
@@ -233,7 +233,7 @@ func TestNativeHistograms(t *testing.T) {
 
 func TestServerState(t *testing.T) {
 	w := newWorld(t, file)
-	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Policy: "api", Key: "k"})
+	w.do(service.RESP, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "api", Key: "k"}})
 	err := w.metrics.Add(&metrics.Server{
 		Store:   w.store,
 		Doubted: func() bool { return true }, Outage: func() metrics.Outage {

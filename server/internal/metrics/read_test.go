@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
@@ -13,11 +12,11 @@ import (
 )
 
 // called returns one call on a front end, with the given duration and answers.
-func called(from service.FrontEnd, took time.Duration, answers ...headgate.Decision) *service.Observed {
+func called(from service.FrontEnd, took time.Duration, answers ...engine.Answer) *service.Observed {
 	o := &service.Observed{FrontEnd: from, Took: took}
 	for _, d := range answers {
 		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow})
-		o.Responses = append(o.Responses, decide.Response{Decision: d})
+		o.Responses = append(o.Responses, decide.Response{Answer: d})
 	}
 	return o
 }
@@ -28,8 +27,8 @@ func TestDecisionsByOutcomeAndMode(t *testing.T) {
 	m := metrics.New("v1")
 	m.Decisions(func(policy string, _ *metrics.Tally) { t.Errorf("%s before the first request", policy) })
 	exact, leased := engine.Promise{Mode: engine.Exact}, engine.Promise{Mode: engine.Leased}
-	m.Observe(called(service.RESP, 0, headgate.Decision{Allowed: true, Promise: exact}, headgate.Decision{Promise: exact}))
-	m.Observe(called(service.HTTP, 0, headgate.Decision{Allowed: true, Promise: leased}))
+	m.Observe(called(service.RESP, 0, engine.Answer{Allowed: true, Promise: exact}, engine.Answer{Promise: exact}))
+	m.Observe(called(service.HTTP, 0, engine.Answer{Allowed: true, Promise: leased}))
 	seen := 0
 	m.Decisions(func(policy string, tally *metrics.Tally) {
 		seen++

@@ -32,7 +32,7 @@ type timed struct {
 }
 
 // Do decides the operations. See [engine.Store].
-func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (t *timed) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	began := time.Now()
 	t.Store.Do(ctx, ops, results)
 	t.took.Observe(time.Since(began).Seconds())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -58,7 +59,7 @@ func (a *stepAnswer) verdict() string {
 	switch {
 	case a.Err != nil:
 		return "error"
-	case a.Decision.Allowed:
+	case a.Allowed:
 		return "allowed"
 	default:
 		return "denied"
@@ -103,7 +104,7 @@ func (a *stepAnswer) mismatches(s *Step) (all []mismatch) {
 		}
 		return all
 	}
-	d := &a.Decision
+	d := a.Binds()
 	compare("limit", s.Limit, units(d, d.Limit))
 	compare("remaining", s.Remaining, units(d, d.Remaining))
 	compareSpan := func(field string, expected *string, got time.Duration) {
@@ -113,7 +114,7 @@ func (a *stepAnswer) mismatches(s *Step) (all []mismatch) {
 	}
 	compareSpan("retry_after", s.RetryAfter, d.RetryAfter)
 	compareSpan("reset_after", s.ResetAfter, d.ResetAfter)
-	compareSpan("delay", s.Delay, d.Delay)
+	compareSpan("delay", s.Delay, a.Delay)
 	if s.Request != nil {
 		compare("policy", s.Policy, cmp.Or(a.Policy, none))
 		compare("key", s.Key, cmp.Or(a.key, none))
@@ -152,14 +153,14 @@ func (a *stepAnswer) routeText() string {
 }
 
 func (a *stepAnswer) statusText() string {
-	if a.Decision.Allowed {
+	if a.Allowed {
 		return none
 	}
 	return strconv.Itoa(a.status)
 }
 
 // units formats a number of units. It returns "unlimited" if no limit applies.
-func units(d *headgate.Decision, n int64) string {
+func units(d *engine.Standing, n int64) string {
 	if d.Unlimited {
 		return unlimited
 	}

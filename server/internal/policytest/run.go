@@ -103,7 +103,9 @@ func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	if s.http != nil {
 		m, ok := r.config.Routes.Find(s.http)
 		if !ok {
-			return stepAnswer{route: -1, Response: decide.Response{Decision: headgate.Decision{Allowed: true, Unlimited: true}}}
+			none := stepAnswer{route: -1}
+			none.Allowed, none.Binds().Unlimited = true, true
+			return none
 		}
 		request = decide.Routed(&m)
 		request.Holds = true

@@ -57,13 +57,13 @@ func OfRoute(h http.Header, denied int, q *decide.Request, r *decide.Response) (
 		return p, false
 	}
 	r.WriteHeaders(h)
-	if r.Decision.Allowed {
+	if r.Allowed {
 		return p, true
 	}
 	if lack := q.Route.NoKey; lack != nil {
 		return noKey(denied, lack), false
 	}
-	return httplimit.QuotaExceeded(denied, &r.Decision, r.Policy, q.CountedBy(r)), false
+	return httplimit.QuotaExceeded(denied, r.Full, r.Policy, q.CountedBy(r)), false
 }
 
 // NoRoutes is the detail of the error for a proxy that calls a server without routes. Admitting every request instead

@@ -34,7 +34,7 @@ func (a *fakeDecider) decisions() []resp.DecisionCommand {
 				if string(word) == "bad" {
 					return dst, errors.New("bad key")
 				}
-				dst = append(dst, decide.Request{Key: string(word)})
+				dst = append(dst, decide.Request{Item: decide.Item{Key: string(word)}})
 			}
 			return dst, nil
 		},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
@@ -82,26 +81,24 @@ func parseItem(words [][]byte) (item decide.Item, err error) {
 // appendLimits appends an array of the limits, with the binding limit first. Each element contains the policy, the
 // index of the limit's first charge, and CL.THROTTLE's five integers.
 func appendLimits(dst []byte, r *decide.Response) []byte {
-	dst = wire.AppendArray(dst, len(r.Limits))
-	if len(r.Limits) == 0 {
+	if !r.Listed {
+		return wire.AppendArray(dst, 0)
+	}
+	dst = wire.AppendArray(dst, r.Count())
+	if r.Count() == 0 {
 		return dst
 	}
-	binding := r.Decision.Binding.Index
-	dst = appendLimit(dst, &r.Limits[binding])
-	for i := range r.Limits {
-		if i != binding {
-			dst = appendLimit(dst, &r.Limits[i])
+	dst = appendLimit(dst, r, r.Binding)
+	for i := range r.Count() {
+		if i != r.Binding {
+			dst = appendLimit(dst, r, i)
 		}
 	}
 	return dst
 }
 
-func appendLimit(dst []byte, l *decide.LimitAnswer) []byte {
-	dst = wire.AppendBulk(wire.AppendArray(dst, 7), l.Policy)
-	dst = wire.AppendInt(dst, int64(l.Items[0]))
-	of := &l.Decision
-	return appendFive(dst, &headgate.Decision{
-		Allowed: of.RetryAfter == 0, Unlimited: of.Unlimited, Limit: of.Limit, Remaining: of.Remaining,
-		RetryAfter: of.RetryAfter, ResetAfter: of.ResetAfter,
-	})
+func appendLimit(dst []byte, r *decide.Response, i int) []byte {
+	c, s := r.Charge(i), r.Of(i)
+	dst = wire.AppendBulk(wire.AppendArray(dst, 7), c.Policy)
+	return appendFive(wire.AppendInt(dst, int64(c.FirstItem())), s.RetryAfter == 0, s)
 }

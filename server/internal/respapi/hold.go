@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
@@ -75,17 +74,17 @@ func reserve() command {
 		r.MaxDelay = time.Duration(millis) * time.Millisecond
 		return err
 	}, func(dst []byte, proto wire.Proto, r *decide.Response) []byte {
-		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.Reservation), retryMillis(&r.Decision))
+		return wire.AppendInt(appendHandle(appendSixOf(dst, 8, r), proto, r.Reservation), retryMillis(r))
 	})
 }
 
 // retryMillis returns the time until a retry of a denied request passes, in ms, rounded up. It returns -1 if the
 // request is allowed or can never pass.
-func retryMillis(d *headgate.Decision) int64 {
-	if d.Allowed || d.RetryAfter == headgate.Never {
+func retryMillis(r *decide.Response) int64 {
+	if r.Allowed || r.Binds().RetryAfter == engine.Never {
 		return -1
 	}
-	return format.Millis(d.RetryAfter)
+	return format.Millis(r.Binds().RetryAfter)
 }
 
 // settle returns HEADGATE.COMMIT or HEADGATE.CANCEL.
@@ -186,7 +185,7 @@ func withFound(dst []byte, _ wire.Proto, r *decide.Response) []byte { return app
 
 // withHeld appends 1 if the permit is still held, and 0 otherwise.
 func withHeld(dst []byte, _ wire.Proto, r *decide.Response) []byte {
-	if r.Decision.Allowed {
+	if r.Allowed {
 		return wire.AppendInt(dst, 1)
 	}
 	return wire.AppendInt(dst, 0)

@@ -23,7 +23,7 @@ func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Reques
 			if err != nil {
 				return dst, err
 			}
-			dst = append(dst, decide.Request{Kind: kind, Limit: anyBucket, Key: key})
+			dst = append(dst, decide.Request{Kind: kind, Item: decide.Item{Limit: anyBucket, Key: key}})
 		}
 		return dst, nil
 	}

@@ -77,7 +77,7 @@ func parsePolicy(dst []decide.Request, kind engine.Kind, class string, words [][
 	if err != nil {
 		return dst, err
 	}
-	r := decide.Request{Kind: kind, Policy: strings.Clone(text(words[1])), Key: key, Class: class}
+	r := decide.Request{Kind: kind, Item: decide.Item{Policy: strings.Clone(text(words[1])), Key: key}, Class: class}
 	if len(words) == 4 {
 		r.HasCost = true
 		if r.Cost, err = parseInt("units", words[3], 0, maxQuantity); err != nil {
@@ -111,16 +111,16 @@ func appendSix(dst []byte, r *decide.Response) []byte {
 // appendSixOf starts an array with the given length. It appends the first six elements: CL.THROTTLE's five integers
 // and the delay in ms.
 func appendSixOf(dst []byte, length int, r *decide.Response) []byte {
-	dst = appendFive(wire.AppendArray(dst, length), &r.Decision)
-	return wire.AppendInt(dst, format.Millis(r.Decision.Delay))
+	dst = appendFive(wire.AppendArray(dst, length), r.Allowed, r.Binds())
+	return wire.AppendInt(dst, format.Millis(r.Delay))
 }
 
 // appendRemaining appends the remaining units, or -1 if no limit applies.
 func appendRemaining(dst []byte, r *decide.Response) []byte {
-	if r.Decision.Unlimited {
+	if r.Binds().Unlimited {
 		return wire.AppendInt(dst, -1)
 	}
-	return wire.AppendInt(dst, r.Decision.Remaining)
+	return wire.AppendInt(dst, r.Binds().Remaining)
 }
 
 // appendFound appends 1 if the key had state, and 0 otherwise.

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/internal/format"
@@ -55,7 +54,7 @@ func throttle() command {
 			if err := answers[0].Err; err != nil {
 				return appendError(dst, err)
 			}
-			return appendFive(wire.AppendArray(dst, 5), &answers[0].Decision)
+			return appendFive(wire.AppendArray(dst, 5), answers[0].Allowed, answers[0].Binds())
 		},
 	}
 }
@@ -88,24 +87,24 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	if err != nil {
 		return dst, err
 	}
-	return append(dst, decide.Request{Kind: engine.OpAllow, Limit: limit, Key: key, Cost: quantity, HasCost: true}), nil
+	return append(dst, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Limit: limit, Key: key, Cost: quantity, HasCost: true}}), nil
 }
 
 // appendFive appends CL.THROTTLE's five integers. If no limit applies, capacity and remaining are -1.
-func appendFive(dst []byte, d *headgate.Decision) []byte {
+func appendFive(dst []byte, allowed bool, s *engine.Standing) []byte {
 	denied := int64(1)
-	if d.Allowed {
+	if allowed {
 		denied = 0
 	}
-	limit, remaining := d.Limit, d.Remaining
-	if d.Unlimited {
+	limit, remaining := s.Limit, s.Remaining
+	if s.Unlimited {
 		limit, remaining = -1, -1
 	}
 	retry := int64(-1)
-	if !d.Allowed && d.RetryAfter != headgate.Never {
-		retry = max(1, format.Ceil(d.RetryAfter, time.Second))
+	if !allowed && s.RetryAfter != engine.Never {
+		retry = max(1, format.Ceil(s.RetryAfter, time.Second))
 	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(d.ResetAfter, time.Second)} {
+	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(s.ResetAfter, time.Second)} {
 		dst = wire.AppendInt(dst, n)
 	}
 	return dst

@@ -119,7 +119,7 @@ func TestKeyCommandsFailInAnOutage(t *testing.T) {
 // awayStore fails every operation, like a store whose server is unreachable.
 type awayStore struct{ engine.Store }
 
-func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = headgate.ErrStoreUnavailable
 	}

@@ -32,16 +32,16 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 		policy, key string
 		remaining   int64
 		limits      int
-	}{{"api", "k", 8, 0}, {"both", "k", 4, 2}, {"api", "k", 6, 0}, {"api", "vip", 98, 0}} {
-		r := do(s, decide.Request{Kind: engine.OpAllow, Policy: c.policy, Key: c.key})[0]
-		if r.Err != nil || !r.Decision.Allowed || r.Decision.Remaining != c.remaining || len(r.Limits) != c.limits {
+	}{{"api", "k", 8, 1}, {"both", "k", 4, 2}, {"api", "k", 6, 1}, {"api", "vip", 98, 1}} {
+		r := do(s, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: c.policy, Key: c.key}})[0]
+		if r.Err != nil || !r.Allowed || r.Binds().Remaining != c.remaining || r.Count() != c.limits {
 			t.Errorf("%d: %+v, want %d remaining, %d answers of limits", i, r, c.remaining, c.limits)
 		}
 	}
 	remaining := func(key string) int64 {
 		op := engine.Single(engine.OpPeek, key, rule.FixedWindow(rule.PerHour(2)), 1)
 		op.Space = "policy:api:shadow"
-		return core.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Decision.Remaining
+		return core.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Binds().Remaining
 	}
 	if got := remaining("k"); got != 0 {
 		t.Errorf("%d remaining of the candidate, want 0: it denied the third take", got)
@@ -49,7 +49,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 	if got := remaining("vip"); got != 2 {
 		t.Errorf("%d remaining of the candidate for a key with an override, want 2", got)
 	}
-	if r := do(s, decide.Request{Kind: engine.OpReset, Policy: "api", Key: "k"})[0]; r.Err != nil || remaining("k") != 2 {
+	if r := do(s, decide.Request{Kind: engine.OpReset, Item: decide.Item{Policy: "api", Key: "k"}})[0]; r.Err != nil || remaining("k") != 2 {
 		t.Errorf("a reset leaves the candidate: %+v", r)
 	}
 }

@@ -29,12 +29,12 @@ func TestReserveWithoutTheSharedSecret(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithStore(store))
 	s, other := service.New(service.Config{Limiter: limiter, Secret: secret}), service.New(service.Config{Limiter: limiter, Secret: secret})
-	reserve := decide.Request{Kind: engine.OpReserve, Key: "k", Limit: two, Cost: 1, HasCost: true}
+	reserve := decide.Request{Kind: engine.OpReserve, Item: decide.Item{Key: "k", Limit: two, Cost: 1, HasCost: true}}
 	settle := func(r decide.Response) decide.Request {
-		return decide.Request{Kind: engine.OpSettle, HasCost: true, Reservation: r.Reservation}
+		return decide.Request{Kind: engine.OpSettle, Item: decide.Item{HasCost: true}, Reservation: r.Reservation}
 	}
 	own := do(s, reserve)[0]
-	if own.Err != nil || !own.Decision.Allowed || own.Reservation == "" {
+	if own.Err != nil || !own.Allowed || own.Reservation == "" {
 		t.Fatalf("%+v", own)
 	}
 	if r := do(other, settle(own))[0]; !errors.Is(r.Err, headgate.ErrStoreUnavailable) {

@@ -25,7 +25,7 @@ type seenKeys struct {
 	keys []string
 }
 
-func (s *seenKeys) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *seenKeys) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		for c := range ops[i].Charges {
 			_, key := ops[i].Subject(c)
@@ -86,27 +86,27 @@ overrides:
 		Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, HashKeys: file, Observer: shown, AllowWrites: true,
 	})
 	of := func(key string) decide.Request {
-		return decide.Request{Kind: engine.OpAllow, Policy: "day", Key: key}
+		return decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "day", Key: key}}
 	}
 	long := strings.Repeat("x", engine.MaxKeyBytes+1)
 	requests := []decide.Request{
 		of("ann@example.com"), of("vip@example.com"), of("bob@partner.com"), of("new@example.com"), of("old@example.com"),
 		take("ann@example.com", one),
-		{Kind: engine.OpAllow, Policy: "unknown", Key: "ann@example.com"},
+		{Kind: engine.OpAllow, Item: decide.Item{Policy: "unknown", Key: "ann@example.com"}},
 		of(""), of(long),
-		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com"},
-		{Kind: engine.OpReset, Policy: "day", Key: "ann@example.com", Counted: hash(1, "ann@example.com")},
+		{Kind: engine.OpReset, Item: decide.Item{Policy: "day", Key: "ann@example.com"}},
+		{Kind: engine.OpReset, Item: decide.Item{Policy: "day", Key: "ann@example.com", Counted: hash(1, "ann@example.com")}},
 		of(hash(0, "new@example.com")),
-		{Kind: engine.OpAllow, Route: &route.Match{Items: []route.Item{{Key: hash(0, "new@example.com")}}, Route: &route.Route{Charges: []route.Charge{{Policies: []string{"day"}}}}}, Key: hash(0, "new@example.com")},
+		{Kind: engine.OpAllow, Item: decide.Item{Key: hash(0, "new@example.com")}, Route: &route.Match{Items: []route.Item{{Key: hash(0, "new@example.com")}}, Route: &route.Route{Charges: []route.Charge{{Policies: []string{"day"}}}}}},
 	}
 	answers := do(s, requests...)
 	for i, want := range []int64{3, 100, 200, 300, 400} {
-		if r := &answers[i]; r.Err != nil || r.Decision.Limit != want {
+		if r := &answers[i]; r.Err != nil || r.Binds().Limit != want {
 			t.Errorf("%s: %+v, want limit %d", requests[i].Key, r, want)
 		}
 	}
 	for _, i := range []int{11, 12} { // a client that knows another key's hash has no rights to that key
-		if r := &answers[i]; r.Err != nil || r.Decision.Limit != 3 {
+		if r := &answers[i]; r.Err != nil || r.Binds().Limit != 3 {
 			t.Errorf("the text of a hash as a key: %+v, want limit 3", r)
 		}
 	}

@@ -43,12 +43,12 @@ policies:
 	n := new(noted)
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Observer: n})
 	of := func(name string) decide.Request {
-		return decide.Request{Kind: engine.OpAllow, Policy: name, Key: "k"}
+		return decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: name, Key: "k"}}
 	}
 	requests := []decide.Request{
-		{Kind: engine.OpAllow, Key: "k", Limit: rule.TokenBucket(rule.PerSecond(1))},
+		{Kind: engine.OpAllow, Item: decide.Item{Key: "k", Limit: rule.TokenBucket(rule.PerSecond(1))}},
 		of("live"), of("unknown"), of("plain"), of("all"), of("live"),
-		{Kind: engine.OpReset, Policy: "live", Key: "k"}, // rejected as forbidden
+		{Kind: engine.OpReset, Item: decide.Item{Policy: "live", Key: "k"}}, // rejected as forbidden
 		of("trial"),
 	}
 	s.Do(context.Background(), service.HTTP, requests, make([]decide.Response, len(requests)))
@@ -72,7 +72,7 @@ func TestAdminWrites(t *testing.T) {
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
 	for from := range service.FrontEnds {
 		answers := make([]decide.Response, 1)
-		s.Do(context.Background(), from, []decide.Request{{Kind: engine.OpReset, Policy: "api", Key: "k"}}, answers)
+		s.Do(context.Background(), from, []decide.Request{{Kind: engine.OpReset, Item: decide.Item{Policy: "api", Key: "k"}}}, answers)
 		if allowed := answers[0].Err == nil; allowed != (from == service.Admin) {
 			t.Errorf("%v: %v", from, answers[0].Err)
 		}

@@ -54,7 +54,7 @@ func TestRightsToEachItem(t *testing.T) {
 		answers := make([]decide.Response, 1)
 		s.Do(users.With(t.Context(), f.Of("shop")), service.RESP, []decide.Request{{Kind: engine.OpAllow, Items: c.items}}, answers)
 		refused, _ := errors.AsType[*service.Error](answers[0].Err)
-		if answers[0].Decision.Allowed != c.allowed || (refused != nil && refused.Code == service.Forbidden) == c.allowed {
+		if answers[0].Allowed != c.allowed || (refused != nil && refused.Code == service.Forbidden) == c.allowed {
 			t.Errorf("%d: %+v", i, answers[0])
 		}
 	}

@@ -31,7 +31,7 @@ func TestRouteRemovedFromTheFile(t *testing.T) {
 	s.SetPolicies(after.Policies, after.Routes)
 	var responses [1]decide.Response
 	s.Do(context.Background(), service.HTTP, []decide.Request{request}, responses[:])
-	if r := responses[0]; r.Err != nil || !r.Decision.Allowed {
+	if r := responses[0]; r.Err != nil || !r.Allowed {
 		t.Errorf("%+v", r)
 	}
 }

@@ -36,7 +36,7 @@ func TestReadyDependsOnFailureModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}))
+		limiter := headgate.New(headgate.WithStore(&fixedStore{engine.Answer{Err: headgate.ErrStoreUnavailable}}))
 		s := service.New(service.Config{Limiter: limiter, Failure: c.inline, Policies: config.Policies, CheckStore: c.check})
 		err = s.Ready(context.Background())
 		if e := (*service.Error)(nil); (err == nil) != c.ready || err != nil && (!errors.As(err, &e) || e.Code != service.Unavailable) {
@@ -53,7 +53,7 @@ type slowStore struct {
 	calls atomic.Int64
 }
 
-func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	s.calls.Add(1)
 	select {
 	case <-time.After(s.takes):

@@ -33,7 +33,7 @@ func repliesOf(responses []decide.Response) (r Replies) {
 	for i := range responses {
 		switch err := responses[i].Err; {
 		case err == nil:
-			r.decided(&responses[i].Decision.Promise)
+			r.decided(&responses[i].Promise)
 		case !errors.Is(err, headgate.ErrInvalid):
 			r.Errors++
 		}

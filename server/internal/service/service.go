@@ -225,7 +225,7 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []core.Re
 	answered, failed := false, false
 	for i := range results {
 		switch err := results[i].Err; {
-		case err == nil && results[i].Decision.Promise.Mode == engine.Fallback:
+		case err == nil && results[i].Promise.Mode == engine.Fallback:
 			if cause := s.cause(); cause != nil {
 				failed = true
 				watcher.Failed(ctx, cause)
@@ -286,7 +286,7 @@ func storeFailed(err error) bool {
 // fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
 // limit without state.
 func fromStore(op *engine.Op, r *core.Result) bool {
-	if mode := r.Decision.Promise.Mode; mode != engine.Exact && mode != engine.Split {
+	if mode := r.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false
 	}
 	for i := range op.Charges {

@@ -34,7 +34,7 @@ func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, 
 }
 
 func take(key string, limit engine.Limit) decide.Request {
-	return decide.Request{Kind: engine.OpAllow, Key: key, Limit: limit}
+	return decide.Request{Kind: engine.OpAllow, Item: decide.Item{Key: key, Limit: limit}}
 }
 
 func do(s *service.Service, requests ...decide.Request) []decide.Response {
@@ -51,8 +51,8 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 		requests[i] = take(strconv.Itoa(i/2), one)
 	}
 	for i, r := range do(s, requests...) {
-		if r.Err != nil || r.Decision.Allowed != (i%2 == 0) {
-			t.Fatalf("request %d: allowed=%t, %v", i, r.Decision.Allowed, r.Err)
+		if r.Err != nil || r.Allowed != (i%2 == 0) {
+			t.Fatalf("request %d: allowed=%t, %v", i, r.Allowed, r.Err)
 		}
 	}
 }
@@ -61,13 +61,13 @@ func TestLargeBatchKeepsOrder(t *testing.T) {
 // an answer for each.
 func TestSeveralInlineLimits(t *testing.T) {
 	s, _ := open(t, 100, policy.Deny)
-	both := decide.Request{Kind: engine.OpAllow, Key: "k", Limits: []engine.Limit{one, two}}
+	both := decide.Request{Kind: engine.OpAllow, Item: decide.Item{Key: "k", Limits: []engine.Limit{one, two}}}
 	r := do(s, both, both, take("k", two))
-	if !r[0].Decision.Allowed || r[1].Decision.Allowed || r[1].Decision.Binding.Index != 0 || !r[2].Decision.Allowed {
+	if !r[0].Allowed || r[1].Allowed || r[1].Binding != 0 || !r[2].Allowed {
 		t.Errorf("%+v", r)
 	}
-	if len(r[0].Limits) != 2 || r[0].Limits[1].Limit != two || r[0].Limits[1].Decision.Remaining != 1 || r[0].Policy != "" {
-		t.Errorf("limits %+v", r[0].Limits)
+	if r[0].Count() != 2 || r[0].Charge(1).Limit != two || r[0].Of(1).Remaining != 1 || r[0].Policy != "" {
+		t.Errorf("limits %+v", r[0])
 	}
 }
 
@@ -87,7 +87,7 @@ func TestFailureModes(t *testing.T) {
 				t.Errorf("deny: %v", r[1].Err)
 			}
 		case policy.Allow:
-			d := r[1].Decision
+			d := r[1].Answer
 			if r[1].Err != nil || !d.Allowed || d.Granted != 1 || d.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: engine.Unbounded}) {
 				t.Errorf("allow: %+v, %v", d, r[1].Err)
 			}
@@ -119,15 +119,15 @@ policies:
 	}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, AllowWrites: true})
 	call := func(kind engine.Kind, name string) decide.Response {
-		return do(s, decide.Request{Kind: kind, Policy: name, Key: "k"})[0]
+		return do(s, decide.Request{Kind: kind, Item: decide.Item{Policy: name, Key: "k"}})[0]
 	}
 	for i, want := range []bool{true, true, false} {
-		if r := call(engine.OpAllow, "both"); r.Err != nil || r.Decision.Allowed != want || r.Decision.Limit != 2 || r.Policy != "loud" {
+		if r := call(engine.OpAllow, "both"); r.Err != nil || r.Allowed != want || r.Binds().Limit != 2 || r.Policy != "loud" {
 			t.Errorf("call %d: %+v, want allowed=%t by loud", i, r, want)
 		}
 	}
-	if r := call(engine.OpAllow, "alone"); !r.Decision.Allowed || !r.Decision.Unlimited || r.Decision.Granted != 1 {
-		t.Errorf("shadows alone: %+v", r.Decision)
+	if r := call(engine.OpAllow, "alone"); !r.Allowed || !r.Binds().Unlimited || r.Granted != 1 {
+		t.Errorf("shadows alone: %+v", r.Answer)
 	}
 	if r := call(engine.OpReset, "quiet"); !r.Found {
 		t.Error("the shadow did not count")

@@ -36,14 +36,14 @@ policies:
 		defer limiter.Close()
 		s := service.New(service.Config{Limiter: limiter})
 		s.SetPolicies(config.Policies, config.Routes)
-		request := decide.Request{Kind: kind, Policy: "take", Key: "k"}
+		request := decide.Request{Kind: kind, Item: decide.Item{Policy: "take", Key: "k"}}
 		if kind == engine.OpAcquire {
 			request.Policy = "jobs"
 		}
 		for i := range 2 {
 			var responses [1]decide.Response
 			s.Do(context.Background(), service.HTTP, []decide.Request{request}, responses[:])
-			if r := responses[0]; r.Err != nil || !r.Decision.Allowed {
+			if r := responses[0]; r.Err != nil || !r.Allowed {
 				t.Errorf("%s %d: %+v", kind, i, r)
 			}
 		}
@@ -78,8 +78,8 @@ routes:
 		{Kind: engine.OpAllow, Items: list},
 		{Kind: engine.OpReserve, Items: list},
 		{Kind: engine.OpReserve, Items: list[1:]},
-		{Kind: engine.OpAllow, Policy: "ghost", Key: "k"},
-		{Kind: engine.OpReserve, Policy: "ghost", Key: "k"},
+		{Kind: engine.OpAllow, Item: decide.Item{Policy: "ghost", Key: "k"}},
+		{Kind: engine.OpReserve, Item: decide.Item{Policy: "ghost", Key: "k"}},
 	}
 	for _, path := range []string{"/one", "/two"} {
 		m, ok := config.Routes.Find(&route.Request{Method: "GET", Path: path})
@@ -91,8 +91,8 @@ routes:
 	for i := range requests {
 		var responses [1]decide.Response
 		s.Do(t.Context(), service.HTTP, requests[i:i+1], responses[:])
-		if r := &responses[0]; r.Err != nil || !r.Decision.Allowed {
-			t.Errorf("request %d: %v, allowed %t", i, r.Err, r.Decision.Allowed)
+		if r := &responses[0]; r.Err != nil || !r.Allowed {
+			t.Errorf("request %d: %v, allowed %t", i, r.Err, r.Allowed)
 		}
 	}
 	if err := s.Ready(t.Context()); err != nil {

@@ -38,7 +38,7 @@ func TestReservationsOfUsers(t *testing.T) {
 	}
 	list := []decide.Item{{Policy: "api", Key: "k"}, {Policy: "calls", Key: "k"}}
 	for name, reserve := range map[string]decide.Request{
-		"with a term": {Kind: engine.OpReserve, Policy: "api", Key: "k", ID: "chosen"},
+		"with a term": {Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}, ID: "chosen"},
 		"of a list":   {Kind: engine.OpReserve, Items: list, ID: "chosen"},
 	} {
 		for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestReservationsOfUsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			release := do(c.settles, decide.Request{Kind: engine.OpRelease, Policy: "calls", Key: "k", ID: held.ID})
+			release := do(c.settles, decide.Request{Kind: engine.OpRelease, Item: decide.Item{Policy: "calls", Key: "k"}, ID: held.ID})
 			if refused, _ := errors.AsType[*service.Error](release.Err); (refused != nil && refused.Code == service.Forbidden) != c.refused {
 				t.Errorf("%s, made by %q, released by %q: %+v", name, c.by, c.settles, release)
 			}
@@ -80,10 +80,10 @@ func TestReservationsOfUsers(t *testing.T) {
 			}
 		}
 	}
-	if answer := do("shop", decide.Request{Kind: engine.OpReserve, Policy: "calls", Key: "k"}); answer.Err == nil {
+	if answer := do("shop", decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "calls", Key: "k"}}); answer.Err == nil {
 		t.Errorf("a permit is reserved outside of a list: %+v", answer)
 	}
-	if answer := do("shop", decide.Request{Kind: engine.OpAcquire, Policy: "calls", Key: "k", ID: "worker.7"}); answer.Err != nil {
+	if answer := do("shop", decide.Request{Kind: engine.OpAcquire, Item: decide.Item{Policy: "calls", Key: "k"}, ID: "worker.7"}); answer.Err != nil {
 		t.Errorf("an id that a client chose: %v", answer.Err)
 	}
 }

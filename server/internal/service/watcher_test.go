@@ -13,9 +13,9 @@ import (
 )
 
 // fixedStore answers every operation with the same result.
-type fixedStore struct{ result engine.Result }
+type fixedStore struct{ result engine.Answer }
 
-func (s *fixedStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (s *fixedStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i] = s.result
@@ -45,20 +45,20 @@ func (c *counter) Replied(r service.Replies) {
 // TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
 // answers to calls that began in an outage count as answered.
 func TestWatcherSeesOutages(t *testing.T) {
-	promised := func(m engine.Mode) engine.Result {
-		return engine.Result{Outcome: engine.Outcome{Allowed: true, Promise: engine.Promise{Mode: m}}}
+	promised := func(m engine.Mode) engine.Answer {
+		return engine.Answer{Allowed: true, Promise: engine.Promise{Mode: m}}
 	}
 	for name, c := range map[string]struct {
-		result           engine.Result
+		result           engine.Answer
 		away             bool
 		limit            engine.Limit
 		failed, answered int
 	}{
-		"fails":                {engine.Result{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
-		"fails again":          {engine.Result{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
-		"client disconnected":  {engine.Result{Err: context.Canceled}, false, one, 0, 0},
-		"limiter closed":       {engine.Result{Err: headgate.ErrClosed}, false, one, 0, 0},
-		"invalid request":      {engine.Result{Err: &engine.InputError{Field: "cost"}}, true, one, 0, 0},
+		"fails":                {engine.Answer{Err: headgate.ErrStoreUnavailable}, false, one, 1, 0},
+		"fails again":          {engine.Answer{Err: headgate.ErrStoreUnavailable}, true, one, 1, 0},
+		"client disconnected":  {engine.Answer{Err: context.Canceled}, false, one, 0, 0},
+		"limiter closed":       {engine.Answer{Err: headgate.ErrClosed}, false, one, 0, 0},
+		"invalid request":      {engine.Answer{Err: &engine.InputError{Field: "cost"}}, true, one, 0, 0},
 		"no outage":            {promised(engine.Exact), false, one, 0, 0},
 		"answers again":        {promised(engine.Exact), true, one, 0, 1},
 		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
@@ -83,7 +83,7 @@ func TestEndedContextIsNotAnOutage(t *testing.T) {
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow, policy.Local} {
 		w := new(counter)
 		s := service.New(service.Config{
-			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Result{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
+			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Answer{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
 		})
 		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
 		if w.failed != 0 || w.replies != (service.Replies{}) {
@@ -100,9 +100,9 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := new(counter)
-	away := &fixedStore{engine.Result{Err: headgate.ErrStoreUnavailable}}
+	away := &fixedStore{engine.Answer{Err: headgate.ErrStoreUnavailable}}
 	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
-	if r := do(s, decide.Request{Kind: engine.OpAllow, Policy: "quiet", Key: "k"})[0]; r.Err != nil || !r.Decision.Allowed || w.failed != 1 {
+	if r := do(s, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "quiet", Key: "k"}})[0]; r.Err != nil || !r.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
 	}
 }
@@ -115,20 +115,20 @@ func TestWatcherSeesReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	requests := []decide.Request{
-		{Kind: engine.OpAllow, Policy: "open", Key: "k"},
-		{Kind: engine.OpAllow, Policy: "closed", Key: "k"},
-		{Kind: engine.OpPeek, Policy: "open", Key: "k"},
-		{Kind: engine.OpAllow, Policy: "unknown", Key: "k"},
+		{Kind: engine.OpAllow, Item: decide.Item{Policy: "open", Key: "k"}},
+		{Kind: engine.OpAllow, Item: decide.Item{Policy: "closed", Key: "k"}},
+		{Kind: engine.OpPeek, Item: decide.Item{Policy: "open", Key: "k"}},
+		{Kind: engine.OpAllow, Item: decide.Item{Policy: "unknown", Key: "k"}},
 		take("k", one),
 	}
-	cached := engine.Result{Outcome: engine.Outcome{Promise: engine.Promise{Mode: engine.Cached}}}
+	cached := engine.Answer{Promise: engine.Promise{Mode: engine.Cached}}
 	for _, c := range []struct {
 		name  string
-		store engine.Result
+		store engine.Answer
 		away  bool
 		want  service.Replies
 	}{
-		{"away", engine.Result{Err: headgate.ErrStoreUnavailable}, false, service.Replies{Allowed: 2, Errors: 2}},
+		{"away", engine.Answer{Err: headgate.ErrStoreUnavailable}, false, service.Replies{Allowed: 2, Errors: 2}},
 		{"cached denials", cached, true, service.Replies{Local: 4}},
 		{"no outage", cached, false, service.Replies{}},
 	} {

@@ -23,7 +23,7 @@ type store struct {
 	away bool
 }
 
-func (s *store) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if !s.away {
 		s.Store.Do(ctx, ops, results)
 		return
@@ -74,7 +74,7 @@ func (w *world) take(name, key string, times int, kinds ...engine.Kind) {
 	}
 	for range times {
 		answers := make([]decide.Response, 1)
-		w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Policy: name, Key: key}}, answers)
+		w.service.Do(w.t.Context(), service.HTTP, []decide.Request{{Kind: kind, Item: decide.Item{Policy: name, Key: key}}}, answers)
 		if err := answers[0].Err; err != nil && !errors.Is(err, headgate.ErrStoreUnavailable) {
 			w.t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func newStore() *memstore.Store {
 func spend(store *memstore.Store) {
 	for i := range keys {
 		op := engine.Single(engine.OpAllow, fmt.Sprint("key", i), rule.SlidingLog(rule.PerDay(100_000)), 1)
-		store.Do(context.Background(), []engine.Op{op}, make([]engine.Result, 1))
+		store.Do(context.Background(), []engine.Op{op}, make([]engine.Answer, 1))
 	}
 }
 

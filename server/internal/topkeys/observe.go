@@ -12,7 +12,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 	parts := partsOf(o)
 	at := func(i int) part {
 		if parts == nil {
-			return part{request: i}
+			return part{i, whole}
 		}
 		return parts[i]
 	}
@@ -25,7 +25,7 @@ func (t *Tracker) Observe(o *service.Observed) {
 		denied: func(i int) bool {
 			p := at(i)
 			answer := &o.Responses[p.request]
-			return answer.Err == nil && !answer.Decision.Allowed && o.Requests[p.request].Kind.Takes() && p.denies()
+			return answer.Err == nil && !answer.Allowed && o.Requests[p.request].Kind.Takes() && p.denies(o)
 		},
 		event: func(i int, counts int64) *Event { return answered(o, at(i), counts) },
 	})
@@ -107,11 +107,13 @@ func position(nth int, matches func(i int) bool) int {
 func answered(o *service.Observed, p part, counts int64) *Event {
 	answer := &o.Responses[p.request]
 	e := Event{At: o.Ended, Failed: answer.Err != nil, Cost: answer.Cost, From: o.FrontEnd.String(), Counts: counts}
-	if d := &answer.Decision; answer.Err == nil {
-		e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = d.Allowed, d.Promise.Mode, d.Limit, d.Remaining, d.RetryAfter
+	if answer.Err != nil {
+		return &e
 	}
-	if l := p.limit; l != nil {
-		e.Cost, e.Limit, e.Remaining, e.RetryAfter = l.Cost, l.Decision.Limit, l.Decision.Remaining, l.Decision.RetryAfter
+	s := answer.Binds()
+	if p.charge != whole {
+		s, e.Cost = answer.Of(p.charge), answer.Charge(p.charge).Cost
 	}
+	e.Allowed, e.Mode, e.Limit, e.Remaining, e.RetryAfter = answer.Allowed, answer.Promise.Mode, s.Limit, s.Remaining, s.RetryAfter
 	return &e
 }

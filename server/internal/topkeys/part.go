@@ -11,13 +11,16 @@ import (
 // part is the part of a request that belongs to one key: the whole request, or one of several charges.
 type part struct {
 	request int
-	limit   *decide.LimitAnswer // the charge's limit; nil for the whole request
+	// charge is the index of the response's charge, or whole for the whole request.
+	charge int
 }
+
+const whole = -1
 
 // partsOf returns the parts of a call's requests. A request with several charges has several parts. It returns nil if
 // every request has a single key.
 func partsOf(o *service.Observed) []part {
-	charges := func(r *decide.Response) bool { return len(r.Limits) > 0 && r.Limits[0].Items != nil }
+	charges := func(r *decide.Response) bool { return r.Listed && r.Count() > 0 }
 	several := false
 	for i := range o.Responses {
 		several = several || charges(&o.Responses[i])
@@ -29,16 +32,16 @@ func partsOf(o *service.Observed) []part {
 	for i := range o.Responses {
 		r, first := &o.Responses[i], len(parts)
 		if !charges(r) {
-			parts = append(parts, part{request: i})
+			parts = append(parts, part{i, whole})
 			continue
 		}
-		for at := range r.Limits {
-			l := &r.Limits[at]
-			same := func(p part) bool { return p.limit.Policy == l.Policy && p.limit.Key == l.Key }
+		for at := range r.Count() {
+			c := r.Charge(at)
+			same := func(p part) bool { return r.Charge(p.charge).Policy == c.Policy && r.Charge(p.charge).Key == c.Key }
 			if known := slices.IndexFunc(parts[first:], same); known < 0 {
-				parts = append(parts, part{i, l})
-			} else if l.Decision.RetryAfter > 0 {
-				parts[first+known].limit = l
+				parts = append(parts, part{i, at})
+			} else if r.Of(at).RetryAfter > 0 {
+				parts[first+known].charge = at
 			}
 		}
 	}
@@ -47,11 +50,14 @@ func partsOf(o *service.Observed) []part {
 
 // subject returns the policy and the key of a part.
 func (p part) subject(o *service.Observed) (policy, key string) {
-	if p.limit == nil {
+	if p.charge == whole {
 		return o.Policy(p.request), o.Key(p.request)
 	}
-	return cmp.Or(p.limit.Policy, service.InlinePolicy), p.limit.Key
+	c := o.Responses[p.request].Charge(p.charge)
+	return cmp.Or(c.Policy, service.InlinePolicy), c.Key
 }
 
 // denies reports whether the key is a reason for the denial of its request. The request must have been denied.
-func (p part) denies() bool { return p.limit == nil || p.limit.Decision.RetryAfter > 0 }
+func (p part) denies(o *service.Observed) bool {
+	return p.charge == whole || o.Responses[p.request].Of(p.charge).RetryAfter > 0
+}

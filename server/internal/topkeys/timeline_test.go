@@ -20,8 +20,8 @@ func TestTimelineKeepsTheLastDecisions(t *testing.T) {
 	}
 	for i := range 40 {
 		o := call(start.Add(time.Duration(i)*time.Second), api, "a", "b")
-		o.Responses[0].Decision.Allowed = i%4 != 3
-		o.Responses[0].Decision.Remaining = int64(i)
+		o.Responses[0].Allowed = i%4 != 3
+		o.Responses[0].Binds().Remaining = int64(i)
 		o.Responses[0].Cost = int64(i)
 		o.FrontEnd = service.HTTP
 		tracker.Observe(o)
@@ -94,7 +94,7 @@ func TestTimelineSamplesHotKeys(t *testing.T) {
 		}
 		o := call(at, api, keys...)
 		if at.UnixMilli()%10 == 0 {
-			o.Responses[50].Decision.Allowed = false
+			o.Responses[50].Allowed = false
 		}
 		tracker.Observe(o)
 		if at.Sub(start) > 3*time.Second {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/policy"
@@ -31,9 +30,9 @@ var (
 func call(at time.Time, p *policy.Policy, keys ...string) *service.Observed {
 	o := &service.Observed{Ended: at}
 	for _, key := range keys {
-		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Policy: p.Name, Key: key})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: p.Name, Key: key}})
 		allowed := !strings.HasPrefix(key, "!")
-		o.Responses = append(o.Responses, decide.Response{Requested: p, Decision: headgate.Decision{Allowed: allowed}})
+		o.Responses = append(o.Responses, decide.Response{Requested: p, Answer: engine.Answer{Allowed: allowed}})
 	}
 	return o
 }
@@ -48,7 +47,7 @@ func changed(live bool) decide.Shadow {
 func TestRequestsWithoutKey(t *testing.T) {
 	tracker := topkeys.New()
 	call := call(start, api, "", "!k")
-	call.Responses[0].Decision.Allowed = false
+	call.Responses[0].Allowed = false
 	tracker.Observe(call)
 	for _, of := range []topkeys.Events{topkeys.Requests, topkeys.Denials} {
 		if top := tracker.Top(topkeys.Query{Of: of, Most: 10}, start).Top; len(top) != 1 || top[0].Key != "!k" {
@@ -129,7 +128,7 @@ func TestCountsOnlyTakes(t *testing.T) {
 	o.Requests[2].Key = string(buffer)
 	tracker.Observe(o)
 	tracker.Observe(&service.Observed{
-		Ended: start, Requests: []decide.Request{{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}, {Kind: engine.OpGive, Key: "e"}},
+		Ended: start, Requests: []decide.Request{{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}, {Kind: engine.OpGive, Item: decide.Item{Key: "e"}}},
 		Responses: []decide.Response{{Requested: api, Key: "bound"}, {}},
 	})
 	if got := counts(tracker.Top(topkeys.Query{Most: 10}, start)); got != "api/bound=1[1,1] api/key=1[1,1]" {
@@ -141,16 +140,17 @@ func TestCountsOnlyTakes(t *testing.T) {
 // only for the keys that caused it.
 func TestCountsEachCharge(t *testing.T) {
 	tracker := topkeys.New()
-	limit := func(policy, key string, cost int64, retry time.Duration) decide.LimitAnswer {
-		return decide.LimitAnswer{
-			Policy: policy, Key: key, Items: []int{0}, Cost: cost,
-			Decision: engine.LimitOutcome{Standing: engine.Standing{Limit: 10, Remaining: 10 - cost, RetryAfter: retry}},
-		}
+	charge := func(name, key string, cost int64) policy.Charge {
+		return policy.Charge{Source: &policy.Source{Policy: name}, Charge: engine.Charge{Key: key, Items: 1, Cost: cost}}
 	}
 	o := call(start, other, "whole", "", "!")
 	for i, retry := range []time.Duration{0, time.Second} {
 		o.Requests[i+1] = decide.Request{Kind: engine.OpAllow, Items: make([]decide.Item, 2)}
-		o.Responses[i+1].Limits = []decide.LimitAnswer{limit("api", "address", 1, 0), limit("", "acme", 7, 0), limit("", "acme", 7, retry)}
+		r := &o.Responses[i+1]
+		r.Listed = true
+		r.Resize(3)
+		r.SetCharges(charge("api", "address", 1), charge("", "acme", 7), charge("", "acme", 7))
+		r.Of(2).RetryAfter = retry
 	}
 	tracker.Observe(o)
 	if got, want := counts(tracker.Top(topkeys.Query{Most: 10}, start)), "(inline)/acme=2[2,2] api/address=2[2,2] other/whole=1[1,1]"; got != want {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
@@ -25,8 +24,8 @@ func BenchmarkObserve(b *testing.B) {
 			defer func() { _ = tracer.Close(b.Context()) }()
 			o := &service.Observed{Context: b.Context(), FrontEnd: service.RESP, Began: time.Now(), Ended: time.Now()}
 			for range 64 {
-				o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Key: "k"})
-				o.Responses = append(o.Responses, decide.Response{Decision: headgate.Decision{Allowed: true}})
+				o.Requests = append(o.Requests, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Key: "k"}})
+				o.Responses = append(o.Responses, decide.Response{Answer: engine.Answer{Allowed: true}})
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -63,7 +63,7 @@ func (t *Tracer) describe(span trace.Span, o *service.Observed) {
 	var s summary
 	for i := range o.Requests {
 		r := &o.Responses[i]
-		s.add(o.Policy(i), r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
+		s.add(o.Policy(i), r.Allowed, r.Promise.Mode, r.Err)
 	}
 	attributes := append(make([]attribute.KeyValue, 0, 9), frontEndKey.String(o.FrontEnd.String()), outcomeKey.String(s.worst.String()))
 	if s.policy != "" {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
@@ -44,8 +43,8 @@ func TestRatio(t *testing.T) {
 	const calls, requests = 100, 50
 	o := &service.Observed{FrontEnd: service.RESP, Began: time.Unix(100, 0), Ended: time.Unix(100, 5e6)}
 	for range requests {
-		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpPeek, Key: "k"})
-		o.Responses = append(o.Responses, decide.Response{Decision: headgate.Decision{Allowed: true}})
+		o.Requests = append(o.Requests, decide.Request{Kind: engine.OpPeek, Item: decide.Item{Key: "k"}})
+		o.Responses = append(o.Responses, decide.Response{Answer: engine.Answer{Allowed: true}})
 	}
 	for range calls {
 		tracer.Observe(o)

@@ -23,7 +23,7 @@ type shared struct {
 	away atomic.Bool
 }
 
-func (s *shared) Do(ctx context.Context, ops []engine.Op, results []engine.Result) {
+func (s *shared) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if !s.away.Load() {
 		s.Store.Do(ctx, ops, results)
 		return

@@ -86,12 +86,9 @@ type Rates struct {
 type rates map[string]*Rates
 
 func (all rates) add(r *decide.Response) {
-	if b := &r.Decision.Binding; b.Version > 0 {
-		all.note(b.Policy, b.Rate.Count)
-	}
-	for i := range r.Limits {
-		if d := &r.Limits[i].Decision; d.Version > 0 {
-			all.note(r.Limits[i].Policy, d.InForce/algo.RateScale)
+	for i := range r.Count() {
+		if s := r.Of(i); s.Version > 0 {
+			all.note(r.Charge(i).Policy, s.InForce/algo.RateScale)
 		}
 	}
 }
@@ -168,13 +165,13 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	if r.Outcome != nil && q.Status != 0 {
 		r.Outcome(httplimit.Outcome(q.Status, nil))
 	}
-	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Decision.Allowed, Delay: r.Decision.Delay, Err: r.Err}
-	if r.Decision.Full {
+	a = Answer{Route: request.Route.Index, Key: request.Key, Allowed: r.Allowed, Delay: r.Delay, Err: r.Err}
+	if r.Full {
 		a.Err = errFull
 	}
-	a.reset = r.Decision.ResetAfter
-	for i := range r.Limits {
-		a.reset = max(a.reset, r.Limits[i].Decision.ResetAfter)
+	a.reset = r.Binds().ResetAfter
+	for i := range r.Count() {
+		a.reset = max(a.reset, r.Of(i).ResetAfter)
 	}
 	a.items, a.charge = request.Route.Items, s.charges[request.Route.Index]
 	if request.Items != nil {

@@ -32,15 +32,15 @@ func LimitsText(binding int, texts []string) string {
 
 // limitsOf returns the LimitsText of a response.
 func limitsOf(r *decide.Response) string {
-	if len(r.Limits) == 0 || r.Limits[0].Items == nil {
+	if !r.Listed || r.Count() == 0 {
 		return ""
 	}
 	var texts []string
-	for i := range r.Limits {
-		l := &r.Limits[i]
-		texts = append(texts, LimitText(l.Policy, l.Items[0], l.Decision.Remaining))
+	for i := range r.Count() {
+		c := r.Charge(i)
+		texts = append(texts, LimitText(c.Policy, c.FirstItem(), r.Of(i).Remaining))
 	}
-	return LimitsText(r.Decision.Binding.Index, texts)
+	return LimitsText(r.Binding, texts)
 }
 
 func list(kind engine.Kind, charges ...Charge) Request {

@@ -79,8 +79,7 @@ type Request struct {
 // Decide returns the request for package decide. ok is false if the limit is invalid.
 func (r *Request) Decide() (q decide.Request, ok bool) {
 	q = decide.Request{
-		Kind: r.Kind, Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0,
-		MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond, Class: r.Class,
+		Kind: r.Kind, Item: decide.Item{Policy: r.Policy, Key: r.Key, Cost: r.Cost, HasCost: r.Cost >= 0}, MaxDelay: time.Duration(max(r.MaxDelay, 0)) * time.Millisecond, Class: r.Class,
 	}
 	switch {
 	case r.Kind == engine.OpSettle:
@@ -213,7 +212,7 @@ type testCase struct {
 // awayStore fails every operation, like a store whose server cannot be reached.
 type awayStore struct{ engine.Store }
 
-func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Result) {
+func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		if results[i].Err == nil {
 			results[i].Err = headgate.ErrStoreUnavailable
@@ -233,27 +232,28 @@ func OfResponse(kind engine.Kind, r *decide.Response) Answer {
 	case engine.OpReset, engine.OpSettle, engine.OpRelease:
 		return Answer{Found: r.Found}
 	case engine.OpRenew:
-		return Answer{Allowed: r.Decision.Allowed}
+		return Answer{Allowed: r.Allowed}
 	case engine.OpGive:
-		return Answer{Remaining: r.Decision.Remaining}
+		return Answer{Remaining: r.Binds().Remaining}
 	}
-	a := Of(&r.Decision)
+	a := Of(r)
 	a.Handle, a.LeaseMillis, a.Limits = r.Reservation+r.ID, r.Lease.Milliseconds(), limitsOf(r)
 	a.Paid = r.Paid
 	return a
 }
 
 // Of converts a decision to an Answer.
-func Of(d *headgate.Decision) Answer {
+func Of(r *decide.Response) Answer {
+	s := r.Binds()
 	a := Answer{
-		Allowed: d.Allowed, Unlimited: d.Unlimited, Limit: d.Limit, Remaining: d.Remaining,
-		ResetSeconds: format.Ceil(d.ResetAfter, time.Second), DelayMillis: format.Ceil(d.Delay, time.Millisecond),
+		Allowed: r.Allowed, Unlimited: s.Unlimited, Limit: s.Limit, Remaining: s.Remaining,
+		ResetSeconds: format.Ceil(s.ResetAfter, time.Second), DelayMillis: format.Ceil(r.Delay, time.Millisecond),
 	}
 	switch {
-	case d.RetryAfter == headgate.Never:
+	case s.RetryAfter == headgate.Never:
 		a.Never = true
-	case !d.Allowed:
-		a.RetrySeconds = format.Ceil(d.RetryAfter, time.Second)
+	case !r.Allowed:
+		a.RetrySeconds = format.Ceil(s.RetryAfter, time.Second)
 	}
 	return a
 }

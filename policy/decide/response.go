@@ -1,0 +1,131 @@
+package decide
+
+import (
+	"strings"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// Response is the response to a Request. Keys are valid until [Batch.End].
+type Response struct {
+	// Answer is the store's answer. Err is the reason why the request was not decided: a [*NoPolicyError], the error
+	// passed to [Batch.Refuse], or an error of [headgate.Policy]. Found and TTL are for OpReset and OpExpiry, also for
+	// OpRelease and OpSettle: see [engine.Kind].
+	engine.Answer
+	// Listed is set if the request has a list of items. The charges then say which items they cover.
+	Listed bool
+	// Policy is the name of the policy whose limit is binding, or "" for inline limits. Unit is its unit, if it names
+	// one.
+	Policy, Unit string
+	// Requested is the policy that the request names. For a route, it is the policy with the binding limit. It is nil
+	// for inline limits.
+	Requested *policy.Policy
+	// Paid names the limit that was charged under a policy with "first", in the same form as in overrides: a policy,
+	// or one limit of a policy, such as calls/1. It is "" if the request was denied, or if it charged no policy with
+	// "first".
+	Paid string
+	// Cost is the cost of the request. For several items, it is the highest cost.
+	Cost int64
+	// Shadows are the shadows' answers, if the request set Shadowed.
+	Shadows []ShadowAnswer
+	// Key is the key or hash that the binding limit counted, if the request has a list.
+	Key string
+	// Reservation is for OpReserve: the text for settling the reservation. SettleWithin is the time limit for settling
+	// it, or 0 if there is no term.
+	Reservation  string
+	SettleWithin time.Duration
+	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
+	// shadows.
+	Charged *core.Charged
+	// Held contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
+	// request was denied, because shadows may hold permits.
+	Held *core.Held
+	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
+	// limits.
+	Outcome func(failed bool, retryAfter time.Duration)
+	// ID and Lease are for OpAcquire and OpRenew: the holder's id, and how long the permit lasts unless renewed.
+	ID    string
+	Lease time.Duration
+
+	// The charges that the standings describe, in their order. A policy with "first" lists only the choice that was
+	// charged. There are none if nothing decided: in an outage, or if all limits are shadows.
+	charges
+}
+
+// Bound returns the charge of the binding limit, or nil if nothing decided.
+func (r *Response) Bound() *policy.Charge {
+	if r.count == 0 {
+		return nil
+	}
+	return r.Charge(r.Binding)
+}
+
+// Limit returns the binding limit. It is the zero limit if nothing decided.
+func (r *Response) Limit() engine.Limit {
+	if c := r.Bound(); c != nil {
+		return c.Limit
+	}
+	return engine.Limit{}
+}
+
+// Override reports whether the binding limit comes from an override.
+func (r *Response) Override() bool {
+	c := r.Bound()
+	return c != nil && c.Override
+}
+
+// Unlimited reports whether no limit applies. Limit and Remaining of the binding standing then have no meaning.
+func (r *Response) Unlimited() bool { return r.Binds().Unlimited }
+
+// Decision returns the response's decision, as Go programs see it.
+func (r *Response) Decision() (d headgate.Decision) {
+	if r.Err != nil {
+		return d
+	}
+	if r.count == 0 {
+		d = headgate.Decision{
+			Allowed: r.Allowed, Full: r.Full, Unlimited: r.Unlimited(), Granted: r.Granted, RetryAfter: r.Binds().RetryAfter, Promise: r.Promise,
+		}
+		if r.AtMicros != 0 {
+			d.At = r.At()
+		}
+	} else {
+		d = headgate.DecisionOf(&r.Answer, func(i int) engine.Limit { return r.Charge(i).Limit })
+	}
+	d.Binding.Policy, d.Paid = r.Policy, r.Paid
+	return d
+}
+
+// detach makes the response independent of the batch.
+func (r *Response) detach() {
+	r.Key = strings.Clone(r.Key)
+	for i := range r.count {
+		r.Charge(i).Key = strings.Clone(r.Charge(i).Key)
+	}
+}
+
+// ShadowAnswer is the answer of a shadow.
+type ShadowAnswer struct {
+	engine.Answer
+
+	Item   int // the index of its item, or 0 if the request has no list
+	Policy string
+	Limit  engine.Limit
+	Cost   int64
+}
+
+// NoPolicyError is the error for a request whose policy is not in the file. It matches [headgate.ErrInvalid].
+type NoPolicyError struct {
+	Name     string
+	policies *policy.Set
+}
+
+// Error suggests the policy with the most similar name.
+func (e *NoPolicyError) Error() string { return e.policies.Unknown(e.Name).Error() }
+
+// Unwrap returns an [*engine.InputError] for the field policy.
+func (e *NoPolicyError) Unwrap() error { return e.policies.Unknown(e.Name) }

@@ -1,0 +1,87 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy"
+)
+
+// settle appends the operation that settles a reservation.
+func (b *Batch) settle(at *plan) error {
+	r := at.request
+	held, err := b.open(r.Reservation)
+	if err != nil {
+		return err
+	}
+	at.cost = r.cost(1)
+	op := held.Settle(at.cost)
+	if r.Used != nil {
+		if len(r.Used) != held.Items() {
+			return &engine.InputError{Field: "actual", Value: fmt.Sprint(len(r.Used), " numbers"), Accepted: fmt.Sprintf("one number, or one for each of the %d charges that were reserved", held.Items())}
+		}
+		op = held.SettleEach(func(item int) int64 { return r.Used[item] })
+	}
+	if r.Reports {
+		if held.Term == nil {
+			return &engine.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
+		}
+		op.Stage = engine.Report
+	}
+	b.reserved(at, &op)
+	return nil
+}
+
+// renew appends the operations that renew the permits of a reservation and restart its term. A reservation with neither
+// permits nor a term counts as held.
+func (b *Batch) renew(at *plan) error {
+	held, err := b.open(at.request.Reservation)
+	if err != nil {
+		return err
+	}
+	settle := held.Settle(0)
+	permits, ok := settle.Permits()
+	switch {
+	case held.Term != nil && !ok:
+		settle.Stage = engine.Report
+		b.reserved(at, &settle)
+		return nil
+	case held.Term != nil:
+		settle.Stage = engine.Report
+		b.Ops, at.reports = append(b.Ops, settle), true
+	case !ok:
+		permits = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: engine.NoLimit()}}}
+		b.reserved(at, &permits)
+		return nil
+	}
+	permits.Kind = engine.OpRenew
+	b.reserved(at, &permits)
+	return nil
+}
+
+// reserved appends the deciding operation on a reservation.
+func (b *Batch) reserved(at *plan, op *engine.Op) {
+	b.gathered = b.gathered[:0]
+	for _, c := range op.Charges {
+		b.gathered = append(b.gathered, policy.Inline(c))
+	}
+	at.SetCharges(b.gathered...)
+	at.op = len(b.Ops)
+	b.Ops = append(b.Ops, *op)
+}
+
+func (b *Batch) open(text string) (*engine.Reservation, error) {
+	if b.seal != nil {
+		return b.seal.Open(text)
+	}
+	return engine.ParseReservation(text)
+}
+
+// textOf returns the text that identifies a reservation when it is settled.
+func (b *Batch) textOf(held *headgate.Reservation) string {
+	if b.seal != nil {
+		return b.seal.Sign(held.String())
+	}
+	return held.String()
+}
