@@ -166,9 +166,9 @@ func (b *Batch) routed(at *plan, i int, named string) {
 	if at.denied {
 		return
 	}
-	from, failure := len(b.gathered), policy.Allow
-	b.gathered, failure = b.policies.ForRoute(b.gathered, &r.Route.Route.Charges[i], &r.Route.Items[i], named, b.keys.names...)
-	at.failure = min(at.failure, failure)
+	from := len(b.gathered)
+	charges, failure := b.policies.ForRoute(b.gathered, &r.Route.Route.Charges[i], &r.Route.Items[i], named, b.keys.names...)
+	b.gathered, at.failure = charges, min(at.failure, failure)
 	policy.Classify(b.gathered[from:], r.Class, named, b.keys.names...)
 }
 
