@@ -92,7 +92,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	c := calls.Get().(*opBuffers)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
-	*op, *r = engine.Op{Kind: kind}, engine.Answer{}
+	*op = engine.Op{Kind: kind}
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
@@ -117,7 +117,8 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 func (c *opBuffers) freeList() {
 	clear(c.op[0].Charges)
 	clear(c.charges)
-	c.op[0], c.results[0] = engine.Op{}, engine.Answer{}
+	c.op[0] = engine.Op{}
+	c.results[0].Reuse()
 	c.charges = c.charges[:1]
 	calls.Put(c)
 }

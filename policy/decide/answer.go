@@ -11,11 +11,11 @@ import (
 	"github.com/headgate/headgate/policy"
 )
 
-// Answer returns the response to request i, built from the answers to its operations. It is called once for each
-// request.
-func (b *Batch) Answer(i int) Response {
+// Answer sets the response to request i from the answers to its operations. It is called once for each request.
+func (b *Batch) Answer(i int, response *Response) {
 	at := &b.plans[i]
-	response := Response{Requested: at.policy, Cost: at.cost}
+	*response = Response{}
+	response.Requested, response.Cost = at.policy, at.cost
 	if at.policy != nil {
 		response.Policy, response.Unit = at.policy.Name, at.policy.Unit
 	}
@@ -28,11 +28,10 @@ func (b *Batch) Answer(i int) Response {
 	case at.denied:
 		response.Binds().RetryAfter = headgate.Never
 	case at.op < 0:
-		b.shadowed(at, &response)
+		b.shadowed(at, response)
 	default:
-		b.decided(at, &response)
+		b.decided(at, response)
 	}
-	return response
 }
 
 // decided completes the response to a request that an operation decided.

@@ -52,6 +52,7 @@ type Batch struct {
 	beaten    []policy.Charge // of these, the larger limits on the counters of smaller ones
 	shadows   []Shadow
 	keys      hashKeys
+	only      Response // to a request that is decided alone
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -114,9 +115,8 @@ func (b *Batch) End() {
 	if b.keys.secrets != nil {
 		b.keys.free()
 	}
-	*b = Batch{
-		Ops: b.Ops[:0], Results: b.Results[:0], gathered: b.gathered[:0], opCharges: b.opCharges[:0], besides: b.besides[:0],
-		beaten: b.beaten[:0], plans: b.plans[:0], shadows: b.shadows[:0], keys: b.keys,
-	}
+	b.rules, b.policies, b.seal = nil, nil, nil
+	b.Ops, b.Results, b.opCharges, b.gathered = b.Ops[:0], b.Results[:0], b.opCharges[:0], b.gathered[:0]
+	b.besides, b.beaten, b.plans, b.shadows = b.besides[:0], b.beaten[:0], b.plans[:0], b.shadows[:0]
 	batches.Put(b)
 }

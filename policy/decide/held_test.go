@@ -113,7 +113,8 @@ func TestShadowHolds(t *testing.T) {
 		r := holds("ann", policies...)
 		b.Add(&r)
 		b.Do(context.Background())
-		responses := []decide.Response{b.Answer(0)}
+		responses := make([]decide.Response, 1)
+		b.Answer(0, &responses[0])
 		return responses[0], append([]decide.Shadow(nil), b.Shadows(responses)...)
 	}
 	for range 3 { // a permit that is still held would deny a request of the next round

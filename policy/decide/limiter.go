@@ -94,8 +94,9 @@ func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
 	defer b.End()
 	b.Add(r)
 	b.Do(ctx)
-	response := b.Answer(0)
-	read(&response)
+	b.Answer(0, &b.only)
+	read(&b.only)
+	b.only = Response{}
 }
 
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
@@ -108,7 +109,7 @@ func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Respon
 	}
 	b.Do(ctx)
 	for i := range requests {
-		responses[i] = b.Answer(i)
+		b.Answer(i, &responses[i])
 		responses[i].detach()
 	}
 }

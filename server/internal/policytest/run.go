@@ -125,7 +125,8 @@ func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	defer b.End()
 	b.Add(&request)
 	b.Do(ctx)
-	responses := []decide.Response{b.Answer(0)}
+	responses := make([]decide.Response, 1)
+	b.Answer(0, &responses[0])
 	if held := responses[0].Held; held != nil && s.ID == nil { // the request ends before the next step
 		_ = held.Release(ctx) // cannot fail in memory
 	}

@@ -145,7 +145,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	s.add(ctx, b, from, requests)
 	outage := s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
-		responses[i] = b.Answer(i)
+		b.Answer(i, &responses[i])
 		if responses[i].Err != nil {
 			responses[i].Err = classify(responses[i].Err)
 		}

@@ -155,7 +155,7 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	defer b.End()
 	b.Add(request)
 	b.Do(ctx)
-	s.responses[0] = b.Answer(0)
+	b.Answer(0, &s.responses[0])
 	s.shadows.add(b.Shadows(s.responses[:]))
 	r := &s.responses[0]
 	if r.Held != nil { // a log line does not contain when its request ended
