@@ -46,6 +46,9 @@ type DeniedError struct {
 // Error names the limit that denied, what it allows and when to retry:
 // `headgate: denied by "mails": 5/1m: retry after 12.345s`.
 func (e *DeniedError) Error() string {
+	if e == nil {
+		return ErrDenied.Error()
+	}
 	d := &e.Decision
 	when := "retry after " + d.RetryAfter.String()
 	if d.RetryAfter == Never {

@@ -74,7 +74,7 @@ func Example_reserveThenCommit() {
 		}
 		time.Sleep(reserved.Delay()) // zero while the bucket has enough tokens
 		left()
-		if err := reserved.Commit(ctx, call.used); err != nil {
+		if _, err := reserved.Commit(ctx, call.used); err != nil {
 			fmt.Println(err)
 		}
 		left()

@@ -20,7 +20,7 @@ import (
 // report is sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an
 // outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
-	if p.adapts {
+	if p != nil && p.adapts {
 		of := subject{p.space, key}
 		p.limiter.outcomes.add(of, failed, retryAfter)
 		if retryAfter > 0 {

@@ -26,9 +26,9 @@ func TestPolicyErr(t *testing.T) {
 		{"", []engine.Limit{fixed}, ""},
 		{"slots", []engine.Limit{rule.Concurrency(3)}, ""},
 		{"two", []engine.Limit{fixed, fixed}, ""},
-		{"burst", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Burst(3))}, `policy "burst": headgate: burst is`},
-		{"a b", []engine.Limit{fixed}, `policy "a b": headgate: policy is`},
-		{"none", nil, `policy "none": headgate: limits is 0`},
+		{"burst", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Burst(3))}, `headgate: policy "burst": burst is`},
+		{"a b", []engine.Limit{fixed}, `headgate: policy "a b": policy is`},
+		{"none", nil, `headgate: policy "none": limits is 0`},
 		{"twice", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Named("n")), rule.FixedWindow(rule.PerHour(8), rule.Named("n"))}, `twice`},
 	} {
 		err := core.Policy(l, c.name, c.limits...).Err()
@@ -57,11 +57,11 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"Debt is 1; accepted: no debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
 		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a pacer": headgate.Pacer{Rate: second},
 	} {
-		if err := l.Policy("p", limit).Err(); err == nil || !strings.Contains(err.Error(), "headgate: "+want) {
+		if err := l.Policy("p", limit).Err(); err == nil || !strings.HasPrefix(err.Error(), `headgate: policy "p": `+want) {
 			t.Errorf("%+v: %v, want %q", limit, err, want)
 		}
 	}
-	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), "headgate: Units is 0;") {
+	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), `headgate: policy "s": Units is 0;`) {
 		t.Errorf("a semaphore of no units: %v", err)
 	}
 	if err := l.Semaphore("s", headgate.Concurrency{Units: 5, Weight: 2}).Err(); err == nil || !strings.Contains(err.Error(), "Weight is set; accepted: set only with Fair") {

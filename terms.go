@@ -19,6 +19,7 @@ import (
 // In a list of charges, the shortest term applies. If the term is out of range, [Policy.Err] and every method that
 // reserves return an error. For any other value of then, every method returns an error.
 func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
+	p = p.orBroken()
 	unsettled, known := engine.ParseUnsettled(then)
 	if !known {
 		return p.limiter.policy(p.name, engine.Invalid(&engine.InputError{Field: "then", Value: strconv.Quote(then), Accepted: "keep, release or estimate"}))
@@ -27,25 +28,6 @@ func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
 	termed.term = &engine.Term{Within: within, Then: unsettled}
 	p.limiter.watchTerms()
 	return &termed
-}
-
-// Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
-// charge of a list. Units beyond those already charged are charged now, as in [Reservation.Commit]. A smaller number
-// gives nothing back yet. Reported units stay used, however the reservation ends. To extend permits, use
-// [Reservation.Renew]. Report returns [ErrEnded] if the reservation is no longer open. For a reservation without a term
-// it changes nothing.
-//
-// With 1000 tokens reserved, the charge is 1000 after a report of 600, and 1200 after a report of 1200.
-func (r *Reservation) Report(ctx context.Context, used ...int64) error {
-	if r.held.Term == nil {
-		return nil
-	}
-	op, err := r.settlement(used)
-	if err != nil {
-		return err
-	}
-	op.Stage = engine.Report
-	return r.settle(ctx, op)
 }
 
 // openOf returns up to most open reservations of a key, and nil if the store does not keep reservations: see

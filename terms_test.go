@@ -44,7 +44,7 @@ func TestWatchTerms(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(9 * time.Second)
-		if err := reported.Commit(t.Context(), 1600); err != nil {
+		if _, err := reported.Commit(t.Context(), 1600); err != nil {
 			t.Error(err)
 		}
 		left(8400)
@@ -97,7 +97,7 @@ func TestTermsOfLists(t *testing.T) {
 		}
 	}
 	p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "relase")
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": headgate: then is "relase"; accepted: keep, release or estimate`) {
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": then is "relase"; accepted: keep, release or estimate`) {
 		t.Error(err)
 	}
 }

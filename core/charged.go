@@ -69,7 +69,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 			add(choices...)
 		}
 		if corrected && c.held[i] != nil {
-			err = cmp.Or(err, c.held[i].Commit(ctx, final))
+			err = cmp.Or(err, settleAll(c.held[i], ctx, final))
 		}
 	}
 	return cmp.Or(err, chargeMore(ctx, c.limiter, more))

@@ -31,6 +31,7 @@ var (
 	adapts       = inside.Adapts.(func(*headgate.Policy) bool)
 	outcomes     = inside.Outcomes.(func(*headgate.Limiter, *engine.Op) func(bool, time.Duration))
 	outcomeClock = inside.WithOutcomeClock.(func(func() time.Time) headgate.Option)
+	settleAll    = inside.SettleAll.(func(*headgate.Reservation, context.Context, int64) error)
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 

@@ -47,7 +47,7 @@ type Middleware struct {
 func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
 	if policy != nil {
 		if err := policy.Err(); err != nil {
-			panic("httplimit: " + err.Error())
+			panic("httplimit: " + strings.TrimPrefix(err.Error(), "headgate: "))
 		}
 	}
 	return newMiddleware(Middleware{policy: policy, key: key}, options)
@@ -61,6 +61,7 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 func newMiddleware(m Middleware, options []Option) *Middleware {
 	m.failed, m.slots = writeFailed, &slots{}
 	for _, option := range options {
+		require(option != nil, "an option")
 		option(&m)
 	}
 	switch styles := []Style{"", Draft, Draft03, XRateLimit, Spring, Off}; {
@@ -74,6 +75,13 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 	return &m
 }
 
+// require panics if an argument of a constructor is nil. Otherwise the program would panic at its first request.
+func require(set bool, argument string) {
+	if !set {
+		panic("httplimit: " + argument + " is nil; accepted: a function")
+	}
+}
+
 // Decide decides a request but writes no response. If a pacer delays an allowed request, Decide returns at the
 // request's slot. If the request's context ends earlier, Decide gives the slot back. It returns the same errors as
 // [headgate.Policy.AllowN] or the decider of [By]; [ErrNoKey]; the context's error, if the request ends while it is
@@ -85,6 +93,9 @@ func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 
 // decide writes the result to c, because returning a Charge would copy it.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
+	if m == nil || m.failed == nil {
+		return &programError{errNoMiddleware}
+	}
 	if m.decider == nil {
 		return m.charge(c, r)
 	}
@@ -174,7 +185,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 // request is to be served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
 	if err := m.decide(&c, r); err != nil {
-		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
+		m.fail(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
 		return Charge{}, ok
 	}
 	m.writeHeaders(w.Header(), &c)
@@ -189,7 +200,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c Charge
 		if err := m.decide(&c, r); err != nil {
-			m.failed(w, r, next, err)
+			m.fail(w, r, next, err)
 			return
 		}
 		m.writeHeaders(w.Header(), &c)

@@ -119,6 +119,7 @@ func ByQuery(name string) Key {
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
 // also replaces keys that look like such a hash, which is the key of another client.
 func HashLong(key Key) Key {
+	require(key != nil, "the key of HashLong")
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
 		if ok {
@@ -136,6 +137,7 @@ func All() Key {
 // Join combines several keys, such as address and user. Two requests share a key only if all parts are equal. A request
 // that lacks one part lacks the key.
 func Join(keys ...Key) Key {
+	requireKeys("Join", keys)
 	return func(r *http.Request) (string, bool) {
 		parts := make([]string, len(keys))
 		for i, key := range keys {
@@ -152,6 +154,7 @@ func Join(keys ...Key) Key {
 // Or uses the first of the keys that the request contains. For example, it uses the user or, if the request has no
 // user, the address.
 func Or(keys ...Key) Key {
+	requireKeys("Or", keys)
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
 			if part, ok := key(r); ok {
@@ -164,5 +167,15 @@ func Or(keys ...Key) Key {
 			missing[i], _ = key(r)
 		}
 		return strings.Join(slices.DeleteFunc(missing, func(part string) bool { return part == "" }), " or "), false
+	}
+}
+
+// requireKeys panics if there are no keys, or if one of them is nil.
+func requireKeys(function string, keys []Key) {
+	if len(keys) == 0 {
+		panic("httplimit: " + function + " has no keys; accepted: 1 or more")
+	}
+	for i, key := range keys {
+		require(key != nil, "key "+strconv.Itoa(i)+" of "+function)
 	}
 }

@@ -106,11 +106,23 @@ func Redacted(address string) string {
 
 // Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
 // 10 s, unless it may be unavailable ([Options.StartAway]). The caller closes the store. If the URL or an option is
-// invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection.
+// invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection. After an error, every
+// method of the store returns this error, as does every method of a limiter that uses the store.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
+	opened, err := open(ctx, address, &o)
+	if err != nil {
+		return Opened{Store: failed{err}}, err
+	}
+	return opened, nil
+}
+
+func open(ctx context.Context, address string, o *Options) (Opened, error) {
+	if ctx == nil {
+		return Opened{}, &engine.InputError{Field: "ctx", Value: "nil", Accepted: "a context, such as context.Background()"}
+	}
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
-			return Opened{}, &engine.InputError{Field: "--max-stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
+			return Opened{}, &engine.InputError{Field: "max_stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
 		}
 		o.Memory.Clock = o.Clock
 		store, err := o.memory()

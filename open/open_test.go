@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
@@ -70,6 +71,39 @@ func TestRedactedHidesUserAndPassword(t *testing.T) {
 	} {
 		if got := open.Redacted(address); got != want {
 			t.Errorf("Redacted(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
+// A store that could not be opened returns its error from every method, and so does a limiter that uses it. It used to
+// panic, and Wait panicked in a goroutine of the limiter.
+func TestStoreThatFailed(t *testing.T) {
+	store, refused := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{})
+	if refused == nil {
+		t.Fatal("a store was opened")
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	p := limiter.Policy("p", headgate.TokenBucket{Rate: headgate.PerSecond(1)})
+	_, allow := p.Allow(t.Context(), "k")
+	_, wait := p.Wait(t.Context(), "k")
+	for verb, err := range map[string]error{"Err": p.Err(), "Allow": allow, "Wait": wait, "Close": limiter.Close()} {
+		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	results := make([]engine.Result, 1)
+	store.Do(t.Context(), make([]engine.Op, 1), results)
+	if err := store.Close(); !errors.Is(err, refused) || !errors.Is(results[0].Err, refused) {
+		t.Errorf("Close returns %v, and Do %v", err, results[0].Err)
+	}
+}
+
+// Errors name the option as its layer does, not a flag of the server.
+func TestErrorsNameOptions(t *testing.T) {
+	for field, o := range map[string]open.Options{"max_stale": {MaxStale: time.Second}} {
+		var bad *engine.InputError
+		if _, err := open.Store(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%v, want an error of %s", err, field)
 		}
 	}
 }

@@ -33,5 +33,6 @@ type Result[D, R any] struct {
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any
-	Term, Outcomes, Adapts, WithOutcomeClock    any
+	Term, SettleAll, Outcomes, Adapts           any
+	WithOutcomeClock                            any
 )

@@ -48,7 +48,7 @@ func callAndWait(store *redisstore.Store) error {
 		units, used := 1+rand.Int64N(1000), rand.Int64N(2000)
 		r, _, err := l.ReserveAll(ctx, callPolicies(l, units)...)
 		if err == nil {
-			err = r.Commit(ctx, used, 10*used)
+			_, err = r.Commit(ctx, used, 10*used)
 		}
 		if err != nil {
 			return err
