@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -23,6 +24,12 @@ func (b brokenStore) Close() error { return b.err }
 // missing returns the error for a value that the program did not set.
 func missing(field, accepted string) error {
 	return &engine.InputError{Field: field, Value: "nil", Accepted: accepted}
+}
+
+// isNil reports whether an interface is nil or holds a nil pointer.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 var errNoContext = missing("ctx", "a context, such as context.Background()")

@@ -32,9 +32,9 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units are available again: 700 ms.
 	ResetAfter time.Duration
-	// Delay is the time that an admitted caller must wait before it continues. It is above 0 only for a [Pacer], for a
-	// [FairShare] with MaxQueue, and for units that [Policy.Reserve] or Wait reserved ahead. For its meaning in a
-	// denial, see [Policy.Reserve].
+	// Delay is the time that an admitted caller must wait before it continues. It is above 0 only for units that
+	// [Policy.Reserve], [Limiter.ReserveAll] or Wait reserved ahead, and in a Peek of a [Pacer] or [FairPacer]. For its
+	// meaning in a denial, see [Policy.Reserve].
 	Delay time.Duration
 	// Binding is the limit that Limit, Remaining, RetryAfter and ResetAfter describe: for a denial, the limit with the
 	// longest wait (of the choices of [Policy.First], only the one with the shortest wait takes part); otherwise, the

@@ -2,7 +2,6 @@ package headgate
 
 import (
 	"context"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +24,7 @@ type Limiter struct {
 	done     chan struct{} // closed by Close
 	inMemory bool          // the store is an engine.Binder: it never blocks, so no caller can leave during a decision
 	lines    lines         // callers of Wait and Acquire
+	names    names         // the limits of each policy and semaphore
 	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
 	outcomes outcomes      // reported, but not yet sent to the store
@@ -52,7 +52,7 @@ func WithStore(store engine.Store) Option {
 func checkStore(store engine.Store) error {
 	for {
 		value := ""
-		if v := reflect.ValueOf(store); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		if isNil(store) {
 			value = "nil"
 		} else if failed, ok := store.(interface{ Err() error }); ok && failed.Err() != nil {
 			value = "not open: " + failed.Err().Error()

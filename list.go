@@ -63,7 +63,9 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	for i := range charges {
 		c := &charges[i]
 		ops[i] = engine.Op{Kind: engine.OpAllow, Key: c.Key}
-		if p := c.of(); p != nil && p.limiter == l {
+		if p := c.of(); p != nil && p.delays {
+			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(p.named(errDelays))}}
+		} else if p != nil && p.limiter == l {
 			ops[i].Space, ops[i].Charges = p.space, p.charges(nil, c.cost())
 			results[i].Policy = p.name
 		} else {
@@ -151,7 +153,7 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
-		if err := l.checkItem(i, item); err != nil {
+		if err := l.checkItem(op.Kind, i, item); err != nil {
 			return err
 		}
 		policy := item.of()
@@ -186,11 +188,13 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 }
 
 // checkItem checks the fields of one charge before gather merges it with others.
-func (l *Limiter) checkItem(i int, c *Charge) error {
+func (l *Limiter) checkItem(kind engine.Kind, i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {
 	case policy == nil || policy.limiter != l:
 		input = errPolicy()
+	case policy.delays && kind == engine.OpAllow:
+		input = policy.named(errDelays)
 	case c.Key == "":
 		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case c.cost() < 0:

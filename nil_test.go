@@ -28,6 +28,7 @@ var methodTypes = map[string][]reflect.Type{
 		reflect.TypeFor[headgate.Limiter](), reflect.TypeFor[headgate.Policy](), reflect.TypeFor[headgate.Semaphore](),
 		reflect.TypeFor[headgate.Permit](), reflect.TypeFor[headgate.Reservation](), reflect.TypeFor[headgate.Decision](),
 		reflect.TypeFor[headgate.DeniedError](), reflect.TypeFor[headgate.Rate](),
+		reflect.TypeFor[headgate.Variant](),
 	},
 	"httplimit": {
 		reflect.TypeFor[httplimit.Middleware](), reflect.TypeFor[httplimit.NoKeyError](), reflect.TypeFor[httplimit.Problem](),
@@ -74,7 +75,7 @@ func TestNilContext(t *testing.T) {
 		"fast": headgate.TokenBucket{Rate: headgate.PerHour(100)}, "log": headgate.SlidingLog{Rate: headgate.PerHour(100)},
 		"pacer": headgate.Pacer{Rate: headgate.PerHour(100), MaxQueue: 100},
 	} {
-		policy, permits := l.Policy(name, limit).SettleWithin(time.Hour, "keep"), l.Semaphore(name, headgate.Concurrency{Units: 9})
+		policy, permits := l.Policy(name, limit).SettleWithin(time.Hour, headgate.KeepCharge), l.Semaphore(name, headgate.Concurrency{Units: 9})
 		reservation, d, err := policy.Reserve(t.Context(), "held", 1)
 		if err = errors.Join(err, d.Err()); err != nil {
 			t.Fatal(err)

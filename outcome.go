@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
+// Outcome reports how an allowed request of the key ended, for an [AdaptiveRate]. Set
 // failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
 // Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
 //

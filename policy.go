@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +27,7 @@ type Policy struct {
 	listed unique.Handle[limitList]
 	paces  bool
 	adapts bool // some limit's rate adapts
+	delays bool // paces, and callers get a Decision whose Delay they could ignore: see errDelays
 	// bound is the fast path for a single limit in memory. It is nil if requests must go through the store's Do.
 	bound   engine.Bound
 	binding Binding      // for the decisions of a single limit
@@ -39,21 +39,53 @@ type Policy struct {
 // or a limit is invalid, every method returns the error of [Policy.Err]; [Must] panics with it.
 //
 // The name is part of the name of the policy's counters: policies with different names count separately, and policies
-// with the same name count together, limit by limit. Limits with different algorithms or names have separate counters.
+// with the same name count together, limit by limit. Limits with different algorithms or names have separate counters. A
+// second policy of the limiter with the same name must have the same limits, unless it is made by [Policy.With]. The
+// limiter remembers the limits of 10 000 names.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
-	rules := make([]engine.Limit, len(limits))
-	for i, limit := range limits {
-		rules[i] = rule(limit)
-	}
+	l = l.orBroken()
+	rules := rulesOf(limits)
 	if name == "" {
 		rules = []engine.Limit{engine.Invalid(engine.CheckPolicyName(name))}
 	}
-	return l.policy(name, rules...)
+	p := l.policy(name, rules...)
+	p.delays = p.paces
+	l.names.add(p, "policy")
+	return p
+}
+
+// With returns a policy with the same name and other limits, for a program that changes its limits, or that gives some
+// keys other numbers. Counters follow the rules for changed limits: what was spent stays spent, limit by limit.
+// [Limiter.Policy] takes a second policy with the same name and other limits for a mistake.
+func (p *Policy) With(limits ...Limit) *Policy {
+	p = p.orBroken()
+	with := *p
+	with.group.limits = rulesOf(limits)
+	if len(limits) > 1 {
+		with.limits = placed(with.limits)
+	}
+	with.bind()
+	with.delays = with.paces
+	return &with
+}
+
+// rulesOf returns the engine's limits for the limits of a policy.
+func rulesOf(limits []Limit) []engine.Limit {
+	rules := make([]engine.Limit, len(limits))
+	punishes := len(limits) > 0
+	for i, limit := range limits {
+		rules[i] = rule(limit)
+		punishes = punishes && rules[i].Algorithm().Punishes()
+	}
+	if punishes {
+		rules[0] = engine.Invalid(&engine.InputError{Field: "limit", Value: "a penalty alone", Accepted: "another limit beside it, whose denials it counts"})
+	}
+	return rules
 }
 
 // rule returns the engine's limit for one limit of a policy.
 func rule(limit Limit) engine.Limit {
-	if v := reflect.ValueOf(limit); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(limit) {
 		return engine.Invalid(missing("limit", "a limit such as TokenBucket"))
 	}
 	r := limit.rule()
@@ -143,7 +175,9 @@ func (e *policyError) Unwrap() error { return e.err }
 // Name returns the policy's name.
 func (p *Policy) Name() string { return p.orBroken().name }
 
-// Allow charges the key one unit of each of the policy's limits, or nothing at all.
+// Allow charges the key one unit of each of the policy's limits, or nothing at all. A policy with a [Pacer] or
+// [FairPacer] returns an error from Allow, AllowN, AtMost and Charge: use Wait or Reserve, which tell the caller how long
+// to wait.
 func (p *Policy) Allow(ctx context.Context, key string) (d Decision, err error) {
 	if p.simple(ctx, &d, key, 1) {
 		return d, nil
@@ -188,7 +222,16 @@ func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) b
 // error.
 func (p *Policy) decide(ctx context.Context, d *Decision, kind engine.Kind, key string, units int64) error {
 	p = p.orBroken()
+	if p.delays && kind.Takes() {
+		return p.named(errDelays)
+	}
 	return p.named(p.ask(ctx, d, kind, key, units))
+}
+
+// errDelays is the error of a verb that only a Decision would tell how long to wait. A program that ignores the delay
+// would let everything pass at once. Policies of package core, for servers that pass the delay on, do not have it.
+var errDelays error = &engine.InputError{
+	Field: "limit", Value: "a pacer", Accepted: "any other limit for this verb; Wait, Reserve and ReserveAll take a pacer, and tell the caller how long to wait",
 }
 
 // ask is decide without the policy's name in the error.

@@ -52,8 +52,9 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"SegmentLength is 300ms;": headgate.SlidingWindow{Rate: second, SegmentLength: 300 * time.Millisecond},
 		"And is 9 windows;":       headgate.SlidingLog{Rate: second, And: make([]headgate.Rate, 8)},
 		"Block is 1ns;":           headgate.Penalty{Rate: second, Block: 1},
-		"Interval is set; accepted: set only with Min and Max":                       headgate.TokenBucket{Rate: second, Interval: time.Second},
-		"Debt is set; accepted: not set with Min and Max":                            headgate.TokenBucket{Rate: second, Min: 1, Max: 2, Debt: 1},
+		"Min is not set;":         headgate.AdaptiveRate{Rate: second, Max: 9},
+		"Max is not set;":         headgate.AdaptiveRate{Rate: second, Min: 1},
+		"MaxQueue is not set;":    headgate.FairPacer{Rate: second},
 		"Debt is 1; accepted: no debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
 		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a pacer": headgate.Pacer{Rate: second},
 	} {
@@ -63,9 +64,6 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 	}
 	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), `headgate: policy "s": Units is 0;`) {
 		t.Errorf("a semaphore of no units: %v", err)
-	}
-	if err := l.Semaphore("s", headgate.Concurrency{Units: 5, Weight: 2}).Err(); err == nil || !strings.Contains(err.Error(), "Weight is set; accepted: set only with Fair") {
-		t.Errorf("a weight without Fair: %v", err)
 	}
 	if _, err := headgate.ParseLimit("0/s"); err == nil || !strings.Contains(err.Error(), "headgate: rate is 0/s;") {
 		t.Errorf("a limit as text: %v, want the field's name in files", err)

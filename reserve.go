@@ -45,6 +45,9 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
 	p = p.orBroken()
+	if p.delays {
+		return nil, Decision{}, p.named(errDelays)
+	}
 	_, r := p.settled(ctx, key, n)
 	return r.Reservation, r.Decision, p.named(r.Err)
 }

@@ -8,19 +8,40 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Semaphore is a [Concurrency] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
+// Semaphore is a [ConcurrencyLimit] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
 // the same time, in all processes that share the store. It is safe for concurrent use. Its methods return the same
 // errors as a [Policy]. A semaphore and a policy with the same name have separate counters.
 type Semaphore struct{ policy *Policy }
 
 // Semaphore returns a semaphore of this limiter. The name must be valid for a policy. If the name or the limit is
 // invalid, every method returns the error of [Semaphore.Err]; [Must] panics with it.
-func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
-	rule := limit.rule()
+//
+// A second semaphore of the limiter with the same name must have the same limit, unless it is made by [Semaphore.With].
+func (l *Limiter) Semaphore(name string, limit ConcurrencyLimit) *Semaphore {
+	rule := heldRule(limit)
 	if name == "" {
 		rule = engine.Invalid(engine.CheckPolicyName(name))
 	}
-	return l.semaphore(name, rule)
+	l = l.orBroken()
+	s := l.semaphore(name, rule)
+	l.names.add(s.policy, "semaphore")
+	return s
+}
+
+// With returns a semaphore with the same name and another limit: see [Policy.With].
+func (s *Semaphore) With(limit ConcurrencyLimit) *Semaphore {
+	with := *s.of()
+	with.group.limits = []engine.Limit{heldRule(limit)}
+	with.bind()
+	return &Semaphore{&with}
+}
+
+// heldRule returns the engine's limit for a semaphore.
+func heldRule(limit ConcurrencyLimit) engine.Limit {
+	if isNil(limit) {
+		return engine.Invalid(missing("limit", "a Concurrency or FairConcurrency"))
+	}
+	return limit.concurrency()
 }
 
 // semaphore returns a semaphore with engine limits.
