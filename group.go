@@ -1,6 +1,7 @@
 package headgate
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -62,6 +63,9 @@ func (p *Policy) Leaving(percent int) *Policy {
 			err = &engine.InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
 		} else {
 			lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)})
+			if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "leaves" {
+				err = &engine.InputError{Field: "percent", Value: input.Value, Accepted: input.Accepted}
+			}
 		}
 		if err != nil {
 			lowered[i] = engine.Invalid(err)

@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,10 +52,20 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 		}
 	}
 	limit := engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
-	if input, ok := errors.AsType[*engine.InputError](limit.Err()); ok {
-		return engine.Invalid(&engine.InputError{Field: member(a, input.Field), Value: input.Value, Accepted: accepted(a, input)})
+	input, ok := errors.AsType[*engine.InputError](limit.Err())
+	if !ok {
+		return limit
 	}
-	return limit
+	field := member(a, input.Field)
+	if hasMonths := func(r engine.Rate) bool { return r.Months != 0 }; input.Field == "rate" || input.Field == "window" {
+		switch {
+		case rate.Months != 0:
+			field = "Rate.Months"
+		case slices.ContainsFunc(given, func(s engine.Setting) bool { return slices.ContainsFunc(s.Rates, hasMonths) }):
+			field = "And"
+		}
+	}
+	return engine.Invalid(&engine.InputError{Field: field, Value: input.Value, Accepted: accepted(a, input)})
 }
 
 // accepted returns the accepted values stated in an error. It replaces the names of fields in files with the names of
@@ -62,8 +73,9 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 func accepted(a algo.Algorithm, input *engine.InputError) string {
 	words := strings.Fields(input.Accepted)
 	for i, word := range words {
-		if strings.Contains(word, "_") {
-			words[i] = member(a, word)
+		field := strings.Trim(word, "(),;:")
+		if strings.Contains(field, "_") || slices.Contains(a.Fields(), field) {
+			words[i] = strings.Replace(word, field, member(a, field), 1)
 		}
 	}
 	return strings.Join(words, " ")

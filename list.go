@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"math"
 	"math/bits"
 	"strconv"
@@ -123,17 +124,32 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
-	if a.err = l.gather(c, charges); a.err != nil {
+	if err := l.gather(c, charges); err != nil {
+		a.err = l.named(charges, err)
 		return a
 	}
 	l.run(ctx, c.op[:], c.results[:])
 	l.observe(ctx, op, r)
 	l.releaseLate(op, r.Err)
-	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
+	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
+		a.err = l.named(charges, a.err)
+	} else {
 		of := op.Charges[a.decision.Binding.Index].Items
 		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
 	}
 	return a
+}
+
+// named adds the policy's name to the error of a charge.
+func (l *Limiter) named(charges []Charge, err error) error {
+	item, ok := errors.AsType[*engine.ItemError](err)
+	if !ok || item.Item >= len(charges) {
+		return err
+	}
+	if p := charges[item.Item].of(); p != nil && p.limiter == l {
+		return &engine.ItemError{Item: item.Item, Err: p.named(item.Err)}
+	}
+	return err
 }
 
 // freeList clears the fields that only lists set.
@@ -194,7 +210,7 @@ func (l *Limiter) checkItem(kind engine.Kind, i int, c *Charge) error {
 	case policy == nil || policy.limiter != l:
 		input = errPolicy()
 	case policy.delays && kind == engine.OpAllow:
-		input = policy.named(errDelays)
+		input = errDelays
 	case c.Key == "":
 		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case c.cost() < 0:

@@ -10,7 +10,7 @@ import (
 )
 
 // A charge without Units costs 1 in every call that takes charges; it used to be free. NoUnits is free, and other
-// negative numbers are errors.
+// negative numbers are errors (regression: bug 113).
 func TestUnitsOfACharge(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
@@ -42,7 +42,7 @@ func TestUnitsOfACharge(t *testing.T) {
 }
 
 // One number does not settle several charges: 1500 tokens would use up a limit of 60 requests. It still settles a policy
-// with several limits, and a list of one charge.
+// with several limits, and a list of one charge (regression: bug 116).
 func TestCommitOfOneNumber(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()

@@ -21,13 +21,13 @@ type definition struct{ kind, name string }
 const maxNames = 10_000
 
 // add makes the policy invalid if an earlier one with the same name has other limits.
-func (n *names) add(p *Policy, kind string) {
+func (n *names) add(p *Policy) {
 	if p.Err() != nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	of := definition{kind, p.name}
+	of := definition{p.kind, p.name}
 	before, known := n.of[of]
 	switch {
 	case !known && len(n.of) < maxNames:
@@ -38,7 +38,7 @@ func (n *names) add(p *Policy, kind string) {
 	case known && before != p.listed:
 		p.limits = []engine.Limit{engine.Invalid(&engine.InputError{
 			Field: "limits", Value: p.listed.Value().String(),
-			Accepted: before.Value().String() + ", as in the first " + kind + " of this name; With makes one with other limits",
+			Accepted: before.Value().String() + ", as in the first " + p.kind + " of this name; With makes one with other limits",
 		})}
 		p.bind()
 	}

@@ -37,7 +37,7 @@ var methodTypes = map[string][]reflect.Type{
 }
 
 // No method of a nil pointer or of a zero value panics, whether its context is nil or not. A method that could charge or
-// decide returns an error. The methods without an effect on a value that holds nothing return none.
+// decide returns an error. The methods without an effect on a value that holds nothing return none (regression: bug 114).
 func TestNilAndZeroValues(t *testing.T) {
 	silent := []string{"Reservation.Cancel", "Permit.Release"}
 	for dir, types := range methodTypes {

@@ -21,6 +21,7 @@ import (
 // [ErrClosed].
 type Policy struct {
 	limiter *Limiter
+	kind    string // "policy" or "semaphore", for errors
 	name    string
 	space   string
 	group
@@ -50,7 +51,7 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	}
 	p := l.policy(name, rules...)
 	p.delays = p.paces
-	l.names.add(p, "policy")
+	l.names.add(p)
 	return p
 }
 
@@ -99,7 +100,7 @@ func rule(limit Limit) engine.Limit {
 // in servers.
 func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
 	l = l.orBroken()
-	p := &Policy{limiter: l, name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
+	p := &Policy{limiter: l, kind: "policy", name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
 	if name != "" {
 		p.space = l.inSpace(engine.PolicySpace(name))
 	}
@@ -155,19 +156,19 @@ func (p *Policy) Err() error {
 // named adds the policy's name to the error of an invalid limit or request.
 func (p *Policy) named(err error) error {
 	if err != nil && p.name != "" && errors.Is(err, ErrInvalid) {
-		return &policyError{p.name, err}
+		return &policyError{p.kind, p.name, err}
 	}
 	return err
 }
 
 // policyError is the error of an invalid policy, or of an invalid request to it.
 type policyError struct {
-	policy string
-	err    error
+	kind, name string
+	err        error
 }
 
 func (e *policyError) Error() string {
-	return fmt.Sprintf("headgate: policy %q: %s", e.policy, strings.TrimPrefix(e.err.Error(), "headgate: "))
+	return fmt.Sprintf("headgate: %s %q: %s", e.kind, e.name, strings.TrimPrefix(e.err.Error(), "headgate: "))
 }
 
 func (e *policyError) Unwrap() error { return e.err }

@@ -10,7 +10,7 @@ import (
 )
 
 // The verbs that would only return a delay, which a program can ignore, are errors under a pacer: 1000 of 1000 requests
-// used to pass at once. The verbs that make the caller wait are not.
+// used to pass at once. The verbs that make the caller wait are not (regression: bug 117).
 func TestPacerNeedsItsDelay(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := t.Context()
@@ -57,7 +57,8 @@ func TestPenaltyAlone(t *testing.T) {
 	}
 }
 
-// A second policy or semaphore of one name with other limits is an error, unless the program asks for it.
+// A second policy or semaphore of one name with other limits is an error, unless the program asks for it
+// (regression: bug 118).
 func TestOneNameTwoLimits(t *testing.T) {
 	l := headgate.New()
 	defer l.Close()

@@ -24,7 +24,7 @@ func (l *Limiter) Semaphore(name string, limit ConcurrencyLimit) *Semaphore {
 	}
 	l = l.orBroken()
 	s := l.semaphore(name, rule)
-	l.names.add(s.policy, "semaphore")
+	l.names.add(s.policy)
 	return s
 }
 
@@ -46,7 +46,9 @@ func heldRule(limit ConcurrencyLimit) engine.Limit {
 
 // semaphore returns a semaphore with engine limits.
 func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
-	return &Semaphore{l.policy(name, limits...)}
+	p := l.policy(name, limits...)
+	p.kind = "semaphore"
+	return &Semaphore{p}
 }
 
 // Err returns an error if the name, the limit or an option of the limiter is invalid. It names the semaphore and

@@ -58,6 +58,8 @@ type Charge struct {
 	style   Style                                        // from a decider, or ""
 
 	countedBy string // from a decider
+
+	settled func() // ends the charge's entry in Middleware.unsettled; nil if there is none
 }
 
 // writeHeaders writes the rate-limit headers for a charge.

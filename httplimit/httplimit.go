@@ -38,7 +38,8 @@ type Middleware struct {
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
 	finalCost Rule
-	slots     *slots // for requests delayed by a pacer
+	unsettled *unsettled // with finalCost
+	slots     *slots     // for requests delayed by a pacer
 	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
 	failed    func(http.ResponseWriter, *http.Request, http.Handler, error)
 }
@@ -59,7 +60,7 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 }
 
 func newMiddleware(m Middleware, options []Option) *Middleware {
-	m.failed, m.slots = writeFailed, &slots{}
+	m.failed, m.slots, m.unsettled = writeFailed, &slots{}, &unsettled{}
 	for _, option := range options {
 		require(option != nil, "an option")
 		option(&m)
@@ -121,6 +122,15 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 }
 
 func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
+	// The key comes first: a request without one has no customer, so WithPolicy may know no plan for it.
+	key, ok := m.key(r)
+	switch {
+	case ok:
+	case key != "":
+		return &NoKeyError{Part: key, Status: http.StatusBadRequest}
+	default:
+		return ErrNoKey
+	}
 	policy := m.policy
 	if m.choose != nil {
 		if chosen := m.choose(r); chosen != nil {
@@ -130,7 +140,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	if policy == nil {
 		return &programError{errNoPolicy}
 	}
-	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
+	if err = m.chargeOn(policy, key, c, r); err != nil && policy != m.policy {
 		if mistake := policy.Err(); mistake != nil {
 			return &programError{mistake}
 		}
@@ -138,15 +148,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Request) (err error) {
-	key, ok := m.key(r)
-	switch {
-	case ok:
-	case key != "":
-		return &NoKeyError{Part: key, Status: http.StatusBadRequest}
-	default:
-		return ErrNoKey
-	}
+func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Charge, r *http.Request) (err error) {
 	c.policy, c.Units = policy, 1
 	if core.Adapts(policy) {
 		key = strings.Clone(key)
@@ -166,6 +168,9 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	charged, d, err := core.Charge(ctx, policy, key, c.Units)
 	cancel()
 	c.Decision = d
+	if m.finalCost != nil {
+		m.unsettled.shorten(&c.Decision, chargedKey{policy.Name(), key})
+	}
 	if err != nil || charged == nil {
 		return err
 	}
@@ -175,6 +180,9 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		}
 	}
 	c.settle = charged.Settle
+	if m.finalCost != nil {
+		c.settled = m.unsettled.add(r.Context(), chargedKey{policy.Name(), strings.Clone(key)})
+	}
 	return nil
 }
 

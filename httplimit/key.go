@@ -22,7 +22,8 @@ type Key func(r *http.Request) (key string, ok bool)
 
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
 // /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
-// from these addresses. If none are given, the peer is the client.
+// from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with
+// [Loopback] in [ByClient], the proxy at its other end is trusted.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }

@@ -83,6 +83,9 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if !m.Settles(c) {
 		return
 	}
+	if c.settled != nil {
+		defer c.settled()
+	}
 	if c.outcome != nil {
 		c.outcome(Outcome(o.Status, o.Header))
 	}

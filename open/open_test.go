@@ -76,7 +76,7 @@ func TestRedactedHidesUserAndPassword(t *testing.T) {
 }
 
 // A store that could not be opened returns its error from every method, and so does a limiter that uses it. It used to
-// panic, and Wait panicked in a goroutine of the limiter.
+// panic, and Wait panicked in a goroutine of the limiter (regression: bug 115).
 func TestStoreThatFailed(t *testing.T) {
 	store, refused := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{})
 	if refused == nil {
