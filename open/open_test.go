@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
@@ -104,6 +105,25 @@ func TestErrorsNameOptions(t *testing.T) {
 		var bad *engine.InputError
 		if _, err := open.Store(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%v, want an error of %s", err, field)
+		}
+	}
+}
+
+// Options for another kind of store are errors, and so are a nil connection and a nil context.
+func TestConnChecksItsArguments(t *testing.T) {
+	conn := rueidisadapter.New(nil, false)
+	for field, open := range map[string]func() (open.Opened, error){
+		"conn":          func() (open.Opened, error) { return open.Conn(t.Context(), nil, open.Options{}) },
+		"ctx":           func() (open.Opened, error) { return open.Conn(nil, conn, open.Options{}) }, //nolint:staticcheck // the mistake
+		"password_file": func() (open.Opened, error) { return open.Conn(t.Context(), conn, open.Options{PasswordFile: "p"}) },
+		"memory": func() (open.Opened, error) {
+			return open.Conn(t.Context(), conn, open.Options{Memory: memstore.Config{MaxKeys: 9}})
+		},
+		"deadline": func() (open.Opened, error) { return open.Conn(t.Context(), conn, open.Options{Deadline: time.Hour}) },
+	} {
+		var bad *engine.InputError
+		if store, err := open(); !errors.As(err, &bad) || bad.Field != field || store.Close() == nil {
+			t.Errorf("%v, want an InputError about %s", err, field)
 		}
 	}
 }
