@@ -1,6 +1,8 @@
 package headgate
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -71,6 +73,40 @@ type Binding struct {
 	// available again. It is non-zero only for a [SlidingLog] with several windows, because ResetAfter refers to the
 	// longest window.
 	Earlier time.Duration
+}
+
+// String returns the decision in a line for logs: `allowed by "mails": 3 of 10 remaining`, or `denied by "mails": 5/1m:
+// retry after 12.345s`. It has the delay and the mode of the promise if there is a delay or the mode is not exact.
+func (d Decision) String() string {
+	switch {
+	case d.At.IsZero():
+		return "no decision"
+	case !d.Allowed:
+		return strings.TrimPrefix((&DeniedError{Decision: d}).Error(), "headgate: ")
+	}
+	text := fmt.Sprintf("allowed by %q: %d of %d remaining", d.Binding.fullName(), d.Remaining, d.Limit)
+	if d.Unlimited {
+		text = fmt.Sprintf("allowed by %q: no limit", d.Binding.fullName())
+	}
+	if d.Delay > 0 {
+		text += ", after a delay of " + d.Delay.String()
+	}
+	if d.Promise.Mode != engine.Exact {
+		text += ", " + d.Promise.Mode.String()
+	}
+	return text
+}
+
+// fullName returns the name of the limit with the name of its policy.
+func (b *Binding) fullName() string {
+	switch {
+	case b.Policy == "":
+		return b.Name
+	case b.Name == engine.DefaultName:
+		return b.Policy
+	default:
+		return b.Policy + "." + b.Name
+	}
 }
 
 // Err returns nil for an allowed request and a [*DeniedError] for a denied one.

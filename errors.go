@@ -54,14 +54,7 @@ func (e *DeniedError) Error() string {
 	if d.RetryAfter == Never {
 		when = "this can never pass"
 	}
-	name := d.Binding.Name
-	switch {
-	case d.Binding.Policy != "" && name == engine.DefaultName:
-		name = d.Binding.Policy
-	case d.Binding.Policy != "":
-		name = d.Binding.Policy + "." + name
-	}
-	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.amount(), when)
+	return fmt.Sprintf("headgate: denied by %q: %s: %s", d.Binding.fullName(), d.Binding.amount(), when)
 }
 
 // amount formats the binding limit's rate for an error: "5/1m", "5 at once", or "nothing".

@@ -134,10 +134,36 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
 		a.err = l.named(charges, a.err)
 	} else {
-		of := op.Charges[a.decision.Binding.Index].Items
-		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
+		a.decision.Binding.Policy = decidedBy(charges, op, a.decision.Binding.Index)
 	}
 	return a
+}
+
+// decidedBy returns the name of the policy of one of the operation's limits.
+func decidedBy(charges []Charge, op *engine.Op, limit int) string {
+	return charges[bits.TrailingZeros32(op.Charges[limit].Items)].of().name
+}
+
+// charge decides like AllowAll, for package core. If settled is set, the charge can be settled, and a pacer's delay is
+// no error, because the caller waits.
+func (l *Limiter) charge(ctx context.Context, charges []Charge, settled bool) (op engine.Op, r result) {
+	if l = l.orBroken(); l.invalid != nil {
+		return op, result{Err: l.invalid}
+	}
+	var c opBuffers
+	c.op[0] = engine.Op{Kind: engine.OpAllow, Hints: engine.Hints{Settled: settled}}
+	if err := l.gather(&c, charges); err != nil {
+		return op, result{Err: l.named(charges, err)}
+	}
+	op = c.op[0]
+	if r = l.do(ctx, c.op[:], nil)[0]; r.Err != nil {
+		return op, result{Err: l.named(charges, r.Err)}
+	}
+	r.Decision.Binding.Policy = decidedBy(charges, &op, r.Decision.Binding.Index)
+	if !canSettle(&r) {
+		r.Reservation = nil
+	}
+	return op, r
 }
 
 // named adds the policy's name to the error of a charge.
@@ -169,7 +195,7 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
-		if err := l.checkItem(op.Kind, i, item); err != nil {
+		if err := l.checkItem(op, i, item); err != nil {
 			return err
 		}
 		policy := item.of()
@@ -204,12 +230,12 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 }
 
 // checkItem checks the fields of one charge before gather merges it with others.
-func (l *Limiter) checkItem(kind engine.Kind, i int, c *Charge) error {
+func (l *Limiter) checkItem(op *engine.Op, i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {
 	case policy == nil || policy.limiter != l:
 		input = errPolicy()
-	case policy.delays && kind == engine.OpAllow:
+	case policy.delays && op.Kind == engine.OpAllow && !op.Hints.Settled:
 		input = errDelays
 	case c.Key == "":
 		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}

@@ -25,6 +25,7 @@ func init() {
 		op, r := p.settled(ctx, key, units)
 		return p.limiter, op, r
 	}
+	inside.ChargeAll = (*Limiter).charge
 	inside.Outcomes = (*Limiter).outcomesOf
 	inside.WithOutcomeClock = func(now func() time.Time) Option { return func(l *Limiter) { l.outcomes.now = now } }
 	inside.SettleAll = func(r *Reservation, ctx context.Context, used int64) error {

@@ -60,10 +60,15 @@ func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, r
 	if r.Err == nil {
 		r.Decision.Binding.Policy = p.name
 	}
-	if r.Err != nil || !r.Decision.Allowed || r.Decision.Promise.OvershootMax == engine.Unbounded {
+	if !canSettle(&r) {
 		r.Reservation = nil
 	}
 	return ops[0], r
+}
+
+// canSettle reports whether a charge can be settled: a store has charged it.
+func canSettle(r *result) bool {
+	return r.Err == nil && r.Decision.Allowed && r.Decision.Promise.OvershootMax != engine.Unbounded
 }
 
 // reserve decides a reserve operation. If always is set, every admitted request gets a reservation; otherwise, only a

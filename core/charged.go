@@ -27,6 +27,16 @@ func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Char
 	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), r.Decision, nil
 }
 
+// ChargeAll decides like [headgate.Limiter.AllowAll], and returns the operation that it decided. If settled is set, it
+// also returns the charge, as [Charge] does, and a pacer can delay the request: see [headgate.Decision].Delay.
+func ChargeAll(ctx context.Context, l *headgate.Limiter, settled bool, charges ...headgate.Charge) (*Charged, engine.Op, headgate.Decision, error) {
+	op, r := chargeAll(l, ctx, charges, settled)
+	if r.Reservation == nil {
+		return nil, op, r.Decision, r.Err
+	}
+	return ChargedBy(l, []engine.Op{op}, []Result{r}), op, r.Decision, nil
+}
+
 // ChargedBy returns the charges of operations that [Do] has decided. Their kind must be [engine.OpAllow], with the hint
 // Settled.
 func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged {

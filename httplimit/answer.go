@@ -42,6 +42,8 @@ type Answer struct {
 	// Outcome reports how the request ended, for limits with an adaptive rate. It is nil if no limit of the request has
 	// one.
 	Outcome func(failed bool, retryAfter time.Duration)
+	// Done is called once when the request has been served, after Settle. It is nil if there is nothing to do.
+	Done func()
 }
 
 // Charge is the charge of a request. The zero value means that nothing was charged.
@@ -59,7 +61,7 @@ type Charge struct {
 
 	countedBy string // from a decider
 
-	settled func() // ends the charge's entry in Middleware.unsettled; nil if there is none
+	done func() // called when the request has been served; can be nil
 }
 
 // writeHeaders writes the rate-limit headers for a charge.

@@ -101,7 +101,9 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 		return m.charge(c, r)
 	}
 	if err = m.chargeBy(c, r); err == nil && c.Decision.Delay > 0 {
-		err = c.sleep(r)
+		if err = c.sleep(r); err != nil && c.done != nil {
+			c.done()
+		}
 	}
 	return err
 }
@@ -110,7 +112,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.finalCost != nil)
-		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy
+		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy, c.done = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy, a.Done
 		return err
 	}
 	if m.finalCost != nil {
@@ -123,13 +125,9 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 
 func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	// The key comes first: a request without one has no customer, so WithPolicy may know no plan for it.
-	key, ok := m.key(r)
-	switch {
-	case ok:
-	case key != "":
-		return &NoKeyError{Part: key, Status: http.StatusBadRequest}
-	default:
-		return ErrNoKey
+	key, err := m.key.of(r)
+	if err != nil {
+		return err
 	}
 	policy := m.policy
 	if m.choose != nil {
@@ -181,7 +179,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Charge, r 
 	}
 	c.settle = charged.Settle
 	if m.finalCost != nil {
-		c.settled = m.unsettled.add(r.Context(), chargedKey{policy.Name(), strings.Clone(key)})
+		c.done = m.unsettled.add(r.Context(), chargedKey{policy.Name(), strings.Clone(key)})
 	}
 	return nil
 }

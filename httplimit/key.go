@@ -20,6 +20,19 @@ import (
 // [HashLong] shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
+// of returns the key of a request, or the error for a request without one.
+func (k Key) of(r *http.Request) (string, error) {
+	key, ok := k(r)
+	switch {
+	case ok:
+		return key, nil
+	case key != "":
+		return "", &NoKeyError{Part: key, Status: http.StatusBadRequest}
+	default:
+		return "", ErrNoKey
+	}
+}
+
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
 // /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
 // from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with

@@ -70,10 +70,10 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost] or a limit with an adaptive
-// rate. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
+// Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost], a limit with an adaptive rate, or
+// an [Answer].Done. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
 func (m *Middleware) Settles(c *Charge) bool {
-	return m != nil && c != nil && (m.finalCost != nil || c.outcome != nil)
+	return m != nil && c != nil && (m.finalCost != nil || c.outcome != nil || c.done != nil)
 }
 
 // Settle corrects the charge of a served request, and reports its outcome to limits with adaptive rates. The call to
@@ -83,8 +83,8 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 	if !m.Settles(c) {
 		return
 	}
-	if c.settled != nil {
-		defer c.settled()
+	if c.done != nil {
+		defer c.done()
 	}
 	if c.outcome != nil {
 		c.outcome(Outcome(o.Status, o.Header))

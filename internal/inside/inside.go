@@ -34,5 +34,5 @@ var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any
 	Term, SettleAll, Outcomes, Adapts           any
-	WithOutcomeClock                            any
+	WithOutcomeClock, ChargeAll                 any
 )
