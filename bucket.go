@@ -28,34 +28,46 @@ type TokenBucket struct {
 	// delays the next request, as in Guava's RateLimiter. With 1 a second and an empty bucket, requests of 1, 10 and 1
 	// units pass after 0, 1 and 11 s. A cost that would take over 100 years to refill never passes.
 	NextPays bool
-	// Min and Max let the rate adapt between these counts per period. Policy files call this limit adaptive-rate. The
-	// rate starts at Rate. After each Interval, it falls by an eighth if more than Failures percent of the requests
-	// reported by [Policy.Outcome] have failed. Otherwise, it rises by a 64th if at least three quarters of the rate
-	// were used. Each change needs 10 reports and applies to all processes that share the store. Min is 1 to Rate, Max
-	// is Rate to 100000000, and the period is at most an hour. Min and Max cannot be combined with Debt or NextPays.
-	Min, Max int64
-	// Interval is the time between two changes of an adapting rate: 100 ms to 1 minute, by default 1 s.
-	Interval time.Duration
-	// Failures is the percentage of failed requests beyond which an adapting rate falls: 1 to 99, by default 5.
-	Failures int64
-	// MaxPause caps the Retry-After that an adapting rate obeys: 1 µs to 1 hour from each report, by default 1 minute.
-	// Nothing passes during the pause.
-	MaxPause time.Duration
 	// Name is the limit's name: see [Limit].
 	Name string
 }
 
 func (b TokenBucket) rule() engine.Limit {
-	algorithm := algo.TokenBucket
-	if b.Min != 0 || b.Max != 0 {
-		algorithm = algo.AdaptiveRate
-	}
-	return build(algorithm, b.Rate, units("min", b.Min), units("max", b.Max), units("burst", b.Burst), span("interval", b.Interval),
-		units("failures", b.Failures), span("max_pause", b.MaxPause), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
+	return build(algo.TokenBucket, b.Rate, units("burst", b.Burst), units("debt", b.Debt), flag("next_pays", b.NextPays), word("name", b.Name))
+}
+
+// AdaptiveRate is a token bucket whose rate adapts to the outcomes of its requests ([Policy.Outcome]). The rate starts at
+// Rate. After each Interval, it falls by an eighth if more than Failures percent of the reported requests have failed.
+// Otherwise, it rises by a 64th if at least three quarters of the rate were used. Each change needs 10 reports and
+// applies to all processes that share the store.
+type AdaptiveRate struct {
+	// Rate is the refill rate at the start, and again after the state of the key is lost. Its period is at most an hour.
+	Rate Rate
+	// Min and Max are the lowest and the highest count per period: Min is 1 to the count of Rate, and Max is that count
+	// to 100000000. Both must be set.
+	Min, Max int64
+	// Burst is the number of units that an idle key can spend at once: 1 to 281474976710655, by default the rate's
+	// count.
+	Burst int64
+	// Interval is the time between two changes of the rate: 100 ms to 1 minute, by default 1 s.
+	Interval time.Duration
+	// Failures is the percentage of failed requests beyond which the rate falls: 1 to 99, by default 5.
+	Failures int64
+	// MaxPause caps the Retry-After that the limit obeys: 1 µs to 1 hour from each report, by default 1 minute. Nothing
+	// passes during the pause.
+	MaxPause time.Duration
+	// Name is the limit's name: see [Limit].
+	Name string
+}
+
+func (a AdaptiveRate) rule() engine.Limit {
+	return build(algo.AdaptiveRate, a.Rate, units("min", a.Min), units("max", a.Max), units("burst", a.Burst), span("interval", a.Interval),
+		units("failures", a.Failures), span("max_pause", a.MaxPause), word("name", a.Name))
 }
 
 // Pacer is a limit that spaces requests out instead of denying them. [Decision].Delay tells an admitted caller how
 // long to wait, so that units leave at the rate: at 10 a second, one every 100 ms. It needs MaxWait, MaxQueue or both.
+// [Policy.Wait] waits, and [Policy.Reserve] returns the delay.
 type Pacer struct {
 	// Rate is the rate of departing units.
 	Rate Rate
@@ -98,41 +110,4 @@ type WarmUp struct {
 
 func (w WarmUp) rule() engine.Limit {
 	return build(algo.WarmUp, w.Rate, engine.Setting{Field: "warm_up", Span: w.Over}, units("burst", w.Burst), flag("next_pays", w.NextPays), word("name", w.Name))
-}
-
-// FairShare is one token bucket for all keys of a policy, divided fairly among them. While the keys ask for more than
-// the rate, each gets an equal part, or as much as it asks for if that is less. The rest goes to the other keys, so a
-// lone key gets the whole rate. The keys need not be known in advance.
-//
-// With 1000 a second, one key that asks for 20000 a second and nine keys that ask for 50 each, the nine keys get
-// everything they ask for, and the busy key gets 550. A lone key can use half of the Burst at once, so that another
-// key's first request passes.
-type FairShare struct {
-	// Rate is the refill rate for all keys together.
-	Rate Rate
-	// Burst is the capacity for all keys together: 10 to 68719476736 units, by default the rate's count.
-	Burst int64
-	// MaxQueue makes the limit a fair pacer: instead of being denied, up to MaxQueue units wait for their slots, as under
-	// a [Pacer], and the burst and the queue together are divided among the keys. Burst is then 1 or more, by default
-	// 1, and Burst and MaxQueue together are 10 to 68719476736. [Decision].Delay is at most MaxQueue divided by the
-	// rate. Policy files call this limit fair-pacer.
-	MaxQueue int64
-	// Weight is a key's weight, 1 to 100, by default 1. While two keys both ask for more than they get, a key of weight
-	// 3 gets three times as much as one of weight 1. Limits that differ only in their weights share one bucket, so
-	// policies with the same name and different weights divide it among their keys.
-	Weight int
-	// Nested divides the limit among groups of keys, and each group's part among its keys. A key's group is its first
-	// part, such as acme in Key("acme", "alice"). A single-part key that contains a colon, such as an IPv6 address,
-	// would be put into the wrong group.
-	Nested bool
-	// Name is the limit's name: see [Limit].
-	Name string
-}
-
-func (f FairShare) rule() engine.Limit {
-	a := algo.FairShare
-	if f.MaxQueue != 0 {
-		a = algo.FairPacer
-	}
-	return build(a, f.Rate, units("burst", f.Burst), units("max_queue", f.MaxQueue), units("weight", int64(f.Weight)), flag("nested", f.Nested), word("name", f.Name))
 }

@@ -1,6 +1,8 @@
 package headgate
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -32,9 +34,9 @@ type Decision struct {
 	RetryAfter time.Duration
 	// ResetAfter is the time until all units are available again: 700 ms.
 	ResetAfter time.Duration
-	// Delay is the time that an admitted caller must wait before it continues. It is above 0 only for a [Pacer], for a
-	// [FairShare] with MaxQueue, and for units that [Policy.Reserve] or Wait reserved ahead. For its meaning in a
-	// denial, see [Policy.Reserve].
+	// Delay is the time that an admitted caller must wait before it continues. It is above 0 only for units that
+	// [Policy.Reserve], [Limiter.ReserveAll] or Wait reserved ahead, and in a Peek of a [Pacer] or [FairPacer]. For its
+	// meaning in a denial, see [Policy.Reserve].
 	Delay time.Duration
 	// Binding is the limit that Limit, Remaining, RetryAfter and ResetAfter describe: for a denial, the limit with the
 	// longest wait (of the choices of [Policy.First], only the one with the shortest wait takes part); otherwise, the
@@ -54,8 +56,8 @@ type Decision struct {
 
 // Standing is the answer of one limit of several. The fields that it shares with [Decision] have the same meaning.
 type Standing struct {
-	// Name is the limit's name, as in [Binding].
-	Name string
+	// Policy and Name are the names of the limit's policy and of the limit, as in [Binding].
+	Policy, Name string
 	// Rate is the limit's rate, as in [Binding].
 	Rate Rate
 	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request.
@@ -115,6 +117,40 @@ func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
 			Name: of.Name(), Rate: Rate(s.Rate(of)), Unlimited: s.Unlimited, Aside: s.Aside, Limit: s.Limit, Remaining: s.Remaining,
 			RetryAfter: s.RetryAfter, ResetAfter: s.ResetAfter, Delay: s.Delay, Earlier: of.Earlier(s.Window),
 		}
+	}
+}
+
+// String returns the decision in a line for logs: `allowed by "mails": 3 of 10 remaining`, or `denied by "mails": 5/1m:
+// retry after 12.345s`. It has the delay and the mode of the promise if there is a delay or the mode is not exact.
+func (d Decision) String() string {
+	switch {
+	case d.At.IsZero():
+		return "no decision"
+	case !d.Allowed:
+		return strings.TrimPrefix((&DeniedError{Decision: d}).Error(), "headgate: ")
+	}
+	text := fmt.Sprintf("allowed by %q: %d of %d remaining", d.Binding.fullName(), d.Remaining, d.Limit)
+	if d.Unlimited {
+		text = fmt.Sprintf("allowed by %q: no limit", d.Binding.fullName())
+	}
+	if d.Delay > 0 {
+		text += ", after a delay of " + d.Delay.String()
+	}
+	if d.Promise.Mode != engine.Exact {
+		text += ", " + d.Promise.Mode.String()
+	}
+	return text
+}
+
+// fullName returns the name of the limit with the name of its policy.
+func (b *Binding) fullName() string {
+	switch {
+	case b.Policy == "":
+		return b.Name
+	case b.Name == engine.DefaultName:
+		return b.Policy
+	default:
+		return b.Policy + "." + b.Name
 	}
 }
 

@@ -46,19 +46,15 @@ type DeniedError struct {
 // Error names the limit that denied, what it allows and when to retry:
 // `headgate: denied by "mails": 5/1m: retry after 12.345s`.
 func (e *DeniedError) Error() string {
+	if e == nil {
+		return ErrDenied.Error()
+	}
 	d := &e.Decision
 	when := "retry after " + d.RetryAfter.String()
 	if d.RetryAfter == Never {
 		when = "this can never pass"
 	}
-	name := d.Binding.Name
-	switch {
-	case d.Binding.Policy != "" && name == engine.DefaultName:
-		name = d.Binding.Policy
-	case d.Binding.Policy != "":
-		name = d.Binding.Policy + "." + name
-	}
-	return fmt.Sprintf("headgate: denied by %q: %s: %s", name, d.Binding.amount(), when)
+	return fmt.Sprintf("headgate: denied by %q: %s: %s", d.Binding.fullName(), d.Binding.amount(), when)
 }
 
 // amount formats the binding limit's rate for an error: "5/1m", "5 at once", or "nothing".

@@ -99,7 +99,7 @@ func ExampleLimiter_Policy() {
 	d, err := api.Allow(context.Background(), "laoqian")
 	fmt.Println(d.Allowed, err)
 	// Output:
-	// false headgate: Rate is 0/s; accepted: a count of 1 to 281474976710655
+	// false headgate: policy "api": Rate is 0/s; accepted: a count of 1 to 281474976710655
 }
 
 func ExampleParseLimit() {

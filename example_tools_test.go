@@ -45,7 +45,7 @@ func Example_fakeClock() {
 // An observer counts the decisions. In a server, expvar.NewMap publishes the counters.
 func Example_metrics() {
 	metrics := new(expvar.Map).Init()
-	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, r *headgate.Result) {
+	limiter := headgate.New(headgate.WithObserver(func(_ context.Context, r headgate.Result) {
 		switch { // + copies r.Policy, which is valid only during the call
 		case r.Err != nil:
 			metrics.Add(r.Policy+" error", 1)

@@ -59,22 +59,27 @@ func Example_perUser() {
 func Example_perIPAndUser() {
 	limiter := headgate.New()
 	defer limiter.Close()
-	perIP := limiter.Policy("per-ip", headgate.FixedWindow{Rate: headgate.PerHour(3), Name: "ip"})
-	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2), Name: "user"})
+	perIP := limiter.Policy("per-ip", headgate.FixedWindow{Rate: headgate.PerHour(3)})
+	perUser := limiter.Policy("per-user", headgate.FixedWindow{Rate: headgate.PerHour(2)})
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+
+	handler := httplimit.By(httplimit.AllOf(limiter,
+		httplimit.Item{Policy: perIP, Key: httplimit.ByIP()},
+		httplimit.Item{Policy: perUser, Key: httplimit.ByHeader("X-User")}, // Choose: the policy of the user's plan
+	))(hello)
 	for _, user := range []string{"alice", "alice", "alice", "bob", "carol"} {
-		d, err := limiter.AllowAll(context.Background(), headgate.Charge{Policy: perIP, Key: "192.0.2.7", Units: 1}, headgate.Charge{Policy: perUser, Key: user, Units: 1})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(user, d.Allowed, d.Binding.Name)
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header.Set("X-User", user)
+		handler.ServeHTTP(w, r)
+		limits, _, _ := strings.Cut(w.Header().Get("Ratelimit"), ",") // the binding limit comes first
+		fmt.Println(user, w.Code, limits)
 	}
 	// Output:
-	// alice true user
-	// alice true user
-	// alice false user
-	// bob true ip
-	// carol false ip
+	// alice 200 "per-user";r=1;t=3600
+	// alice 200 "per-user";r=0;t=3600
+	// alice 429 "per-user";r=0;t=3600
+	// bob 200 "per-ip";r=0;t=3600
+	// carol 429 "per-ip";r=0;t=3600
 }
 
 // Each plan is a policy. A request uses the policy named after the customer's plan.
@@ -187,26 +192,13 @@ func Example_exportsPerCustomer() {
 	defer limiter.Close()
 	exports := limiter.Semaphore("exports", headgate.Concurrency{Units: 3})
 	started, finish := make(chan bool, 3), make(chan bool)
-	export := func(context.Context, io.Writer) { started <- true; <-finish }
+	export := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { started <- true; <-finish })
 
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		permit, _, err := exports.TryAcquire(r.Context(), r.Header.Get("X-Customer"), 1)
-		if err != nil {
-			http.Error(w, "the number of exports is not known", http.StatusServiceUnavailable)
-			return
-		}
-		if permit == nil {
-			w.Header().Set("Retry-After", "10") // a guess: an export can end at any time
-			http.Error(w, "three exports are running", http.StatusTooManyRequests)
-			return
-		}
-		defer func() { _ = permit.Release(context.WithoutCancel(r.Context())) }() // the client may have left
-		export(permit.Hold(r.Context()), w)
-	}
+	handler := httplimit.By(httplimit.InFlight(exports, httplimit.ByHeader("X-Customer")))(export)
 	get := func() int {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/export", http.NoBody)
 		r.Header.Set("X-Customer", "acme")
-		handler(w, r)
+		handler.ServeHTTP(w, r)
 		return w.Code
 	}
 	var running sync.WaitGroup

@@ -74,7 +74,7 @@ func Example_reserveThenCommit() {
 		}
 		time.Sleep(reserved.Delay()) // zero while the bucket has enough tokens
 		left()
-		if err := reserved.Commit(ctx, call.used); err != nil {
+		if _, err := reserved.Commit(ctx, call.used); err != nil {
 			fmt.Println(err)
 		}
 		left()
@@ -84,4 +84,35 @@ func Example_reserveThenCommit() {
 	// left: 7500 <nil>
 	// left: 6500 <nil>
 	// left: 6000 <nil>
+}
+
+// A worker needs a slot in time and one of two connections, or neither. It waits for the slot, and gives both back if it
+// does not send.
+func Example_slotAndPermit() {
+	limiter := headgate.New()
+	defer limiter.Close()
+	pace := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(50), MaxWait: 5 * time.Second})
+	connections := limiter.Semaphore("connections", headgate.Concurrency{Units: 2, Lease: time.Minute})
+	ctx := context.Background()
+	begin := func() *headgate.Reservation {
+		reserved, d, err := limiter.ReserveAll(ctx,
+			headgate.Charge{Policy: pace, Key: "smtp"},
+			headgate.Charge{Semaphore: connections, Key: "smtp"})
+		if err != nil || reserved == nil {
+			fmt.Println(d.Binding.Policy, "is in use:", err)
+			return nil
+		}
+		fmt.Println("slot in", reserved.Delay().Round(20*time.Millisecond))
+		time.Sleep(reserved.Delay()) // work of more than 20 s renews the permit: reserved.Renew
+		return reserved
+	}
+	first, second := begin(), begin()
+	begin()
+	_, err := first.Commit(ctx, 1, 1) // sent: the permit is free, and the slot is used
+	fmt.Println(err, second.Cancel(ctx))
+	// Output:
+	// slot in 0s
+	// slot in 20ms
+	// connections is in use: <nil>
+	// <nil> <nil>
 }

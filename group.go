@@ -1,6 +1,7 @@
 package headgate
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -36,7 +37,7 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 // With limits of 1000 requests a month and of 50 credits that do not refill, the 1001st request of a month costs a
 // credit.
 func (p *Policy) First() *Policy {
-	first := *p
+	first := *p.orBroken()
 	first.firstPays, first.bound = true, nil
 	first.listed = first.group.listed()
 	return &first
@@ -54,11 +55,17 @@ func (p *Policy) First() *Policy {
 // With 100 a second and a burst of 200, a policy that leaves 10 % denies requests that would leave fewer than 20
 // units.
 func (p *Policy) Leaving(percent int) *Policy {
+	p = p.orBroken()
 	lowered := slices.Clone(p.limits)
 	for i, limit := range p.limits {
 		var err error
-		if lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)}); err == nil && (percent < 0 || percent > 99) {
+		if percent < 0 || percent > 99 {
 			err = &engine.InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
+		} else {
+			lowered[i], err = limit.Leaving(engine.Leave{Percent: int64(percent)})
+			if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "leaves" {
+				err = &engine.InputError{Field: "percent", Value: input.Value, Accepted: input.Accepted}
+			}
 		}
 		if err != nil {
 			lowered[i] = engine.Invalid(err)

@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,9 +10,9 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Limit is a rule for the units of one key: a [TokenBucket], [Pacer], [WarmUp], [FairShare], [FixedWindow],
-// [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A policy validates
-// its limits: see [Policy.Err]. To limit the units held at the same time, use a [Concurrency].
+// Limit is a rule for the units of one key: a [TokenBucket], [AdaptiveRate], [Pacer], [WarmUp], [FairShare], [FairPacer],
+// [FixedWindow], [SlidingWindow], [SlidingLog] or [Penalty], or the result of [ParseLimit], [NoLimit] or [DenyAll]. A
+// policy validates its limits: see [Policy.Err]. To limit the units held at the same time, use a [Semaphore].
 //
 // Every limit can have a Name of 1 to 64 bytes. It is part of the counter's name, and appears in denials. In a policy
 // with several limits, unnamed limits are named 1, 2, … by position, so each has its own counter.
@@ -41,31 +42,6 @@ func DenyAll() Limit { return parsed(engine.Build(algo.DenyAll, nil)) }
 // Remaining have no meaning.
 func NoLimit() Limit { return parsed(engine.Build(algo.Unlimited, nil)) }
 
-// Concurrency is a limit on the units held at the same time, for [Limiter.Semaphore]. A caller holds a unit until it
-// releases it, or until the lease time passes without a renewal.
-type Concurrency struct {
-	// Units is the number of units: 1 to 100 000, and at least 10 with Fair.
-	Units int64
-	// Lease is how long a caller holds units without renewing them: 1 ms to 36525 days, by default 60 s.
-	Lease time.Duration
-	// Fair divides the Units fairly among all keys. Policy files call this limit fair-concurrency. Out of 100 units, a
-	// lone key can hold 93, and two keys that both want more hold about 46 each. A key's first unit passes while any
-	// unit is free.
-	Fair bool
-	// Weight is a key's weight, 1 to 100, by default 1. While two keys both want more units, a key of weight 3 can hold
-	// three times as many as one of weight 1. Weight requires Fair. Semaphores with the same name and different weights
-	// divide the same units.
-	Weight int
-}
-
-func (c Concurrency) rule() engine.Limit {
-	a := algo.Concurrency
-	if c.Fair {
-		a = algo.FairConcurrency
-	}
-	return build(a, Rate{Count: c.Units, Period: engine.DefaultLease}, span("lease", c.Lease), units("weight", int64(c.Weight)))
-}
-
 // build returns an engine limit. It drops settings that the caller left zero, so that the defaults apply. If the limit
 // is invalid, its error names the field of the Go type, such as Rate.Count or MaxWait.
 func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit {
@@ -76,34 +52,34 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 		}
 	}
 	limit := engine.Build(a, []engine.Rate{engine.Rate(rate)}, given...)
-	if input, ok := errors.AsType[*engine.InputError](limit.Err()); ok {
-		return engine.Invalid(&engine.InputError{Field: member(a, input.Field), Value: input.Value, Accepted: accepted(a, input)})
+	input, ok := errors.AsType[*engine.InputError](limit.Err())
+	if !ok {
+		return limit
 	}
-	return limit
+	field := member(a, input.Field)
+	if hasMonths := func(r engine.Rate) bool { return r.Months != 0 }; input.Field == "rate" || input.Field == "window" {
+		switch {
+		case rate.Months != 0:
+			field = "Rate.Months"
+		case slices.ContainsFunc(given, func(s engine.Setting) bool { return slices.ContainsFunc(s.Rates, hasMonths) }):
+			field = "And"
+		}
+	}
+	return engine.Invalid(&engine.InputError{Field: field, Value: input.Value, Accepted: accepted(a, input)})
 }
 
 // accepted returns the accepted values stated in an error. It replaces the names of fields in files with the names of
 // the members in the Go type.
 func accepted(a algo.Algorithm, input *engine.InputError) string {
-	if strings.HasPrefix(input.Accepted, "no such field") {
-		switch needed := needs[input.Field]; {
-		case needed != "":
-			return "set only with " + needed
-		case a.Adapts():
-			return "not set with Min and Max"
-		}
-	}
 	words := strings.Fields(input.Accepted)
 	for i, word := range words {
-		if strings.Contains(word, "_") {
-			words[i] = member(a, word)
+		field := strings.Trim(word, "(),;:")
+		if strings.Contains(field, "_") || slices.Contains(a.Fields(), field) {
+			words[i] = strings.Replace(word, field, member(a, field), 1)
 		}
 	}
 	return strings.Join(words, " ")
 }
-
-// needs maps a field to the members that must be set with it. Without them, the field is an error.
-var needs = map[string]string{"interval": "Min and Max", "failures": "Min and Max", "max_pause": "Min and Max", "weight": "Fair"}
 
 // members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{

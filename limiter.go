@@ -2,7 +2,6 @@ package headgate
 
 import (
 	"context"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +14,16 @@ import (
 // context.
 type Limiter struct {
 	store    engine.Store
-	made     bool // New created the store, so Close closes it
+	owned    bool // New created the store, so Close closes it
 	space    string
-	observer func(ctx context.Context, op *engine.Op, r *result)
-	invalid  error // the error of an invalid option
+	observer func(ctx context.Context, op *engine.Op, r *result) // of package core
+	observed func(ctx context.Context, r Result)                 // of WithObserver
+	invalid  error                                               // the error of an invalid option
 	closed   atomic.Bool
 	done     chan struct{} // closed by Close
 	inMemory bool          // the store is an engine.Binder: it never blocks, so no caller can leave during a decision
 	lines    lines         // callers of Wait and Acquire
+	names    names         // the limits of each policy and semaphore
 	turns    turns         // calls that reserve units for waiting callers
 	slots    slots         // callers with a reserved slot
 	outcomes outcomes      // reported, but not yet sent to the store
@@ -31,20 +32,38 @@ type Limiter struct {
 	watching sync.WaitGroup
 }
 
-// Option is an option of [New].
+// Option is an option of [New]. If an option is invalid, every method of the limiter and of its policies and semaphores
+// returns an error, as does [Policy.Err].
 type Option func(*Limiter)
 
 // WithStore makes the limiter use the given store, such as one on Redis. The caller closes it after the limiter. By
-// default a limiter creates its own store in memory, for a million keys. If store is nil, or a nil pointer such as a
-// store that could not be opened, every method returns an error. The limiter does not fall back to memory.
+// default a limiter creates its own store in memory, for a million keys. A store that is nil, or that could not be
+// opened, is an invalid option: the limiter does not fall back to memory.
 func WithStore(store engine.Store) Option {
 	return func(l *Limiter) {
-		if v := reflect.ValueOf(store); v.Kind() == reflect.Pointer && v.IsNil() {
-			store = nil
+		if l.store = store; l.invalid == nil {
+			l.invalid = checkStore(store)
 		}
-		if l.store = store; store == nil {
-			l.invalid = &engine.InputError{Field: "store", Value: "nil", Accepted: "a store that was opened without an error"}
+	}
+}
+
+// checkStore returns an error if the store, or a store that it wraps, is nil or was not opened.
+func checkStore(store engine.Store) error {
+	for {
+		value := ""
+		if isNil(store) {
+			value = "nil"
+		} else if failed, ok := store.(interface{ Err() error }); ok && failed.Err() != nil {
+			value = "not open: " + failed.Err().Error()
 		}
+		if value != "" {
+			return &engine.InputError{Field: "store", Value: value, Accepted: "a store that was opened without an error"}
+		}
+		layer, ok := store.(interface{ Unwrap() engine.Store })
+		if !ok {
+			return nil
+		}
+		store = layer.Unwrap()
 	}
 }
 
@@ -58,19 +77,29 @@ func New(options ...Option) *Limiter {
 	l := &Limiter{done: make(chan struct{})}
 	l.outcomes.now = time.Now
 	for _, set := range options {
+		if set == nil {
+			l.invalid = missing("option", "the result of WithStore, WithSpace or WithObserver")
+			continue
+		}
 		set(l)
 	}
-	if l.store == nil {
+	switch {
+	case l.invalid != nil:
+		l.store = brokenStore{l.invalid}
+	case l.store == nil:
 		l.store, _ = memstore.New(memstore.Config{}) // the zero Config has no error
-		l.made = true
+		l.owned = true
 	}
 	_, l.inMemory = l.store.(engine.Binder)
 	return l
 }
 
 // Close closes the limiter: later calls return [ErrClosed]. It also closes the store if New created it. The caller
-// closes a store passed with [WithStore]. Close is idempotent.
+// closes a store passed with [WithStore]. Close is idempotent. If an option is invalid, it returns the option's error.
 func (l *Limiter) Close() error {
+	if l = l.orBroken(); l.invalid != nil {
+		return l.invalid
+	}
 	if l.closed.Swap(true) {
 		return nil
 	}
@@ -78,7 +107,7 @@ func (l *Limiter) Close() error {
 	l.outcomes.close()
 	l.lates.close()
 	l.watching.Wait()
-	if !l.made {
+	if !l.owned {
 		return nil
 	}
 	return l.store.Close()
@@ -101,17 +130,30 @@ func placed(limits []engine.Limit) []engine.Limit {
 	return named
 }
 
-func (l *Limiter) check(op *engine.Op, ops int) error {
-	if l.closed.Load() {
-		return ErrClosed
+// run adds the pending outcomes to the operations, checks the operations and sends them to the store.
+func (l *Limiter) run(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+	for i := range ops {
+		l.report(&ops[i])
+		results[i].Err = l.check(ctx, &ops[i], len(ops))
 	}
-	if l.invalid != nil {
+	if ctx != nil { // otherwise every result has an error
+		l.store.Do(ctx, ops, results)
+	}
+}
+
+func (l *Limiter) check(ctx context.Context, op *engine.Op, ops int) error {
+	switch {
+	case l.invalid != nil:
 		return l.invalid
-	}
-	if ops > engine.MaxOps {
+	case l.closed.Load():
+		return ErrClosed
+	case ctx == nil:
+		return errNoContext
+	case ops > engine.MaxOps:
 		return engine.TooManyOps(ops)
+	default:
+		return op.Check()
 	}
-	return op.Check()
 }
 
 // inSpace prefixes space with the limiter's own namespace.
@@ -142,21 +184,6 @@ func (c *opBuffers) free() {
 	calls.Put(c)
 }
 
-// decide runs an operation that charges each limit of one key the same number of units. It writes the decision to d,
-// because copying it would take a tenth of the time of an in-memory decision. d must be zero, and stays zero on an
-// error.
-func (l *Limiter) decide(ctx context.Context, d *Decision, kind engine.Kind, policy, space, key string, of group, units int64) error {
-	c := calls.Get().(*opBuffers)
-	defer c.free()
-	r := l.ask(ctx, c, kind, space, key, of, units, "")
-	if r.Err != nil {
-		return r.Err
-	}
-	d.readOp(&c.op[0], r)
-	d.Binding.Policy = policy
-	return nil
-}
-
 // ask runs an operation in the buffers of c. It sets only the fields that an earlier use can have changed.
 func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space, key string, of group, units int64, id string) *engine.Answer {
 	op, r := &c.op[0], &c.results[0]
@@ -167,12 +194,8 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 		c.charges = of.charges(c.charges[:0], units)
 	}
 	op.Charges = c.charges
-	l.report(op)
-	r.Err = l.check(op, 1)
-	l.store.Do(ctx, c.op[:], c.results[:])
-	if l.observer != nil {
-		l.observe(ctx, op, r)
-	}
+	l.run(ctx, c.op[:], c.results[:])
+	l.observe(ctx, op, r)
 	return r
 }
 
@@ -180,9 +203,17 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 func decisionOf(op *engine.Op, a *engine.Answer, policy string) (d Decision) {
 	if a.Err == nil {
 		d.readOp(op, a)
-		d.Binding.Policy = policy
+		d.of(policy)
 	}
 	return d
+}
+
+// of sets the name of the policy that all limits belong to.
+func (d *Decision) of(policy string) {
+	d.Binding.Policy = policy
+	for i := range d.Limits {
+		d.Limits[i].Policy = policy
+	}
 }
 
 // readOp fills in the decision on an operation.

@@ -38,6 +38,17 @@ type limitList struct {
 	firstPays bool
 }
 
+// String returns the limits as text.
+func (l limitList) String() string {
+	var text []string
+	for _, limit := range l.limits {
+		if limit != (engine.Limit{}) {
+			text = append(text, limit.String())
+		}
+	}
+	return strings.Join(text, " and ")
+}
+
 func (g group) listed() unique.Handle[limitList] {
 	list := limitList{firstPays: g.firstPays}
 	copy(list.limits[:], g.limits)

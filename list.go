@@ -3,7 +3,8 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
-	"math/bits"
+	"errors"
+	"math"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -18,12 +19,28 @@ type Charge struct {
 	Semaphore *Semaphore
 	// Key is the key to charge.
 	Key string
-	// Units is the cost: 0 or more. If it is 0, the policy is included in the answer but is not charged.
+	// Units is the cost: 1 or more, and 1 if it is not set. With [NoUnits] the policy is included in the answer but is
+	// not charged.
 	Units int64
 	// Atomic rejects the whole list if its keys are in several slots of a Redis Cluster, instead of deciding it slot by
 	// slot ("split"). Keys with the same text in braces are in one slot, such as "{acme}:ann" and "{acme}:bob". Other
 	// stores decide every list in one step.
 	Atomic bool
+}
+
+// NoUnits is the [Charge].Units of a charge that costs nothing.
+const NoUnits = math.MinInt64
+
+// cost returns the number of units to charge.
+func (c *Charge) cost() int64 {
+	switch c.Units {
+	case 0:
+		return 1
+	case NoUnits:
+		return 0
+	default:
+		return c.Units
+	}
 }
 
 // of returns the charge's policy, or its semaphore's. It returns nil if the charge names neither or both.
@@ -41,19 +58,22 @@ func (c *Charge) of() *Policy {
 // AllowEach decides up to 1000 charges separately, in order, in one call to the store. If there are more, every result
 // contains an error.
 func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
+	l = l.orBroken()
 	ops, results := make([]engine.Op, len(charges)), make([]Result, len(charges))
 	for i := range charges {
 		c := &charges[i]
 		ops[i] = engine.Op{Kind: engine.OpAllow, Key: c.Key}
-		if p := c.of(); p != nil && p.limiter == l {
-			ops[i].Space, ops[i].Charges = p.space, p.charges(nil, c.Units)
+		if p := c.of(); p != nil && p.delays {
+			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(p.named(errDelays))}}
+		} else if p != nil && p.limiter == l {
+			ops[i].Space, ops[i].Charges = p.space, p.charges(nil, c.cost())
 			results[i].Policy = p.name
 		} else {
 			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(errPolicy())}}
 		}
 	}
 	for i, r := range l.do(ctx, ops, nil) {
-		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].Units
+		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].cost()
 		results[i].Decision, results[i].Err = decisionOf(&ops[i], &r.Answer, results[i].Policy), r.Err
 	}
 	return results
@@ -89,6 +109,10 @@ func (l *Limiter) ReserveAll(ctx context.Context, charges ...Charge) (*Reservati
 
 // list decides the charges in one operation.
 func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
+	if l = l.orBroken(); l.invalid != nil {
+		a.err = l.invalid
+		return a
+	}
 	c := calls.Get().(*opBuffers)
 	defer c.freeList()
 	op, r := &c.op[0], &c.results[0]
@@ -96,21 +120,63 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	if kind == engine.OpReserve {
 		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
 	}
-	if a.err = l.gather(c, charges); a.err != nil {
+	if err := l.gather(c, charges); err != nil {
+		a.err = l.named(charges, err)
 		return a
 	}
-	l.report(op)
-	r.Err = l.check(op, 1)
-	l.store.Do(ctx, c.op[:], c.results[:])
-	if l.observer != nil {
-		l.observe(ctx, op, r)
-	}
+	l.run(ctx, c.op[:], c.results[:])
+	l.observe(ctx, op, r)
 	l.releaseLate(op, r.Err)
-	if a = l.reserved(op, r, kind == engine.OpReserve); a.err == nil {
-		of := op.Charges[a.decision.Binding.Index].Items
-		a.decision.Binding.Policy = charges[bits.TrailingZeros32(of)].of().name
+	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
+		a.err = l.named(charges, a.err)
+	} else {
+		a.decision.ofList(charges, op)
 	}
 	return a
+}
+
+// ofList sets the names of the policies that a list's limits belong to.
+func (d *Decision) ofList(charges []Charge, op *engine.Op) {
+	of := func(limit int) string { return charges[op.Charges[limit].FirstItem()].of().name }
+	d.Binding.Policy = of(d.Binding.Index)
+	for i := range d.Limits {
+		d.Limits[i].Policy = of(i)
+	}
+}
+
+// charge decides like AllowAll, for package core. If settled is set, the charge can be settled, and a pacer's delay is
+// no error, because the caller waits.
+func (l *Limiter) charge(ctx context.Context, charges []Charge, settled bool) (op engine.Op, d Decision, r result) {
+	if l = l.orBroken(); l.invalid != nil {
+		return op, d, failed(l.invalid)
+	}
+	var c opBuffers
+	c.op[0] = engine.Op{Kind: engine.OpAllow, Hints: engine.Hints{Settled: settled}}
+	if err := l.gather(&c, charges); err != nil {
+		return op, d, failed(l.named(charges, err))
+	}
+	op = c.op[0]
+	if r = l.do(ctx, c.op[:], nil)[0]; r.Err != nil {
+		return op, d, failed(l.named(charges, r.Err))
+	}
+	if !canSettle(&r) {
+		r.Reservation = nil
+	}
+	d.readOp(&op, &r.Answer)
+	d.ofList(charges, &op)
+	return op, d, r
+}
+
+// named adds the policy's name to the error of a charge.
+func (l *Limiter) named(charges []Charge, err error) error {
+	item, ok := errors.AsType[*engine.ItemError](err)
+	if !ok || item.Item >= len(charges) {
+		return err
+	}
+	if p := charges[item.Item].of(); p != nil && p.limiter == l {
+		return &engine.ItemError{Item: item.Item, Err: p.named(item.Err)}
+	}
+	return err
 }
 
 // freeList clears the fields that only lists set.
@@ -131,7 +197,7 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
-		if err := l.checkItem(i, item); err != nil {
+		if err := l.checkItem(op, i, item); err != nil {
 			return err
 		}
 		policy := item.of()
@@ -140,7 +206,7 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 			term = term.Shorter(policy.term)
 		}
 		again := policy.firstPays && op.Chosen()
-		for _, own := range policy.charges(one[:0], item.Units) {
+		for _, own := range policy.charges(one[:0], item.cost()) {
 			own.Space, own.Key, own.Items = policy.space, item.Key, 1<<i
 			at := op.Counter(&own)
 			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
@@ -166,15 +232,17 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 }
 
 // checkItem checks the fields of one charge before gather merges it with others.
-func (l *Limiter) checkItem(i int, c *Charge) error {
+func (l *Limiter) checkItem(op *engine.Op, i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {
 	case policy == nil || policy.limiter != l:
 		input = errPolicy()
+	case policy.delays && op.Kind == engine.OpAllow && !op.Hints.Settled:
+		input = errDelays
 	case c.Key == "":
 		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
-	case c.Units < 0:
-		input = &engine.InputError{Field: "cost", Value: strconv.FormatInt(c.Units, 10), Accepted: "0 or more"}
+	case c.cost() < 0:
+		input = &engine.InputError{Field: "Units", Value: strconv.FormatInt(c.Units, 10), Accepted: "1 or more, or NoUnits"}
 	default:
 		return nil
 	}
@@ -185,22 +253,4 @@ func (l *Limiter) checkItem(i int, c *Charge) error {
 // may be in another store.
 func errPolicy() error {
 	return &engine.InputError{Field: "policy", Value: "not set, or of another limiter", Accepted: "a policy or a semaphore of this limiter"}
-}
-
-// Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
-// time. If the reservation has a term ([Reservation.Report]), Renew first restarts the term. If the reservation has
-// ended, Renew extends nothing and returns [ErrEnded]. If only a permit has ended, it returns ErrEnded and extends no
-// permit. If the reservation has neither permits nor a term, Renew does nothing.
-func (r *Reservation) Renew(ctx context.Context) error {
-	if err := r.Report(ctx, 0); err != nil {
-		return err
-	}
-	settle := r.held.Settle(0)
-	op, ok := settle.Permits()
-	if !ok {
-		return nil
-	}
-	op.Kind = engine.OpRenew
-	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return endedUnless(answer.Allowed, answer.Err)
 }

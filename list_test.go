@@ -74,10 +74,10 @@ func TestReserveTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	var input *engine.InputError
-	if err := again.Commit(ctx, 1, 1500); !errors.As(err, &input) || input.Field != "used" {
+	if _, err := again.Commit(ctx, 1, 1500); !errors.As(err, &input) || input.Field != "used" {
 		t.Error(err)
 	}
-	if err := again.Commit(ctx, 1, 9_000, 0); err != nil {
+	if _, err := again.Commit(ctx, 1, 9_000, 0); err != nil {
 		t.Fatal(err)
 	}
 	m.left(t, m.requests, "ann", 59)
@@ -128,7 +128,7 @@ func TestTogetherDoesNotWrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Commit(ctx, 1<<62, 1<<62, 1<<62, 1<<62); err != nil {
+	if _, err := r.Commit(ctx, 1<<62, 1<<62, 1<<62, 1<<62); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Allowed || d.Remaining != 0 {
@@ -199,7 +199,7 @@ func TestTogetherSums(t *testing.T) {
 	if err != nil || r == nil {
 		t.Fatal(err)
 	}
-	if err := r.Commit(ctx, 0, 1, 1); err != nil {
+	if _, err := r.Commit(ctx, 0, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Remaining != 2 {
@@ -217,7 +217,7 @@ func TestTogetherInvalid(t *testing.T) {
 	for field, bad := range map[string]headgate.Charge{
 		"policy": {Policy: other.requests, Key: "k", Units: 1},
 		"key":    {Policy: m.tokens, Units: 1},
-		"cost":   {Policy: m.tokens, Key: "k", Units: -1},
+		"Units":  {Policy: m.tokens, Key: "k", Units: -1},
 		"limit":  {Semaphore: m.calls, Key: "k", Units: 1},
 	} {
 		var input *engine.InputError

@@ -2,7 +2,6 @@ package headgate
 
 import (
 	"context"
-	"sync"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -27,44 +26,39 @@ type Result struct {
 
 // WithObserver sets a function that is called in the caller's goroutine after each request that can take units, whether
 // it is allowed, denied or fails. Operations such as Peek and Give are not observed. The function must be fast and safe
-// for concurrent use. The result and its strings are valid only during the call. headgate/adapter/prometheus and
-// headgate/adapter/otel provide observers.
-func WithObserver(observer func(ctx context.Context, result *Result)) Option {
-	return withObserver(func(ctx context.Context, op *engine.Op, r *result) {
-		if op.Kind.Takes() {
-			o := observations.Get().(*Result)
-			o.observe(op, r)
-			observer(ctx, o)
-			*o = Result{}
-			observations.Put(o)
+// for concurrent use. The bytes of the result's strings and Decision.Limits are valid only during the call.
+// headgate/adapter/prometheus and headgate/adapter/otel provide observers. A nil observer is an invalid option.
+func WithObserver(observer func(ctx context.Context, result Result)) Option {
+	return func(l *Limiter) {
+		if l.observed = observer; observer == nil {
+			l.invalid = missing("observer", "a function; without WithObserver there is none")
 		}
-	})
-}
-
-func withObserver(observer func(ctx context.Context, op *engine.Op, r *result)) Option {
-	return func(l *Limiter) { l.observer = observer }
-}
-
-// observations pools the observed results, so that an observer adds no allocation.
-var observations = sync.Pool{New: func() any { return new(Result) }}
-
-// observe fills in o from an operation and its result. Policy is the policy of the binding limit.
-func (o *Result) observe(op *engine.Op, r *result) {
-	*o = Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Err: r.Err}
-	if r.Err == nil {
-		o.Decision.readOp(op, &r.Answer)
 	}
+}
+
+// observe passes the result of an operation to the observers. It is used when the caller itself needs no result.
+func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Answer) {
+	if l.observer != nil {
+		l.observer(ctx, op, &result{Answer: *r})
+	}
+	if l.observed != nil && op.Kind.Takes() {
+		var d Decision
+		if r.Err == nil {
+			d.readOp(op, r)
+		}
+		l.observed(ctx, observation(op, &d, r.Err))
+	}
+}
+
+// observation returns the result of an operation. Policy is the policy of the binding limit.
+func observation(op *engine.Op, d *Decision, err error) Result {
+	o := Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: *d, Err: err}
 	space := op.Space
-	if i := r.Binding; i < len(op.Charges) {
+	if i := d.Binding.Index; i < len(op.Charges) {
 		space, o.Key = op.Subject(i)
 		o.Units = op.Charges[i].Cost
 	}
 	o.Policy, _ = engine.PolicyOf(space)
 	o.Decision.Binding.Policy = o.Policy
-}
-
-// observe passes the result of an operation to the observer. It is used when the caller itself needs no result.
-func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Answer) {
-	own := result{Answer: *r}
-	l.observer(ctx, op, &own)
+	return o
 }

@@ -12,7 +12,10 @@ import (
 
 // Through package core, the servers and adapters of this repository can use these unexported functions.
 func init() {
-	inside.Do, inside.WithObserver, inside.Space = (*Limiter).do, withObserver, (*Limiter).inSpace
+	inside.Do, inside.Space = (*Limiter).do, (*Limiter).inSpace
+	inside.WithObserver = func(observer func(ctx context.Context, op *engine.Op, r *result)) Option {
+		return func(l *Limiter) { l.observer = observer }
+	}
 	inside.OpenOf, inside.WatchTerms = (*Limiter).openOf, (*Limiter).watchTerms
 	inside.Policy, inside.Semaphore = (*Limiter).policy, (*Limiter).semaphore
 	inside.Limits = func(p *Policy) []engine.Limit { return slices.Clone(p.limits) }
@@ -22,13 +25,20 @@ func init() {
 		op, r := p.settled(ctx, key, units)
 		return p.limiter, op, r
 	}
+	inside.ChargeAll = (*Limiter).charge
 	inside.Outcomes = (*Limiter).outcomesOf
 	inside.WithOutcomeClock = func(now func() time.Time) Option { return func(l *Limiter) { l.outcomes.now = now } }
+	inside.SettleAll = func(r *Reservation, ctx context.Context, used int64) error {
+		_, err := r.settle(ctx, r.held.Settle(used))
+		return err
+	}
 	inside.Term = func(r *Reservation) *engine.Term { return r.held.Term }
 }
 
 // result is the answer to one operation.
 type result = inside.Result[*Reservation]
+
+func failed(err error) result { return result{Answer: engine.Answer{Err: err}} }
 
 // batch holds the store's results during one call of do.
 type batch struct{ results []engine.Answer }
@@ -44,10 +54,9 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 		if ops[i].Space == "" {
 			ops[i].Space = l.adHoc()
 		}
-		l.report(&ops[i])
-		b.results = append(b.results, engine.Answer{Err: l.check(&ops[i], len(ops))})
+		b.results = append(b.results, engine.Answer{})
 	}
-	l.store.Do(ctx, ops, b.results)
+	l.run(ctx, ops, b.results)
 	for i := range ops {
 		if ops[i].Term != nil || ops[i].Reservation != nil && ops[i].Reservation.Term != nil {
 			l.watchTerms()
@@ -58,6 +67,10 @@ func (l *Limiter) do(ctx context.Context, ops []engine.Op, memory []result) []re
 		}
 		if l.observer != nil {
 			l.observer(ctx, &ops[i], &results[i])
+		}
+		if l.observed != nil && ops[i].Kind.Takes() {
+			d := decisionOf(&ops[i], &results[i].Answer, "")
+			l.observed(ctx, observation(&ops[i], &d, results[i].Err))
 		}
 	}
 	clear(b.results)

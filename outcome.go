@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome reports how an allowed request of the key ended, for a limit whose rate adapts ([TokenBucket].Min). Set
+// Outcome reports how an allowed request of the key ended, for an [AdaptiveRate]. Set
 // failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
 // Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
 //
@@ -20,7 +20,7 @@ import (
 // report is sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an
 // outcome.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
-	if p.adapts {
+	if p != nil && p.adapts {
 		of := subject{p.space, key}
 		p.limiter.outcomes.add(of, failed, retryAfter)
 		if retryAfter > 0 {

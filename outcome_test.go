@@ -38,7 +38,7 @@ func followOutcomes(t *testing.T, processes int) {
 	for i := range policies {
 		l := headgate.New(headgate.WithStore(store))
 		defer l.Close()
-		policies[i] = l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 110, Burst: 10})
+		policies[i] = l.Policy("vendor", headgate.AdaptiveRate{Rate: headgate.PerSecond(100), Min: 20, Max: 110, Burst: 10})
 	}
 	capacity, version := 100, int64(0)
 	// second sends 200 requests in a second, and returns the number of successful ones.
@@ -100,7 +100,7 @@ func TestRetryAfterPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200, MaxPause: 10 * time.Second})
+		p := l.Policy("vendor", headgate.AdaptiveRate{Rate: headgate.PerSecond(100), Min: 20, Max: 200, MaxPause: 10 * time.Second})
 		for _, c := range []struct{ retryAfter, want time.Duration }{{3 * time.Second, 3 * time.Second}, {time.Hour, 10 * time.Second}} {
 			p.Outcome("service", true, c.retryAfter)
 			d, err := p.Allow(t.Context(), "service")
@@ -127,7 +127,7 @@ func TestRetryAfterReachesOtherProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		limit := headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200}
+		limit := headgate.AdaptiveRate{Rate: headgate.PerSecond(100), Min: 20, Max: 200}
 		var alone, among [2]*headgate.Policy
 		for i := range alone {
 			l := headgate.New(headgate.WithStore(shared{store}))
@@ -156,7 +156,7 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(100), Min: 20, Max: 200})
+		p := l.Policy("vendor", headgate.AdaptiveRate{Rate: headgate.PerSecond(100), Min: 20, Max: 200})
 		p.Outcome("service", true, 10*time.Second)
 		p.Outcome("service", true, time.Second)
 		live := engine.Single(engine.OpAllow, "service", core.Limits(p)[0], 1)
@@ -176,7 +176,7 @@ func TestLiarMovesOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := l.Policy("vendor", headgate.TokenBucket{Rate: headgate.PerSecond(800), Min: 500, Max: 900})
+		p := l.Policy("vendor", headgate.AdaptiveRate{Rate: headgate.PerSecond(800), Min: 500, Max: 900})
 		least := []int64{700, 612, 535, 500, 500}
 		for i := range least {
 			for range 100_000 {
@@ -199,7 +199,7 @@ func TestOutcomesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		adapting := headgate.TokenBucket{Rate: headgate.PerSecond(10), Min: 1, Max: 20}
+		adapting := headgate.AdaptiveRate{Rate: headgate.PerSecond(10), Min: 1, Max: 20}
 		p, plain := l.Policy("p", adapting, headgate.FixedWindow{Rate: headgate.PerDay(1000)}), l.Policy("plain", headgate.TokenBucket{Rate: headgate.PerSecond(10)})
 		var all sync.WaitGroup
 		for i := range 4 {

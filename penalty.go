@@ -7,7 +7,7 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Penalty is a limit for callers that ignore denials, for use in a policy with other limits. It counts a key's denied
+// Penalty is a limit for callers that ignore denials. A policy with a Penalty needs another limit. It counts a key's denied
 // requests that arrive before the retry-after of the previous denial is over. After Rate.Count such requests within
 // Rate.Period it blocks the key: every request is denied, and nothing is counted. Each further block lasts twice as
 // long, up to MaxBlock. Each block is shortened by up to an eighth, so that blocked keys do not return together. Each

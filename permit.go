@@ -1,8 +1,10 @@
 package headgate
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,7 +13,8 @@ import (
 )
 
 // Permit holds units of a [Semaphore]. It ends with Release, or when the limit's lease time passes without a Renew. It
-// is safe for concurrent use.
+// is safe for concurrent use. A nil Permit, as after a denial, holds nothing: Release does nothing, Renew returns an
+// error that matches [ErrDenied], and the context of Hold has ended.
 type Permit struct {
 	policy *Policy
 	key    string
@@ -37,8 +40,12 @@ func (p *Permit) do(ctx context.Context, kind engine.Kind) (d Decision, err erro
 	if r.Err == nil && kind != engine.OpRelease {
 		d = decisionOf(&c.op[0], r, p.policy.name)
 	}
-	return d, r.Err
+	return d, p.policy.named(r.Err)
 }
+
+var errNoPermit = fmt.Errorf("%w: there is no permit", ErrDenied)
+
+func (p *Permit) holdsNothing() bool { return p == nil || p.policy == nil }
 
 // lease returns the lease time of the permit: the shortest of the policy's limits.
 func (p *Permit) lease() time.Duration { return engine.LeaseOf(p.policy.charges(nil, 1)) }
@@ -63,6 +70,9 @@ func (p *Permit) expiry() time.Time {
 
 // Renew holds the units for another lease time from now. It returns [ErrEnded] if the permit has lost them.
 func (p *Permit) Renew(ctx context.Context) error {
+	if p.holdsNothing() {
+		return errNoPermit
+	}
 	d, err := p.extend(ctx, engine.OpRenew)
 	return endedUnless(d.Allowed, err)
 }
@@ -70,6 +80,9 @@ func (p *Permit) Renew(ctx context.Context) error {
 // Release gives the units back and cancels the contexts returned by Hold. It does nothing if the permit has expired or
 // has already been released. After an error the call can be repeated.
 func (p *Permit) Release(ctx context.Context) error {
+	if p.holdsNothing() {
+		return nil
+	}
 	p.mu.Lock()
 	given := p.given
 	p.released = true
@@ -94,7 +107,18 @@ func (p *Permit) Release(ctx context.Context) error {
 // cancels the returned context. The context is also cancelled, with the cause [ErrEnded], as soon as the units are lost
 // or may be lost. Use the returned context for work that needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
+	var missing error
+	if p.holdsNothing() {
+		missing = errNoPermit
+	}
+	if ctx == nil {
+		ctx, missing = context.Background(), cmp.Or(missing, errNoContext)
+	}
 	held, stop := context.WithCancelCause(ctx)
+	if missing != nil {
+		stop(missing)
+		return held
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.released {

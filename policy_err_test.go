@@ -26,9 +26,9 @@ func TestPolicyErr(t *testing.T) {
 		{"", []engine.Limit{fixed}, ""},
 		{"slots", []engine.Limit{rule.Concurrency(3)}, ""},
 		{"two", []engine.Limit{fixed, fixed}, ""},
-		{"burst", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Burst(3))}, `policy "burst": headgate: burst is`},
-		{"a b", []engine.Limit{fixed}, `policy "a b": headgate: policy is`},
-		{"none", nil, `policy "none": headgate: limits is 0`},
+		{"burst", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Burst(3))}, `headgate: policy "burst": burst is`},
+		{"a b", []engine.Limit{fixed}, `headgate: policy "a b": policy is`},
+		{"none", nil, `headgate: policy "none": limits is 0`},
 		{"twice", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Named("n")), rule.FixedWindow(rule.PerHour(8), rule.Named("n"))}, `twice`},
 	} {
 		err := core.Policy(l, c.name, c.limits...).Err()
@@ -52,22 +52,48 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"SegmentLength is 300ms;": headgate.SlidingWindow{Rate: second, SegmentLength: 300 * time.Millisecond},
 		"And is 9 windows;":       headgate.SlidingLog{Rate: second, And: make([]headgate.Rate, 8)},
 		"Block is 1ns;":           headgate.Penalty{Rate: second, Block: 1},
-		"Interval is set; accepted: set only with Min and Max":                       headgate.TokenBucket{Rate: second, Interval: time.Second},
-		"Debt is set; accepted: not set with Min and Max":                            headgate.TokenBucket{Rate: second, Min: 1, Max: 2, Debt: 1},
-		"Debt is 1; accepted: no debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
+		"Min is not set;":         headgate.AdaptiveRate{Rate: second, Max: 9},
+		"Max is not set;":         headgate.AdaptiveRate{Rate: second, Min: 1},
+		"MaxQueue is not set;":    headgate.FairPacer{Rate: second},
+		"Rate.Months is 1mo;":     headgate.TokenBucket{Rate: headgate.Rate{Count: 5, Months: 1}},
+		"And is 1mo;":             headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
+		"SegmentLength is 1s; accepted: either SegmentLength or Segments":            headgate.SlidingWindow{Rate: second, Segments: 2, SegmentLength: time.Second},
+		"Variant is \"variant 7\";":                                                  headgate.SlidingWindow{Rate: second, Variant: 7},
+		"Debt is 1; accepted: no Debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
 		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a pacer": headgate.Pacer{Rate: second},
 	} {
-		if err := l.Policy("p", limit).Err(); err == nil || !strings.Contains(err.Error(), "headgate: "+want) {
+		if err := l.Policy("p", limit).Err(); err == nil || !strings.HasPrefix(err.Error(), `headgate: policy "p": `+want) {
 			t.Errorf("%+v: %v, want %q", limit, err, want)
 		}
 	}
-	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), "headgate: Units is 0;") {
+	if err := l.Semaphore("s", headgate.Concurrency{}).Err(); err == nil || !strings.Contains(err.Error(), `headgate: semaphore "s": Units is 0;`) {
 		t.Errorf("a semaphore of no units: %v", err)
-	}
-	if err := l.Semaphore("s", headgate.Concurrency{Units: 5, Weight: 2}).Err(); err == nil || !strings.Contains(err.Error(), "Weight is set; accepted: set only with Fair") {
-		t.Errorf("a weight without Fair: %v", err)
 	}
 	if _, err := headgate.ParseLimit("0/s"); err == nil || !strings.Contains(err.Error(), "headgate: rate is 0/s;") {
 		t.Errorf("a limit as text: %v, want the field's name in files", err)
+	}
+}
+
+// The error of a request names the policy or semaphore, and the field as the program knows it.
+func TestRequestErrNamesThePolicy(t *testing.T) {
+	l := headgate.New()
+	defer l.Close()
+	ctx := t.Context()
+	p, bad := l.Policy("api", headgate.TokenBucket{Rate: headgate.PerDay(5)}), l.Policy("bad", headgate.TokenBucket{})
+	_, cost := p.AllowN(ctx, "k", -1)
+	_, key := p.Wait(ctx, "")
+	_, _, acquire := l.Semaphore("slots", headgate.Concurrency{}).TryAcquire(ctx, "k", 1)
+	_, list := l.AllowAll(ctx, headgate.Charge{Policy: p, Key: "k"}, headgate.Charge{Policy: bad, Key: "k"})
+	for want, err := range map[string]error{
+		`policy "api": cost is -1;`:             cost,
+		`policy "api": key is "";`:              key,
+		`semaphore "slots": Units is 0;`:        acquire,
+		`charges.1: policy "bad": Rate is not`:  list,
+		`policy "api": percent is 150;`:         p.Leaving(150).Err(),
+		`policy "api": percent is 90% of 5/1d;`: p.Leaving(90).Err(),
+	} {
+		if !errors.Is(err, headgate.ErrInvalid) || !strings.HasPrefix(err.Error(), "headgate: "+want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

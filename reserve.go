@@ -3,7 +3,6 @@ package headgate
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,7 +13,8 @@ import (
 
 // Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or
 // Commit. Units of a reservation that is never settled stay spent, unless the policy has a term
-// ([Policy.SettleWithin]). A Reservation is safe for concurrent use.
+// ([Policy.SettleWithin]). A Reservation is safe for concurrent use. A nil Reservation, as after a denial, holds nothing:
+// Cancel does nothing, and Commit, Report and Renew return an error that matches [ErrDenied].
 type Reservation struct {
 	limiter *Limiter
 	held    *engine.Reservation
@@ -35,7 +35,7 @@ const longestReserve = 36525 * 24 * time.Hour
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
 	answer := p.reserve(ctx, key, n, true)
-	return answer.reservation, answer.decision, answer.err
+	return answer.reservation, answer.decision, p.orBroken().named(answer.err)
 }
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
@@ -44,8 +44,12 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 //
 // With 1000 bytes a second, a charge of 100 that is committed as 400 leaves 600.
 func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
+	p = p.orBroken()
+	if p.delays {
+		return nil, Decision{}, p.named(errDelays)
+	}
 	op, r := p.settled(ctx, key, n)
-	return r.Reservation, decisionOf(&op, &r.Answer, p.name), r.Err
+	return r.Reservation, decisionOf(&op, &r.Answer, p.name), p.named(r.Err)
 }
 
 // settled decides an allow whose charge can be settled. The result contains no reservation if there is nothing to
@@ -53,15 +57,21 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
 	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
 	r := p.limiter.do(ctx, ops, nil)[0]
-	if r.Err != nil || !r.Allowed || r.Promise.OvershootMax == engine.Unbounded {
+	if !canSettle(&r) {
 		r.Reservation = nil
 	}
 	return ops[0], r
 }
 
+// canSettle reports whether a charge can be settled: a store has charged it.
+func canSettle(r *result) bool {
+	return r.Err == nil && r.Allowed && r.Promise.OvershootMax != engine.Unbounded
+}
+
 // reserve decides a reserve operation. If always is set, every admitted request gets a reservation; otherwise, only a
 // request with a delay does.
 func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
+	p = p.orBroken()
 	c := calls.Get().(*opBuffers)
 	defer c.freeReserve()
 	c.op[0].Ahead = longestDelay(ctx)
@@ -85,6 +95,9 @@ func (c *opBuffers) freeReserve() {
 
 // longestDelay returns the longest delay that the caller accepts: the time until its deadline.
 func longestDelay(ctx context.Context) time.Duration {
+	if ctx == nil {
+		return longestReserve
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(longestReserve, max(0, time.Until(deadline))).Truncate(time.Microsecond)
 	}
@@ -119,15 +132,9 @@ func (l *Limiter) reserved(op *engine.Op, r *engine.Answer, always bool) (a rese
 // reserveEach decides several reserve operations in one call.
 func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Answer, len(ops)), make([]reserved, len(ops))
+	l.run(ctx, ops, results)
 	for i := range ops {
-		l.report(&ops[i])
-		results[i].Err = l.check(&ops[i], len(ops))
-	}
-	l.store.Do(ctx, ops, results)
-	for i := range ops {
-		if l.observer != nil {
-			l.observe(ctx, &ops[i], &results[i])
-		}
+		l.observe(ctx, &ops[i], &results[i])
 		answers[i] = l.reserved(&ops[i], &results[i], true)
 	}
 	return answers
@@ -136,6 +143,9 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 // Reservation parses text that [Reservation.String] returned. Any process that uses the same store can parse it. The
 // error is an [*engine.InputError].
 func (l *Limiter) Reservation(text string) (*Reservation, error) {
+	if l = l.orBroken(); l.invalid != nil {
+		return nil, l.invalid
+	}
 	held, err := engine.ParseReservation(text)
 	if err != nil {
 		return nil, err
@@ -148,60 +158,23 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 }
 
 // String returns the reservation as text. [Limiter.Reservation] parses it, in another process or after a restart. The
-// text is not signed: accept it from trusted callers only. It contains the key.
-func (r *Reservation) String() string { return r.held.String() }
+// text is not signed: accept it from trusted callers only. It contains the key. The text of a nil Reservation is "".
+func (r *Reservation) String() string {
+	if r.isEmpty() {
+		return ""
+	}
+	return r.held.String()
+}
 
 // Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, the delay
 // assumes that this process's clock agrees with the store's.
-func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.slot)) }
-
-// Cancel gives back the reservation's units. Each unit returns to the window, segment, log entry or bucket that was
-// charged, if it is still counted there. Units stay spent if the delays of later callers already include them. A pacer
-// takes units back only before the end of the delay.
-//
-// A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
-// long as its units are counted, and at least until 5 minutes after its delay. Cancel returns nil if the reservation
-// has ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error
-// the call can be repeated.
-func (r *Reservation) Cancel(ctx context.Context) error {
-	err := r.Commit(ctx, 0)
-	if errors.Is(err, ErrEnded) {
-		return nil
+func (r *Reservation) Delay() time.Duration {
+	if r.isEmpty() {
+		return 0
 	}
-	return err
+	return max(0, time.Until(r.slot))
 }
 
-// Commit settles the reservation with the number of units used, which is 0 or more. The argument is one number for
-// all limits, or one for each charge of a list, in order. The number for a semaphore is ignored.
-//
-// If fewer units than reserved were used, Commit gives the rest back like Cancel. If more were used, it charges the
-// difference, even beyond the limit, but at most one capacity beyond it. For several windows, this capacity is the
-// largest of theirs. Callers are denied until the excess has refilled or expired.
-//
-// Commit returns [ErrEnded] and changes nothing if the reservation was settled before or can no longer be settled.
-// After an error that matches [ErrOutcomeUnknown], a repeated Commit returns ErrEnded if the first one was applied.
-func (r *Reservation) Commit(ctx context.Context, used ...int64) error {
-	op, err := r.settlement(used)
-	if err != nil {
-		return err
-	}
-	return r.settle(ctx, op)
-}
+var errNoReservation = fmt.Errorf("%w: there is no reservation", ErrDenied)
 
-// settle runs a settlement. It returns ErrEnded if the reservation is not open.
-func (r *Reservation) settle(ctx context.Context, op engine.Op) error {
-	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return endedUnless(answer.Found, answer.Err)
-}
-
-// settlement returns the operation that settles the reservation with the units used.
-func (r *Reservation) settlement(used []int64) (engine.Op, error) {
-	switch len(used) {
-	case 1:
-		return r.held.Settle(used[0]), nil
-	case r.held.Items():
-		return r.held.SettleEach(func(item int) int64 { return used[item] }), nil
-	default:
-		return engine.Op{}, &engine.InputError{Field: "used", Value: fmt.Sprint(len(used), " numbers"), Accepted: fmt.Sprintf("one, or one for each of the %d charges that were reserved", r.held.Items())}
-	}
-}
+func (r *Reservation) isEmpty() bool { return r == nil || r.held == nil }

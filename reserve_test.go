@@ -57,7 +57,7 @@ func TestReservationText(t *testing.T) {
 	for i, settle := range []func() error{
 		func() error { return again.Cancel(ctx) },
 		func() error { return r.Cancel(ctx) },
-		func() error { return again.Commit(ctx, 5) },
+		func() error { _, err := again.Commit(ctx, 5); return err },
 	} {
 		want := []error{nil, nil, headgate.ErrEnded}[i]
 		if err := settle(); !errors.Is(err, want) {
@@ -82,7 +82,7 @@ func TestReserveThenCommit(t *testing.T) {
 	p := core.Policy(l, "llm", rule.TokenBucket(rule.PerMinute(60_000), rule.Burst(10_000)))
 	for _, c := range []struct{ reserved, used, left int64 }{{4000, 1000, 9000}, {2000, 3000, 6000}, {1000, 0, 6000}, {500, 500, 5500}} {
 		r := reserve(t, p, c.reserved, 0)
-		if err := r.Commit(ctx, c.used); err != nil {
+		if _, err := r.Commit(ctx, c.used); err != nil {
 			t.Fatal(err)
 		}
 		if d, err := p.Peek(ctx, "k", 1); err != nil || d.Remaining != c.left {
@@ -91,7 +91,7 @@ func TestReserveThenCommit(t *testing.T) {
 	}
 	late := reserve(t, p, 1000, 0)
 	clock.Advance(time.Minute) // the bucket has refilled completely, but the commit charges the excess
-	if err := late.Commit(ctx, 3000); err != nil {
+	if _, err := late.Commit(ctx, 3000); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := p.Peek(ctx, "k", 1); err != nil || d.Remaining != 8000 {
@@ -134,7 +134,7 @@ func TestReserveInvalid(t *testing.T) {
 		}
 	}
 	r := reserve(t, bucket, 1, 0)
-	if err := r.Commit(ctx, -1); !errors.Is(err, headgate.ErrInvalid) {
+	if _, err := r.Commit(ctx, -1); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("−1 used: %v", err)
 	}
 	if err := r.Cancel(ctx); err != nil {
@@ -229,7 +229,7 @@ func TestChargeIsSettled(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	for _, want := range []error{nil, headgate.ErrEnded} { // the second time changes nothing
-		if err := charged.Commit(t.Context(), 400); !errors.Is(err, want) {
+		if _, err := charged.Commit(t.Context(), 400); !errors.Is(err, want) {
 			t.Fatalf("%v, want %v", err, want)
 		}
 	}

@@ -8,29 +8,52 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Semaphore is a [Concurrency] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
+// Semaphore is a [ConcurrencyLimit] with a name, bound to a limiter. For each key, it bounds the units that callers hold at
 // the same time, in all processes that share the store. It is safe for concurrent use. Its methods return the same
 // errors as a [Policy]. A semaphore and a policy with the same name have separate counters.
 type Semaphore struct{ policy *Policy }
 
 // Semaphore returns a semaphore of this limiter. The name must be valid for a policy. If the name or the limit is
 // invalid, every method returns the error of [Semaphore.Err]; [Must] panics with it.
-func (l *Limiter) Semaphore(name string, limit Concurrency) *Semaphore {
-	rule := limit.rule()
+//
+// A second semaphore of the limiter with the same name must have the same limit, unless it is made by [Semaphore.With].
+func (l *Limiter) Semaphore(name string, limit ConcurrencyLimit) *Semaphore {
+	rule := heldRule(limit)
 	if name == "" {
 		rule = engine.Invalid(engine.CheckPolicyName(name))
 	}
-	return l.semaphore(name, rule)
+	l = l.orBroken()
+	s := l.semaphore(name, rule)
+	l.names.add(s.policy)
+	return s
+}
+
+// With returns a semaphore with the same name and another limit: see [Policy.With].
+func (s *Semaphore) With(limit ConcurrencyLimit) *Semaphore {
+	with := *s.of()
+	with.group.limits = []engine.Limit{heldRule(limit)}
+	with.bind()
+	return &Semaphore{&with}
+}
+
+// heldRule returns the engine's limit for a semaphore.
+func heldRule(limit ConcurrencyLimit) engine.Limit {
+	if isNil(limit) {
+		return engine.Invalid(missing("limit", "a Concurrency or FairConcurrency"))
+	}
+	return limit.concurrency()
 }
 
 // semaphore returns a semaphore with engine limits.
 func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
-	return &Semaphore{l.policy(name, limits...)}
+	p := l.policy(name, limits...)
+	p.kind = "semaphore"
+	return &Semaphore{p}
 }
 
 // Err returns an error if the name, the limit or an option of the limiter is invalid. It names the semaphore and
-// matches [ErrInvalid]. Every other method then returns the same error, without the semaphore's name.
-func (s *Semaphore) Err() error { return s.policy.Err() }
+// matches [ErrInvalid]. Every other method then returns the same error.
+func (s *Semaphore) Err() error { return s.of().Err() }
 
 // Acquire waits until n units of the key are free, and takes them for the lease time, which [Permit.Renew] and
 // [Permit.Hold] extend. Call [Permit.Release] at the end.
@@ -42,7 +65,10 @@ func (s *Semaphore) Err() error { return s.policy.Err() }
 // If ctx ends before the units are free, Acquire returns the error of ctx. The error matches [ErrDenied] if n exceeds
 // the limit, and [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key.
 func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
-	p := s.policy
+	p := s.of()
+	if ctx == nil {
+		return nil, p.named(errNoContext)
+	}
 	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
 	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
 	if err != nil {
@@ -59,7 +85,7 @@ func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, 
 // TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil, and
 // RetryAfter is the time until enough permits expire; a release may free units earlier.
 func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
-	permit := &Permit{policy: s.policy, key: strings.Clone(key), id: rand.Text(), units: n}
+	permit := &Permit{policy: s.of(), key: strings.Clone(key), id: rand.Text(), units: n}
 	d, err := permit.extend(ctx, engine.OpAcquire)
 	if err != nil || !d.Allowed {
 		return nil, d, err
@@ -69,10 +95,10 @@ func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permi
 
 // Peek returns the decision that TryAcquire would make, and writes nothing: Remaining is the number of free units.
 func (s *Semaphore) Peek(ctx context.Context, key string, n int64) (Decision, error) {
-	return s.policy.Peek(ctx, key, n)
+	return s.of().Peek(ctx, key, n)
 }
 
 // Reset ends all permits of the key, and reports whether there were any.
 func (s *Semaphore) Reset(ctx context.Context, key string) (found bool, err error) {
-	return s.policy.Reset(ctx, key)
+	return s.of().Reset(ctx, key)
 }

@@ -87,10 +87,10 @@ func TestPolicyNeedsANameAndLimits(t *testing.T) {
 	defer l.Close()
 	hour := headgate.FixedWindow{Rate: headgate.PerHour(1)}
 	for want, p := range map[string]*headgate.Policy{
-		"policy is":          l.Policy("", hour),
-		"policy is ":         l.Policy("", hour, hour),
-		"limit is not built": l.Policy("p", nil),
-		"limits is 0":        l.Policy("p"),
+		"policy is":    l.Policy("", hour),
+		"policy is ":   l.Policy("", hour, hour),
+		"limit is nil": l.Policy("p", nil),
+		"limits is 0":  l.Policy("p"),
 	} {
 		if _, err := p.Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(want)) || p.Err() == nil {
 			t.Errorf("%v, want %q", err, want)

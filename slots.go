@@ -87,9 +87,7 @@ func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
 		}
 		l.store.Do(own, ops, results)
 		for i := range ops {
-			if l.observer != nil {
-				l.observe(own, &ops[i], &results[i])
-			}
+			l.observe(own, &ops[i], &results[i])
 		}
 	}
 }

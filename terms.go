@@ -3,49 +3,36 @@ package headgate
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
+// Unsettled is what happens to the charge of a reservation that was not settled in time: KeepCharge or ReleaseCharge.
+// Units reported as used stay charged in any case, and permits are released.
+type Unsettled = engine.Unsettled
+
+// The values of Unsettled.
+const (
+	// KeepCharge keeps the reserved units charged.
+	KeepCharge = engine.KeepCharge
+	// ReleaseCharge gives the reserved units back.
+	ReleaseCharge = engine.ReleaseCharge
+)
+
 // SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation ends if
-// it is neither settled nor reported on within the term. Its permits are then released. The value of then selects how
-// the reservation's charge is treated: "keep" keeps it, "release" gives it back, and "estimate" replaces it by the
-// estimate. The store keeps open reservations, so they survive the process that made them. Overdue reservations are
+// it is neither settled nor reported on within the term. Its permits are then released, and its charge is treated as then
+// says. The store keeps open reservations, so they survive the process that made them. Overdue reservations are
 // ended within about a second, by any limiter that uses the same store and has used a policy or a reservation with a
 // term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term is out of range, [Policy.Err] and every method that
-// reserves return an error. For any other value of then, every method returns an error.
-func (p *Policy) SettleWithin(within time.Duration, then string) *Policy {
-	unsettled, known := engine.ParseUnsettled(then)
-	if !known {
-		return p.limiter.policy(p.name, engine.Invalid(&engine.InputError{Field: "then", Value: strconv.Quote(then), Accepted: "keep, release or estimate"}))
-	}
-	termed := *p
-	termed.term = &engine.Term{Within: within, Then: unsettled}
-	p.limiter.watchTerms()
+// In a list of charges, the shortest term applies. If the term or then is out of range, [Policy.Err] and every method
+// that reserves return an error.
+func (p *Policy) SettleWithin(within time.Duration, then Unsettled) *Policy {
+	termed := *p.orBroken()
+	termed.term = &engine.Term{Within: within, Then: then}
+	termed.limiter.watchTerms()
 	return &termed
-}
-
-// Report records the units used so far and restarts the term. It takes one number for all limits, or one for each
-// charge of a list. Units beyond those already charged are charged now, as in [Reservation.Commit]. A smaller number
-// gives nothing back yet. Reported units stay used, however the reservation ends. To extend permits, use
-// [Reservation.Renew]. Report returns [ErrEnded] if the reservation is no longer open. For a reservation without a term
-// it changes nothing.
-//
-// With 1000 tokens reserved, the charge is 1000 after a report of 600, and 1200 after a report of 1200.
-func (r *Reservation) Report(ctx context.Context, used ...int64) error {
-	if r.held.Term == nil {
-		return nil
-	}
-	op, err := r.settlement(used)
-	if err != nil {
-		return err
-	}
-	op.Stage = engine.Report
-	return r.settle(ctx, op)
 }
 
 // openOf returns up to most open reservations of a key, and nil if the store does not keep reservations: see

@@ -18,7 +18,7 @@ import (
 func TestWatchTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
-		tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(10*time.Second, "release")
+		tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(10*time.Second, headgate.ReleaseCharge)
 		left := func(want int64) {
 			t.Helper()
 			if d, err := tokens.Peek(t.Context(), "ann", 1); err != nil || d.Remaining != want {
@@ -44,7 +44,7 @@ func TestWatchTerms(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(9 * time.Second)
-		if err := reported.Commit(t.Context(), 1600); err != nil {
+		if _, err := reported.Commit(t.Context(), 1600); err != nil {
 			t.Error(err)
 		}
 		left(8400)
@@ -72,8 +72,8 @@ func TestWatchTermsOfOperations(t *testing.T) {
 func TestTermsOfLists(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	long := core.Policy(l, "long", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "keep")
-	short := core.Policy(l, "short", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Minute, "release")
+	long := core.Policy(l, "long", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, headgate.KeepCharge)
+	short := core.Policy(l, "short", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Minute, headgate.ReleaseCharge)
 	without := core.Policy(l, "without", rule.FixedWindow(rule.PerDay(10)))
 	r, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: without, Key: "k", Units: 1}, headgate.Charge{Policy: long, Key: "k", Units: 1}, headgate.Charge{Policy: short, Key: "k", Units: 1})
 	if err != nil || core.Term(r).Within != time.Minute || core.Term(r).Then != engine.ReleaseCharge {
@@ -90,14 +90,14 @@ func TestTermsOfLists(t *testing.T) {
 		t.Errorf("a report without a term: %v", err)
 	}
 	for within, want := range map[time.Duration]bool{time.Millisecond: true, engine.MaxWithin: true, 0: false, time.Microsecond: false, engine.MaxWithin + time.Millisecond: false} {
-		p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(within, "keep")
+		p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(within, headgate.KeepCharge)
 		_, _, err := p.Reserve(context.Background(), "k", 1)
 		if (err == nil) != want || (p.Err() == nil) != want {
 			t.Errorf("a term of %s: %v, %v", within, err, p.Err())
 		}
 	}
-	p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, "relase")
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": headgate: then is "relase"; accepted: keep, release or estimate`) {
+	p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, 9)
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": unsettled is another word; accepted: keep, release or estimate`) {
 		t.Error(err)
 	}
 }

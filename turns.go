@@ -62,7 +62,9 @@ func (t *turns) leave(ctx context.Context, p *Policy, r reserved) {
 // charge is like AllowN, but gives the units back if ctx ends while the call is in flight.
 func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || p.limiter.inMemory || ctx.Done() == nil {
-		t.decision, t.err = p.AllowN(ctx, key, n)
+		if !p.simple(ctx, &t.decision, key, n) {
+			t.err = p.ask(ctx, &t.decision, engine.OpAllow, key, n)
+		}
 		return t
 	}
 	a := newCaller(ctx, p, engine.OpAllow, key, n)

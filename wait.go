@@ -26,6 +26,15 @@ func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { retur
 //
 // With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
 func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
+	p = p.orBroken()
+	if ctx == nil {
+		return Decision{}, p.named(errNoContext)
+	}
+	d, err := p.wait(ctx, key, n)
+	return d, p.named(err)
+}
+
+func (p *Policy) wait(ctx context.Context, key string, n int64) (Decision, error) {
 	lines := &p.limiter.lines
 	if lines.None(p.line(key)) {
 		if t := p.take(ctx, key, n); t.err != nil || t.decision.Allowed {

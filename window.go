@@ -1,22 +1,57 @@
 package headgate
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
+// Alignment is where the windows of a [FixedWindow] start: AlignFirst, AlignClock, or the name of an IANA time zone, such
+// as "Asia/Shanghai".
+type Alignment string
+
+// The alignments without a time zone.
+const (
+	// AlignFirst starts a window at the first request. It is the default.
+	AlignFirst Alignment = "first"
+	// AlignClock starts windows at whole multiples of the period since 1970 UTC.
+	AlignClock Alignment = "clock"
+)
+
+// Variant is how a [SlidingWindow] counts its oldest segment, which the window covers only in part.
+type Variant uint8
+
+// The variants.
+const (
+	// Weighted counts the fraction that the window still covers: a span of one period admits less than 2·count. It is the
+	// default.
+	Weighted Variant = iota
+	// Strict counts the segment in full: a span admits at most count, and a saturated limit admits only count units in
+	// each period plus one segment.
+	Strict
+	// Lenient ignores the segment, as the well-known scripts with small windows do: a span admits up to 2·count.
+	Lenient
+)
+
+// String returns the variant as in the text of a limit, such as "strict".
+func (v Variant) String() string {
+	if v > Lenient {
+		return "variant " + strconv.Itoa(int(v))
+	}
+	return [...]string{"weighted", "strict", "lenient"}[v]
+}
+
 // FixedWindow allows count units in each window of one period. A window starts with the first request, unless Align
 // sets another start. A span as long as the period can overlap two windows, so it admits at most 2·count.
 type FixedWindow struct {
 	// Rate is the count in each window.
 	Rate Rate
-	// Align sets where windows start. "first", the default, starts a window at the first request. "clock" starts
-	// windows at whole multiples of the period since 1970 UTC. The name of an IANA time zone, such as "Asia/Shanghai",
-	// starts them by that zone's calendar; in this case the period must be one minute, hour, day, week, month or year.
-	// Go finds the zone's data on the system, or in the package time/tzdata if the program imports it.
-	Align string
+	// Align sets where windows start: at the first request by default. The name of a time zone starts them by that zone's
+	// calendar; in this case the period must be one minute, hour, day, week, month or year. Go finds the zone's data on
+	// the system, or in the package time/tzdata if the program imports it.
+	Align Alignment
 	// Anchor sets the start of the windows of a time zone. It is a date, or a date and time in that zone, such as
 	// "2026-01-31" or "2026-01-31T17:30". Every window starts at the anchor's time of day, and on its weekday, day of
 	// the month or day of the year. Monthly windows from the 31st start on the last day of a shorter month.
@@ -28,7 +63,7 @@ type FixedWindow struct {
 }
 
 func (w FixedWindow) rule() engine.Limit {
-	return build(algo.FixedWindow, w.Rate, word("align", w.Align), word("anchor", w.Anchor), flag("count_denied", w.CountDenied), word("name", w.Name))
+	return build(algo.FixedWindow, w.Rate, word("align", string(w.Align)), word("anchor", w.Anchor), flag("count_denied", w.CountDenied), word("name", w.Name))
 }
 
 // SlidingWindow is a limit that counts the last period in segments aligned to the clock. The variant determines how
@@ -40,12 +75,9 @@ type SlidingWindow struct {
 	// request passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller
 	// count.
 	And []Rate
-	// Variant determines how the oldest, partly expired segment counts. "weighted", the default, counts the fraction
-	// that the window still covers: a span of one period admits less than 2·count. "strict" counts it in full: a span
-	// admits at most count, and a saturated limit admits only count units in each period plus one segment. "lenient"
-	// ignores it, as the well-known scripts with small windows do: a span admits up to 2·count.
-	Variant string
-	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for "strict". The period in µs must be a
+	// Variant determines how the oldest, partly expired segment counts: Weighted by default, Strict or Lenient.
+	Variant Variant
+	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for Strict. The period in µs must be a
 	// multiple of it.
 	Segments int
 	// SegmentLength is the length of a segment, instead of Segments. Every window must be 1 to 1000 times as long.
@@ -57,7 +89,11 @@ type SlidingWindow struct {
 }
 
 func (w SlidingWindow) rule() engine.Limit {
-	return build(algo.SlidingWindow, w.Rate, windows(w.And), word("variant", w.Variant), units("segments", int64(w.Segments)),
+	variant := ""
+	if w.Variant != Weighted {
+		variant = w.Variant.String()
+	}
+	return build(algo.SlidingWindow, w.Rate, windows(w.And), word("variant", variant), units("segments", int64(w.Segments)),
 		span("segment", w.SegmentLength), flag("count_denied", w.CountDenied), word("name", w.Name))
 }
 

@@ -32,6 +32,16 @@ func Charge(ctx context.Context, p *headgate.Policy, key string, n int64) (*Char
 	return ChargedBy(limiter, []engine.Op{op}, []Result{r}), d, nil
 }
 
+// ChargeAll decides like [headgate.Limiter.AllowAll], and returns the operation that it decided. If settled is set, it
+// also returns the charge, as [Charge] does, and a pacer can delay the request: see [headgate.Decision].Delay.
+func ChargeAll(ctx context.Context, l *headgate.Limiter, settled bool, charges ...headgate.Charge) (*Charged, engine.Op, headgate.Decision, error) {
+	op, d, r := chargeAll(l, ctx, charges, settled)
+	if r.Reservation == nil {
+		return nil, op, d, r.Err
+	}
+	return ChargedBy(l, []engine.Op{op}, []Result{r}), op, d, nil
+}
+
 // ChargedBy returns the charges of operations that [Do] has decided. Their kind must be [engine.OpAllow], with the hint
 // Settled.
 func ChargedBy(l *headgate.Limiter, ops []engine.Op, results []Result) *Charged {
@@ -74,7 +84,7 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 			add(choices...)
 		}
 		if corrected && c.held[i] != nil {
-			err = cmp.Or(err, c.held[i].Commit(ctx, final))
+			err = cmp.Or(err, settleAll(c.held[i], ctx, final))
 		}
 	}
 	return cmp.Or(err, chargeMore(ctx, c.limiter, more))

@@ -28,9 +28,11 @@ var (
 	limits       = inside.Limits.(func(*headgate.Policy) []engine.Limit)
 	paces        = inside.Paces.(func(*headgate.Policy) bool)
 	charge       = inside.Charge.(func(*headgate.Policy, context.Context, string, int64) (*headgate.Limiter, engine.Op, Result))
+	chargeAll    = inside.ChargeAll.(func(*headgate.Limiter, context.Context, []headgate.Charge, bool) (engine.Op, headgate.Decision, Result))
 	adapts       = inside.Adapts.(func(*headgate.Policy) bool)
 	outcomes     = inside.Outcomes.(func(*headgate.Limiter, *engine.Op) func(bool, time.Duration))
 	outcomeClock = inside.WithOutcomeClock.(func(func() time.Time) headgate.Option)
+	settleAll    = inside.SettleAll.(func(*headgate.Reservation, context.Context, int64) error)
 	term         = inside.Term.(func(*headgate.Reservation) *engine.Term)
 )
 

@@ -207,10 +207,20 @@ func loadZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		return nil, invalid("align", name, "first, clock, or an IANA time zone such as Europe/Paris")
+		return nil, invalid("align", name, alignAccepted(time.LoadLocation))
 	}
 	kept, _ := zones.LoadOrStore(name, zone)
 	return kept.(*time.Location), nil
+}
+
+// alignAccepted returns the alignments that this program accepts. A static program on a system without zone data knows no
+// zone but UTC.
+func alignAccepted(load func(string) (*time.Location, error)) string {
+	const example = "Europe/Paris"
+	if _, err := load(example); err != nil {
+		return "first, clock, or UTC; this system has no time zone data: import time/tzdata, or install the package tzdata"
+	}
+	return "first, clock, or an IANA time zone such as " + example
 }
 
 func (d *draft) concurrency(l *spec) error {

@@ -125,7 +125,7 @@ func TestAnswersOfRedisRate(t *testing.T) {
 			t.Errorf("%d units: %+v", c.n, here)
 		}
 	}
-	five, err := limiter.Policy("project", headgate.TokenBucket{Rate: headgate.PerHour(5)}).Peek(ctx, "1", 1)
+	five, err := three().With(headgate.TokenBucket{Rate: headgate.PerHour(5)}).Peek(ctx, "1", 1)
 	if err != nil || five.Remaining != 3 {
 		t.Errorf("with 5 an hour: %+v, %v; want 3 remaining", five, err)
 	}

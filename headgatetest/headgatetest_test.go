@@ -49,9 +49,13 @@ func TestMailIsLimited(t *testing.T) {
 func TestWaits(t *testing.T) {
 	limiter, require := headgatetest.NewLimiter(t), headgatetest.Require(t)
 	mail := limiter.Policy("mail", headgate.Pacer{Rate: headgate.PerSecond(10), MaxQueue: 5})
-	require.Wait(require.Allowed(mail.Allow(t.Context(), "smtp")), 0)
-	require.Wait(require.Allowed(mail.Allow(t.Context(), "smtp")), 100*time.Millisecond)
-	require.Wait(require.Denied(mail.AllowN(t.Context(), "smtp", 9)), headgate.Never)
+	reserve := func(n int64) (headgate.Decision, error) {
+		_, d, err := mail.Reserve(t.Context(), "smtp", n)
+		return d, err
+	}
+	require.Wait(require.Allowed(reserve(1)), 0)
+	require.Wait(require.Allowed(reserve(1)), 100*time.Millisecond)
+	require.Wait(require.Denied(reserve(9)), headgate.Never)
 }
 
 // failing is a TB that expects its test to fail.

@@ -43,13 +43,12 @@ func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	return l
 }
 
-func (l *Limiter) record(_ context.Context, r *headgate.Result) {
-	kept := *r
-	kept.Policy, kept.Key, kept.Decision.Binding.Policy = strings.Clone(r.Policy), strings.Clone(r.Key), strings.Clone(r.Decision.Binding.Policy)
-	kept.Decision.Limits = slices.Clone(r.Decision.Limits)
+func (l *Limiter) record(_ context.Context, r headgate.Result) {
+	r.Policy, r.Key, r.Decision.Binding.Policy = strings.Clone(r.Policy), strings.Clone(r.Key), strings.Clone(r.Decision.Binding.Policy)
+	r.Decision.Limits = slices.Clone(r.Decision.Limits)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.recorded = append(l.recorded, kept)
+	l.recorded = append(l.recorded, r)
 }
 
 // Recorded returns the requests since the limiter was created, or since the last Forget, in the order of their

@@ -33,6 +33,9 @@ func Overloaded(status int) bool {
 // Keep health checks outside the middleware. Use separate limiters for cheap and expensive requests, because the
 // latency of a mixture is not meaningful.
 func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
+	if l == nil {
+		panic("httplimit: the limiter of Adaptive is nil; accepted: the result of adaptive.New")
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			permit, ok := l.TryAcquire()

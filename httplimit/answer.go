@@ -40,6 +40,8 @@ type Answer struct {
 	// Outcome reports how the request ended, for limits with an adaptive rate. It is nil if no limit of the request has
 	// one.
 	Outcome func(failed bool, retryAfter time.Duration)
+	// Done is called once when the request has been served, after Settle. It is nil if there is nothing to do.
+	Done func()
 }
 
 // Charge is the charge of a request. The zero value means that nothing was charged.
@@ -56,6 +58,8 @@ type Charge struct {
 	style   Style                                        // from a decider, or ""
 
 	countedBy string // from a decider
+
+	done func() // called when the request has been served; can be nil
 }
 
 // writeHeaders writes the rate-limit headers for a charge.
@@ -78,7 +82,7 @@ func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
 	case c.limits != nil:
 		style.Write(h, c.limits...)
 	case len(d.Limits) > 1:
-		style.Write(h, limitsOf(d, c.Units)...)
+		style.Write(h, limitsOf(d, func(int) int64 { return c.Units })...)
 	default:
 		style.Write(h, limitOf(d, c.Units))
 	}

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -19,7 +20,8 @@ type Proxies struct {
 	RealIP bool
 }
 
-// Loopback trusts proxies on the same machine. It is the default if no [Proxies] are configured.
+// Loopback trusts proxies on the same machine. It is the default in policies files and servers. [ByIP] trusts no proxy
+// unless it is told to: pass Loopback to [ByClient].
 var Loopback = Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
 // Trusts reports whether an address belongs to a trusted proxy.
@@ -32,14 +34,26 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Peer returns the peer address of the request's connection. It is the zero Addr if the connection has no peer
-// address, as on a Unix socket.
+// Peer returns the peer address of the request's connection. The peer of a Unix socket is on the same machine, so its
+// address is 127.0.0.1. Peer returns the zero Addr if the request has no peer address.
 func Peer(r *http.Request) netip.Addr {
+	if r.RemoteAddr == "" || r.RemoteAddr[0] == '@' || r.RemoteAddr[0] == '/' { // as a Unix socket's address is written
+		return unixPeer(r)
+	}
 	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // the form that net/http writes
 		return plain(withPort.Addr())
 	}
 	address, _ := parseAddress(r.RemoteAddr)
 	return address
+}
+
+// unixPeer returns the address for a request whose RemoteAddr is that of a Unix socket. The name of the peer's end is
+// usually empty.
+func unixPeer(r *http.Request) netip.Addr {
+	if _, unix := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); unix || r.RemoteAddr != "" {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.Addr{}
 }
 
 // Client returns the address of the client that sent a request with these headers. If the peer is not trusted, the peer

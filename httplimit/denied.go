@@ -3,6 +3,7 @@ package httplimit
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -17,6 +18,9 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Charge) {
 	QuotaExceeded(http.StatusTooManyRequests, c.Decision.Full, c.Decision.Binding.Policy, c.countedBy).Write(w)
 }
 
+// errNoMiddleware is the cause of the error if the program uses a nil or zero Middleware.
+var errNoMiddleware = errors.New("no middleware: NewMiddleware and MiddlewareBy return one")
+
 // errNoPolicy is the cause of the error if the program sets no policy for a request.
 var errNoPolicy = errors.New("no policy: New had none, and WithPolicy returned none")
 
@@ -26,11 +30,22 @@ var errNoSettler = errors.New("WithFinalCost needs a Settler, such as the limite
 // programError is the error for a request whose policy or cost, as chosen by the program, is invalid.
 type programError struct{ cause error }
 
-func (e *programError) Error() string { return "httplimit: " + e.cause.Error() }
+func (e *programError) Error() string {
+	return "httplimit: " + strings.TrimPrefix(e.cause.Error(), "headgate: ")
+}
 func (e *programError) Unwrap() error { return e.cause }
 
 // Is makes every programError match ErrInvalid, so that [FailOpen] does not serve the request.
 func (e *programError) Is(target error) bool { return target == headgate.ErrInvalid }
+
+// fail responds to a request that could not be decided.
+func (m *Middleware) fail(w http.ResponseWriter, r *http.Request, next http.Handler, err error) {
+	if m == nil || m.failed == nil {
+		writeFailed(w, r, next, err)
+		return
+	}
+	m.failed(w, r, next, err)
+}
 
 func writeFailed(w http.ResponseWriter, _ *http.Request, _ http.Handler, err error) {
 	w.Header().Set("Cache-Control", "no-store")

@@ -60,21 +60,20 @@ func limitOf(d *headgate.Decision, cost int64) Limit {
 
 // limitsOf returns the limits of a decision with several, the binding limit first. It omits limits that allow
 // everything.
-func limitsOf(d *headgate.Decision, cost int64) []Limit {
-	policy, b := d.Binding.Policy, &d.Binding
+func limitsOf(d *headgate.Decision, cost func(limit int) int64) []Limit {
 	limits := make([]Limit, 0, len(d.Limits))
-	add := func(s *headgate.Standing) {
-		if !s.Unlimited {
+	add := func(i int) {
+		if s := &d.Limits[i]; !s.Unlimited {
 			limits = append(limits, Limit{
-				Name: LimitName(policy, s.Name), Rate: s.Rate, Capacity: s.Limit, Remaining: s.Remaining,
-				Until: Until(s.RetryAfter, s.ResetAfter-s.Earlier), Cost: cost,
+				Name: LimitName(s.Policy, s.Name), Rate: s.Rate, Capacity: s.Limit, Remaining: s.Remaining,
+				Until: Until(s.RetryAfter, s.ResetAfter-s.Earlier), Cost: cost(i),
 			})
 		}
 	}
-	add(&d.Limits[b.Index])
+	add(d.Binding.Index)
 	for i := range d.Limits {
-		if i != b.Index {
-			add(&d.Limits[i])
+		if i != d.Binding.Index {
+			add(i)
 		}
 	}
 	return limits

@@ -38,7 +38,8 @@ type Middleware struct {
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
 	finalCost Rule
-	slots     *slots // for requests delayed by a pacer
+	unsettled *unsettled // with finalCost
+	slots     *slots     // for requests delayed by a pacer
 	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
 	failed    func(http.ResponseWriter, *http.Request, http.Handler, error)
 }
@@ -47,7 +48,7 @@ type Middleware struct {
 func NewMiddleware(policy *headgate.Policy, key Key, options ...Option) *Middleware {
 	if policy != nil {
 		if err := policy.Err(); err != nil {
-			panic("httplimit: " + err.Error())
+			panic("httplimit: " + strings.TrimPrefix(err.Error(), "headgate: "))
 		}
 	}
 	return newMiddleware(Middleware{policy: policy, key: key}, options)
@@ -59,8 +60,9 @@ func MiddlewareBy(decider Decider, options ...Option) *Middleware {
 }
 
 func newMiddleware(m Middleware, options []Option) *Middleware {
-	m.failed, m.slots = writeFailed, &slots{}
+	m.failed, m.slots, m.unsettled = writeFailed, &slots{}, &unsettled{}
 	for _, option := range options {
+		require(option != nil, "an option")
 		option(&m)
 	}
 	switch styles := []Style{"", Draft, Draft03, XRateLimit, Spring, Off}; {
@@ -74,6 +76,13 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 	return &m
 }
 
+// require panics if an argument of a constructor is nil. Otherwise the program would panic at its first request.
+func require(set bool, argument string) {
+	if !set {
+		panic("httplimit: " + argument + " is nil; accepted: a function")
+	}
+}
+
 // Decide decides a request but writes no response. If a pacer delays an allowed request, Decide returns at the
 // request's slot. If the request's context ends earlier, Decide gives the slot back. It returns the same errors as
 // [headgate.Policy.AllowN] or the decider of [By]; [ErrNoKey]; the context's error, if the request ends while it is
@@ -85,11 +94,16 @@ func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
 
 // decide writes the result to c, because returning a Charge would copy it.
 func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
+	if m == nil || m.failed == nil {
+		return &programError{errNoMiddleware}
+	}
 	if m.decider == nil {
 		return m.charge(c, r)
 	}
 	if err = m.chargeBy(c, r); err == nil && c.Decision.Delay > 0 {
-		err = c.sleep(r)
+		if err = c.sleep(r); err != nil && c.done != nil {
+			c.done()
+		}
 	}
 	return err
 }
@@ -98,7 +112,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.finalCost != nil)
-		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy
+		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy, c.done = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy, a.Done
 		return err
 	}
 	if m.finalCost != nil {
@@ -110,6 +124,11 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 }
 
 func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
+	// The key comes first: a request without one has no customer, so WithPolicy may know no plan for it.
+	key, err := m.key.of(r)
+	if err != nil {
+		return err
+	}
 	policy := m.policy
 	if m.choose != nil {
 		if chosen := m.choose(r); chosen != nil {
@@ -119,7 +138,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	if policy == nil {
 		return &programError{errNoPolicy}
 	}
-	if err = m.chargeOn(policy, c, r); err != nil && policy != m.policy {
+	if err = m.chargeOn(policy, key, c, r); err != nil && policy != m.policy {
 		if mistake := policy.Err(); mistake != nil {
 			return &programError{mistake}
 		}
@@ -127,15 +146,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Request) (err error) {
-	key, ok := m.key(r)
-	switch {
-	case ok:
-	case key != "":
-		return &NoKeyError{Part: key, Status: http.StatusBadRequest}
-	default:
-		return ErrNoKey
-	}
+func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Charge, r *http.Request) (err error) {
 	c.policy, c.Units = policy, 1
 	if core.Adapts(policy) {
 		key = strings.Clone(key)
@@ -155,6 +166,9 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 	charged, d, err := core.Charge(ctx, policy, key, c.Units)
 	cancel()
 	c.Decision = d
+	if m.finalCost != nil {
+		m.unsettled.shorten(&c.Decision, chargedKey{policy.Name(), key})
+	}
 	if err != nil || charged == nil {
 		return err
 	}
@@ -164,6 +178,9 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 		}
 	}
 	c.settle = charged.Settle
+	if m.finalCost != nil {
+		c.done = m.unsettled.add(r.Context(), chargedKey{policy.Name(), strings.Clone(key)})
+	}
 	return nil
 }
 
@@ -174,7 +191,7 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, c *Charge, r *http.Reques
 // request is to be served.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
 	if err := m.decide(&c, r); err != nil {
-		m.failed(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
+		m.fail(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
 		return Charge{}, ok
 	}
 	m.writeHeaders(w.Header(), &c)
@@ -189,7 +206,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c Charge
 		if err := m.decide(&c, r); err != nil {
-			m.failed(w, r, next, err)
+			m.fail(w, r, next, err)
 			return
 		}
 		m.writeHeaders(w.Header(), &c)

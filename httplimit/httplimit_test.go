@@ -113,7 +113,8 @@ func TestClientBehindProxies(t *testing.T) {
 		{"0:0:0:0:0:ffff:192.0.2.1", "", "", "192.0.2.1"},
 		{"192.0.2.01:1", "", "", ""},
 		{"10.0.0.1:1", "", "", "10.0.0.1"},
-		{"@", "", "", ""},
+		{"@", "", "", "127.0.0.1"}, // a Unix socket
+		{"", "", "", ""},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.RemoteAddr = c.peer

@@ -19,7 +19,7 @@ func TestInvalidPolicyIsTheProgramsMistake(t *testing.T) {
 		policy := l.Policy(name, limit)
 		func() {
 			defer func() {
-				if reason := fmt.Sprint(recover()); !strings.Contains(reason, `policy "`+name+`": headgate: `) {
+				if reason := fmt.Sprint(recover()); !strings.Contains(reason, `httplimit: policy "`+name+`": `) {
 					t.Errorf("New of %s: %s", name, reason)
 				}
 			}()

@@ -20,9 +20,23 @@ import (
 // [HashLong] shortens it.
 type Key func(r *http.Request) (key string, ok bool)
 
+// of returns the key of a request, or the error for a request without one.
+func (k Key) of(r *http.Request) (string, error) {
+	key, ok := k(r)
+	switch {
+	case ok:
+		return key, nil
+	case key != "":
+		return "", &NoKeyError{Part: key, Status: http.StatusBadRequest}
+	default:
+		return "", ErrNoKey
+	}
+}
+
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
 // /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
-// from these addresses. If none are given, the peer is the client.
+// from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with
+// [Loopback] in [ByClient], the proxy at its other end is trusted.
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }
@@ -119,6 +133,7 @@ func ByQuery(name string) Key {
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
 // also replaces keys that look like such a hash, which is the key of another client.
 func HashLong(key Key) Key {
+	require(key != nil, "the key of HashLong")
 	return func(r *http.Request) (string, bool) {
 		name, ok := key(r)
 		if ok {
@@ -136,6 +151,7 @@ func All() Key {
 // Join combines several keys, such as address and user. Two requests share a key only if all parts are equal. A request
 // that lacks one part lacks the key.
 func Join(keys ...Key) Key {
+	requireKeys("Join", keys)
 	return func(r *http.Request) (string, bool) {
 		parts := make([]string, len(keys))
 		for i, key := range keys {
@@ -152,6 +168,7 @@ func Join(keys ...Key) Key {
 // Or uses the first of the keys that the request contains. For example, it uses the user or, if the request has no
 // user, the address.
 func Or(keys ...Key) Key {
+	requireKeys("Or", keys)
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
 			if part, ok := key(r); ok {
@@ -164,5 +181,15 @@ func Or(keys ...Key) Key {
 			missing[i], _ = key(r)
 		}
 		return strings.Join(slices.DeleteFunc(missing, func(part string) bool { return part == "" }), " or "), false
+	}
+}
+
+// requireKeys panics if there are no keys, or if one of them is nil.
+func requireKeys(function string, keys []Key) {
+	if len(keys) == 0 {
+		panic("httplimit: " + function + " has no keys; accepted: 1 or more")
+	}
+	for i, key := range keys {
+		require(key != nil, "key "+strconv.Itoa(i)+" of "+function)
 	}
 }

@@ -15,7 +15,7 @@ type NoKeyError struct {
 	Policy string
 	// Unreadable is true if the request contains the part but it cannot be read, such as a token that is too long.
 	Unreadable bool
-	// Status is the status of the response: 400 to 499.
+	// Status is the status of the response: 400 to 499, and 400 if it is not set.
 	Status int
 }
 
@@ -24,6 +24,9 @@ func (e *NoKeyError) Error() string { return "httplimit: " + e.Detail() }
 
 // Detail returns the text for clients.
 func (e *NoKeyError) Detail() string {
+	if e == nil {
+		return noKey
+	}
 	detail := noKey + ": " + e.Part
 	if e.Unreadable {
 		detail = "a part of the request's key cannot be read: " + e.Part

@@ -58,7 +58,13 @@ func QuotaExceeded(status int, full bool, policy, countedBy string) Problem {
 }
 
 // Problem returns the problem for a request that lacks a part of its key.
-func (e *NoKeyError) Problem() Problem { return lacksKey(e.Status, e.Detail()) }
+func (e *NoKeyError) Problem() Problem {
+	status := http.StatusBadRequest
+	if e != nil && e.Status != 0 {
+		status = e.Status
+	}
+	return lacksKey(status, e.Detail())
+}
 
 func lacksKey(status int, detail string) Problem {
 	p := NewProblem(status, "", detail)
@@ -67,8 +73,12 @@ func lacksKey(status int, detail string) Problem {
 }
 
 // Write responds to a request with the problem, including the request's id if there is one. Responses with status 429
-// or 503 are marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s.
+// or 503 are marked as not cacheable. A 503 without a Retry-After gets one of 1 s to 4 s. A Status outside 100 to 999,
+// which net/http does not accept, is written as 500.
 func (p Problem) Write(w http.ResponseWriter) {
+	if p.Status < 100 || p.Status > 999 {
+		p.Status = http.StatusInternalServerError
+	}
 	h := w.Header()
 	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
 		h.Set("Cache-Control", "no-store")

@@ -70,14 +70,22 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 }
 
-// Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost] or a limit with an adaptive
-// rate. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
-func (m *Middleware) Settles(c *Charge) bool { return m.finalCost != nil || c.outcome != nil }
+// Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost], a limit with an adaptive rate, or
+// an [Answer].Done. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
+func (m *Middleware) Settles(c *Charge) bool {
+	return m != nil && c != nil && (m.finalCost != nil || c.outcome != nil || c.done != nil)
+}
 
 // Settle corrects the charge of a served request, and reports its outcome to limits with adaptive rates. The call to
 // the store takes at most a second, and is made even if the request's context has ended. If the store does not answer,
 // the first charge stays, and the limiter's observer receives the error.
 func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
+	if !m.Settles(c) {
+		return
+	}
+	if c.done != nil {
+		defer c.done()
+	}
 	if c.outcome != nil {
 		c.outcome(Outcome(o.Status, o.Header))
 	}

@@ -106,11 +106,23 @@ func Redacted(address string) string {
 
 // Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
 // 10 s, unless it may be unavailable ([Options.StartAway]). The caller closes the store. If the URL or an option is
-// invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection.
+// invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection. After an error, every
+// method of the store returns this error, as does every method of a limiter that uses the store.
 func Store(ctx context.Context, address string, o Options) (Opened, error) {
+	opened, err := open(ctx, address, &o)
+	if err != nil {
+		return Opened{Store: failed{err}}, err
+	}
+	return opened, nil
+}
+
+func open(ctx context.Context, address string, o *Options) (Opened, error) {
+	if ctx == nil {
+		return Opened{}, &engine.InputError{Field: "ctx", Value: "nil", Accepted: "a context, such as context.Background()"}
+	}
 	if address == "" || address == Memory {
 		if o.MaxStale != 0 {
-			return Opened{}, &engine.InputError{Field: "--max-stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
+			return Opened{}, &engine.InputError{Field: "max_stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
 		}
 		o.Memory.Clock = o.Clock
 		store, err := o.memory()
@@ -127,7 +139,18 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.SubPrefix != "" {
 		address = extendPrefix(address, o.SubPrefix)
 	}
-	opened, warnings, away, err := o.redis(ctx, address)
+	connect := func(ctx context.Context) (*redisstore.Store, error) {
+		if o.StartAway {
+			return rueidisadapter.OpenLate(ctx, address, redisstore.Config{Clock: o.Clock})
+		}
+		return rueidisadapter.Open(ctx, address, redisstore.Config{Clock: o.Clock})
+	}
+	return o.onRedis(ctx, connect, isCluster(address), within)
+}
+
+// onRedis opens a store on Redis with its layers. Calls end after the time within; 0 means no deadline.
+func (o *Options) onRedis(ctx context.Context, connect func(context.Context) (*redisstore.Store, error), cluster bool, within time.Duration) (Opened, error) {
+	opened, warnings, away, err := o.connect(ctx, connect)
 	if err != nil {
 		return Opened{}, err
 	}
@@ -135,7 +158,7 @@ func Store(ctx context.Context, address string, o Options) (Opened, error) {
 	if o.Wrap != nil {
 		store = o.Wrap(store)
 	}
-	layered, err := stack.New(store, opened, o.layers(address, within, opened))
+	layered, err := stack.New(store, opened, o.layers(cluster, within, opened))
 	if err != nil {
 		_ = opened.Close()
 		return Opened{}, err
@@ -179,16 +202,16 @@ func join(ctx context.Context, store *fallback.Store) {
 	_ = store.Join(ctx)
 }
 
-// redis opens the Redis store and checks it. If it could not be checked because Redis is unavailable, away is the
+// connect opens the Redis store and checks it. If it could not be checked because Redis is unavailable, away is the
 // reason.
-func (o *Options) redis(ctx context.Context, address string) (store *redisstore.Store, warnings []string, away, err error) {
-	within, open := openTimeout, rueidisadapter.Open
+func (o *Options) connect(ctx context.Context, connect func(context.Context) (*redisstore.Store, error)) (store *redisstore.Store, warnings []string, away, err error) {
+	within := openTimeout
 	if o.StartAway {
-		within, open = openAwayTimeout, rueidisadapter.OpenLate
+		within = openAwayTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if store, err = open(ctx, address, redisstore.Config{Clock: o.Clock}); err != nil {
+	if store, err = connect(ctx); err != nil {
 		return nil, nil, nil, err
 	}
 	warnings, err = store.Check(ctx)
@@ -222,28 +245,20 @@ const (
 )
 
 // layers returns the settings of the layers around a store.
-func (o *Options) layers(address string, within time.Duration, store *redisstore.Store) stack.Config {
-	c := stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Membership: o.membership(address)}
+func (o *Options) layers(cluster bool, within time.Duration, store *redisstore.Store) stack.Config {
+	c := stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Membership: o.Membership}
 	if o.Fallback != nil {
 		own := *o.Fallback
 		own.Slow = cmp.Or(own.Slow, fallback.SlowOf(within))
 		c.Fallback = &own
 	}
-	if isCluster(address) {
+	if cluster {
+		c.Membership.Markers = cmp.Or(c.Membership.Markers, clusterMarkers)
 		// Each master serves ranges of slots. A lane is a smaller range of slots.
 		lane := func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
 		if c.Batch.Lane = lane; c.Fallback != nil {
 			c.Fallback.Lanes, c.Fallback.Lane = clusterLanes, lane
 		}
-	}
-	return c
-}
-
-// membership returns the membership settings for a store.
-func (o *Options) membership(address string) membership.Config {
-	c := o.Membership
-	if isCluster(address) {
-		c.Markers = cmp.Or(c.Markers, clusterMarkers)
 	}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate/headgate"
+	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
@@ -70,6 +72,58 @@ func TestRedactedHidesUserAndPassword(t *testing.T) {
 	} {
 		if got := open.Redacted(address); got != want {
 			t.Errorf("Redacted(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
+// A store that could not be opened returns its error from every method, and so does a limiter that uses it. It used to
+// panic, and Wait panicked in a goroutine of the limiter (regression: bug 115).
+func TestStoreThatFailed(t *testing.T) {
+	store, refused := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{})
+	if refused == nil {
+		t.Fatal("a store was opened")
+	}
+	limiter := headgate.New(headgate.WithStore(store))
+	p := limiter.Policy("p", headgate.TokenBucket{Rate: headgate.PerSecond(1)})
+	_, allow := p.Allow(t.Context(), "k")
+	_, wait := p.Wait(t.Context(), "k")
+	for verb, err := range map[string]error{"Err": p.Err(), "Allow": allow, "Wait": wait, "Close": limiter.Close()} {
+		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	results := make([]engine.Answer, 1)
+	store.Do(t.Context(), make([]engine.Op, 1), results)
+	if err := store.Close(); !errors.Is(err, refused) || !errors.Is(results[0].Err, refused) {
+		t.Errorf("Close returns %v, and Do %v", err, results[0].Err)
+	}
+}
+
+// Errors name the option as its layer does, not a flag of the server.
+func TestErrorsNameOptions(t *testing.T) {
+	for field, o := range map[string]open.Options{"max_stale": {MaxStale: time.Second}} {
+		var bad *engine.InputError
+		if _, err := open.Store(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%v, want an error of %s", err, field)
+		}
+	}
+}
+
+// Options for another kind of store are errors, and so are a nil connection and a nil context.
+func TestConnChecksItsArguments(t *testing.T) {
+	conn := rueidisadapter.New(nil, false)
+	for field, open := range map[string]func() (open.Opened, error){
+		"conn":          func() (open.Opened, error) { return open.Conn(t.Context(), nil, open.Options{}) },
+		"ctx":           func() (open.Opened, error) { return open.Conn(nil, conn, open.Options{}) }, //nolint:staticcheck // the mistake
+		"password_file": func() (open.Opened, error) { return open.Conn(t.Context(), conn, open.Options{PasswordFile: "p"}) },
+		"memory": func() (open.Opened, error) {
+			return open.Conn(t.Context(), conn, open.Options{Memory: memstore.Config{MaxKeys: 9}})
+		},
+		"deadline": func() (open.Opened, error) { return open.Conn(t.Context(), conn, open.Options{Deadline: time.Hour}) },
+	} {
+		var bad *engine.InputError
+		if store, err := open(); !errors.As(err, &bad) || bad.Field != field || store.Close() == nil {
+			t.Errorf("%v, want an InputError about %s", err, field)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func newRow(policy string) *policyAttributes {
 }
 
 // Observe counts one request. Pass it to [headgate.WithObserver].
-func (o *Observer) Observe(ctx context.Context, r *headgate.Result) {
+func (o *Observer) Observe(ctx context.Context, r headgate.Result) {
 	a := o.rows.Named(r.Policy).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	if r.Shadow {
 		o.shadows.Add(ctx, 1, a.add...)

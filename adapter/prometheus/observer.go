@@ -64,7 +64,7 @@ func (o *Observer) add(policy string) *policyCounters {
 }
 
 // Observe counts one request. Pass it to [headgate.WithObserver].
-func (o *Observer) Observe(_ context.Context, r *headgate.Result) {
+func (o *Observer) Observe(_ context.Context, r headgate.Result) {
 	row := o.rows.Named(r.Policy)
 	if r.Shadow {
 		row.shadow.At(r.Decision.Allowed, engine.Exact, r.Err).Add(1)

@@ -69,7 +69,8 @@ func (p *proxy) complete(ctx context.Context, user string, call prompt) (used in
 	if err != nil {
 		return 0, errors.Join(err, reservation.Cancel(settle))
 	}
-	return used, reservation.Commit(settle, used)
+	_, err = reservation.Commit(settle, used)
+	return used, err
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {

@@ -31,7 +31,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	// The namespace separates these counters from the counters of other programs on the same store.
 	limiter := headgate.New(headgate.WithStore(store), headgate.WithSpace("example-batch"))
 	defer limiter.Close()
-	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: "strict"}
+	limit := headgate.SlidingWindow{Rate: headgate.PerHour(6), Segments: 60, Variant: headgate.Strict}
 	perUser := limiter.Policy("per-user", limit)
 
 	for _, user := range []string{"alice", "bob", "carol"} {

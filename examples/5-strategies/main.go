@@ -35,8 +35,8 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	defer limiter.Close()
 	for _, p := range []*headgate.Policy{
 		limiter.Policy("fixed-window", headgate.FixedWindow{Rate: headgate.PerHour(3)}),
-		limiter.Policy("sliding-window-lenient", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: "lenient"}),
-		limiter.Policy("sliding-window-strict", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: "strict"}),
+		limiter.Policy("sliding-window-lenient", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: headgate.Lenient}),
+		limiter.Policy("sliding-window-strict", headgate.SlidingWindow{Rate: headgate.PerHour(3), Segments: 10, Variant: headgate.Strict}),
 		limiter.Policy("leaky-bucket", headgate.TokenBucket{Rate: headgate.PerHour(2), Burst: 3}),
 		limiter.Policy("token-bucket", headgate.TokenBucket{Rate: headgate.PerHour(2), Burst: 3}),
 	} {

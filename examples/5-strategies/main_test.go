@@ -17,7 +17,7 @@ request 1: passes
 request 2: denied by the window 2/2s
 request 3: passes
 request 4: denied by the window 3/1h
-policy "wrong": headgate: And is 5/s beside 5/1m; accepted: each shorter window with a smaller limit than the longer ones
-policy "wrong": headgate: SegmentLength is 100ms; accepted: a length that goes 1 to 1000 times into 1.05s
+headgate: policy "wrong": And is 5/s beside 5/1m; accepted: each shorter window with a smaller limit than the longer ones
+headgate: policy "wrong": SegmentLength is 100ms; accepted: a length that goes 1 to 1000 times into 1.05s
 `)
 }

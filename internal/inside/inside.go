@@ -18,5 +18,6 @@ type Result[R any] struct {
 var (
 	Do, WithObserver, Space, OpenOf, WatchTerms any
 	Policy, Semaphore, Limits, Paces, Charge    any
-	Term, Outcomes, Adapts, WithOutcomeClock    any
+	Term, SettleAll, Outcomes, Adapts           any
+	WithOutcomeClock, ChargeAll                 any
 )

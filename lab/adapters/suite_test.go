@@ -72,7 +72,7 @@ func get(t *testing.T, url string, headers ...string) answer {
 // a failure.
 func outcomes(t *testing.T, start starter) {
 	for _, path := range []string{"/status/500", "/late/503", "/panic"} {
-		p := limiter(t).Policy("load", headgate.TokenBucket{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
+		p := limiter(t).Policy("load", headgate.AdaptiveRate{Rate: headgate.PerSecond(9000), Min: 5000, Max: 10_000, Interval: 100 * time.Millisecond})
 		url := start(t, p, httplimit.All())
 		for tries := 0; ; tries++ {
 			get(t, url+path)

@@ -61,7 +61,8 @@ func (m *model) whole(ctx context.Context, user string) error {
 	if err != nil {
 		return err
 	}
-	return r.Commit(ctx, 1, 15, 1, 0)
+	_, err = r.Commit(ctx, 1, 15, 1, 0)
+	return err
 }
 
 // parts makes the same call, with its four limits reserved and settled separately.
@@ -79,7 +80,8 @@ func (m *model) parts(ctx context.Context, user string) error {
 		return err
 	}
 	for i, used := range []int64{1, 15, 1} {
-		err = errors.Join(err, held[i].Commit(ctx, used))
+		_, failed := held[i].Commit(ctx, used)
+		err = errors.Join(err, failed)
 	}
 	return errors.Join(err, permit.Release(ctx))
 }

@@ -316,7 +316,7 @@ func TestSplitIsRefused(t *testing.T) {
 	if err != nil || !d.Allowed || d.Promise.Mode != engine.Exact {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if err := r.Commit(t.Context(), 1, 1, 5); err != nil {
+	if _, err := r.Commit(t.Context(), 1, 1, 5); err != nil {
 		t.Error(err)
 	}
 	left("{acme}:cid", 5)

@@ -56,7 +56,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	var used, shared counter
 	commit := func(from, to int, units int64) {
 		each(to-from, func(i int) {
-			if err := held[from+i].Commit(t.Context(), units, units); err != nil {
+			if _, err := held[from+i].Commit(t.Context(), units, units); err != nil {
 				t.Errorf("stream %d: %v", from+i, err)
 				units = 1000 // the reserved units stay charged
 			}

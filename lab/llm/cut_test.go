@@ -64,8 +64,8 @@ func cutStreams(w *world) {
 func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
 	r, d, err := w.a.ReserveAll(context.Background(),
-		headgate.Charge{Policy: core.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then.String()), Key: key, Units: 1},
-		headgate.Charge{Policy: core.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then.String()), Key: key, Units: estimate})
+		headgate.Charge{Policy: core.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then), Key: key, Units: 1},
+		headgate.Charge{Policy: core.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then), Key: key, Units: estimate})
 	if r == nil {
 		w.Fatalf("denied: %+v, %v", d, err)
 	}

@@ -33,7 +33,7 @@ const termOfCalls = 3 * time.Second
 
 // callPolicies returns the charges of a call. On a Cluster, their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
-	tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge.String())
+	tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge)
 	budget := core.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
@@ -48,7 +48,7 @@ func callAndWait(store *redisstore.Store) error {
 		units, used := 1+rand.Int64N(1000), rand.Int64N(2000)
 		r, _, err := l.ReserveAll(ctx, callPolicies(l, units)...)
 		if err == nil {
-			err = r.Commit(ctx, used, 10*used)
+			_, err = r.Commit(ctx, used, 10*used)
 		}
 		if err != nil {
 			return err

@@ -37,6 +37,8 @@ type breaker struct {
 	away    *atomic.Int32 // counts open breakers
 	// back is called when the store answers after a failure. It must not block.
 	back func()
+	// changed is called in the background after the breaker has opened or closed.
+	changed func(cause error)
 	// flushOutbox sends the store its owed operations before the breaker closes.
 	flushOutbox func(life context.Context)
 	// probe tests the store.
@@ -118,6 +120,7 @@ func (b *breaker) run(life context.Context) {
 
 // test tests the store until it passes several times in a row, and then closes the breaker.
 func (b *breaker) test(life context.Context) {
+	b.changed(b.unavailable())
 	for wait, passed := pause, 0; passed < answers; {
 		select {
 		case <-life.Done():
@@ -138,4 +141,5 @@ func (b *breaker) test(life context.Context) {
 	b.answered()
 	b.open.Store(false)
 	b.away.Add(-1)
+	b.changed(nil)
 }

@@ -40,6 +40,10 @@ type Config struct {
 	// Lane returns the index, from 0, of the part that contains the limit of one of an operation's charges. It is
 	// required if there are several lanes. Lanes without keys have no effect.
 	Lane func(op *engine.Op, charge int) int
+	// OnOutage, if it is set, is called when the store, or the first part of it, is taken out of use (away is true, and
+	// cause is the error of its last call), and when the whole store is in use again (away is false). Shares decide in
+	// between. The calls come one after another, from the layer's own goroutines, and must return soon.
+	OnOutage func(away bool, cause error)
 	// MaxKeys is the maximum number of keys whose remaining units are remembered: 64 to 2^24. The default is 65536,
 	// which takes 1 MiB of memory. A key that is not remembered, or has spent at most an eighth of its limit, starts an
 	// outage with a whole share.

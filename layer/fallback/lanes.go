@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
@@ -16,6 +17,23 @@ type lanes struct {
 	each   []breaker
 	open   atomic.Int32 // number of lanes that are unavailable
 	probes []string     // a key in each lane
+
+	telling sync.Mutex
+	told    bool // the last event that Config.OnOutage received
+}
+
+// laneChanged passes the begin or the end of an outage to Config.OnOutage.
+func (s *Store) laneChanged(cause error) {
+	if s.config.OnOutage == nil {
+		return
+	}
+	l := &s.lanes
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	if away := l.open.Load() > 0; away != l.told && away == (cause != nil) {
+		l.told = away
+		s.config.OnOutage(away, cause)
+	}
 }
 
 func (s *Store) makeLanes(c *Config) {
@@ -24,7 +42,7 @@ func (s *Store) makeLanes(c *Config) {
 		b := &s.lanes.each[i]
 		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
 		b.flushOutbox = func(life context.Context) { s.flush(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
-		b.back, b.opened, b.slow, b.away = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open
+		b.back, b.opened, b.slow, b.away, b.changed = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open, s.laneChanged
 	}
 	s.findProbes()
 }

@@ -108,7 +108,8 @@ var rows = []decisionKind{
 			if err := passes(d, err); err != nil {
 				return err
 			}
-			return r.Commit(ctx, 1)
+			_, err = r.Commit(ctx, 1)
+			return err
 		}), nil
 	}},
 	{name: "policy of a file", make: func(ctx context.Context, _ string) (work, error) {

@@ -123,6 +123,9 @@ func serve(c *cobra.Command, config daemon.Config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	d, err := daemon.New(ctx, config)
+	if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "max_stale" {
+		input.Field = "--max-stale"
+	}
 	if err != nil {
 		return err
 	}

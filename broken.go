@@ -1,0 +1,64 @@
+package headgate
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/headgate/headgate/engine"
+)
+
+// A nil or zero value of a type with methods acts like one with an invalid option: its methods return an error and
+// charge nothing. So a program that ignores an error, or passes on a nil result, does not panic in production.
+
+// brokenStore is the store of a limiter with an invalid option.
+type brokenStore struct{ err error }
+
+func (b brokenStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
+	for i := range results {
+		results[i].Err = b.err
+	}
+}
+
+func (b brokenStore) Close() error { return b.err }
+
+// missing returns the error for a value that the program did not set.
+func missing(field, accepted string) error {
+	return &engine.InputError{Field: field, Value: "nil", Accepted: accepted}
+}
+
+// isNil reports whether an interface is nil or holds a nil pointer.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+var errNoContext = missing("ctx", "a context, such as context.Background()")
+
+func brokenLimiter(err error) *Limiter { return New(func(l *Limiter) { l.invalid = err }) }
+
+var (
+	noLimiter   = brokenLimiter(missing("limiter", "the result of New"))
+	noPolicy    = brokenLimiter(missing("policy", "the result of Limiter.Policy")).policy("")
+	noSemaphore = brokenLimiter(missing("semaphore", "the result of Limiter.Semaphore")).policy("")
+)
+
+func (l *Limiter) orBroken() *Limiter {
+	if l == nil || l.store == nil {
+		return noLimiter
+	}
+	return l
+}
+
+func (p *Policy) orBroken() *Policy {
+	if p == nil || p.limiter == nil {
+		return noPolicy
+	}
+	return p
+}
+
+func (s *Semaphore) of() *Policy {
+	if s == nil || s.policy == nil {
+		return noSemaphore
+	}
+	return s.policy
+}

@@ -1,0 +1,129 @@
+package httplimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
+	"github.com/headgate/headgate/engine"
+)
+
+// Item is one of several charges of a request: see [AllOf].
+type Item struct {
+	// Policy is the policy to charge.
+	Policy *headgate.Policy
+	// Choose, if it is set, chooses the policy for a request, such as the policy for the customer's plan. If it returns
+	// nil, Policy applies.
+	Choose func(*http.Request) *headgate.Policy
+	// Key is the key to charge.
+	Key Key
+	// Cost returns the number of units to charge, 0 or more. nil means 1.
+	Cost func(*http.Request) int64
+}
+
+// AllOf returns a decider that charges each request to all items, or to none. The limiter is that of the policies:
+//
+//	httplimit.By(httplimit.AllOf(limiter,
+//		httplimit.Item{Policy: perAddress, Key: httplimit.ByIP()},
+//		httplimit.Item{Choose: planOf, Key: byCustomer},
+//	))
+//
+// A request without one of the keys gets a 400, as with [New]. [WithFinalCost] corrects the charge on every limit of
+// every item to the same number. AllOf panics if there are no items, and if an item has no key, no policy or an invalid
+// one.
+func AllOf(limiter *headgate.Limiter, items ...Item) Settler {
+	if len(items) == 0 {
+		panic("httplimit: AllOf has no items; accepted: 1 or more")
+	}
+	if limiter == nil {
+		panic("httplimit: the limiter of AllOf is nil; accepted: the limiter of the policies")
+	}
+	for i, item := range items {
+		require(item.Key != nil, fmt.Sprintf("the key of item %d", i))
+		require(item.Policy != nil || item.Choose != nil, fmt.Sprintf("the policy of item %d", i))
+		if item.Policy != nil {
+			if err := item.Policy.Err(); err != nil {
+				panic("httplimit: " + strings.TrimPrefix(err.Error(), "headgate: "))
+			}
+		}
+	}
+	return &allOf{limiter, items}
+}
+
+type allOf struct {
+	limiter *headgate.Limiter
+	items   []Item
+}
+
+// AllowRequest implements [Decider].
+func (a *allOf) AllowRequest(r *http.Request) (headgate.Decision, error) {
+	answer, err := a.ChargeRequest(r, false)
+	return answer.Decision, err
+}
+
+// ChargeRequest implements [Settler].
+func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err error) {
+	charges := make([]headgate.Charge, len(a.items))
+	for i := range a.items {
+		if charges[i], err = a.items[i].charge(r); err != nil {
+			return answer, err
+		}
+		answer.Cost = max(answer.Cost, charges[i].Units)
+		settles = settles || core.Paces(charges[i].Policy)
+	}
+	charged, op, d, err := core.ChargeAll(r.Context(), a.limiter, settles, charges...)
+	if err != nil {
+		return answer, a.mistake(charges, err)
+	}
+	answer.Decision, answer.Outcome = d, core.Outcomes(a.limiter, &op)
+	if charged != nil {
+		answer.Settle = charged.Settle
+	}
+	if len(d.Limits) > 1 {
+		answer.Limits = limitsOf(&d, func(limit int) int64 { return op.Charges[limit].Cost })
+	}
+	return answer, nil
+}
+
+// charge returns the charge of an item for a request.
+func (i *Item) charge(r *http.Request) (headgate.Charge, error) {
+	key, err := i.Key.of(r)
+	if err != nil {
+		return headgate.Charge{}, err
+	}
+	c := headgate.Charge{Policy: i.Policy, Key: key, Units: 1}
+	if i.Choose != nil {
+		if chosen := i.Choose(r); chosen != nil {
+			c.Policy = chosen
+		}
+	}
+	if c.Policy == nil {
+		return c, &programError{errNoPolicy}
+	}
+	if i.Cost == nil {
+		return c, nil
+	}
+	switch c.Units = i.Cost(r); {
+	case c.Units < 0:
+		return c, &programError{fmt.Errorf("the cost of an item is %d; accepted: 0 or more", c.Units)}
+	case c.Units == 0:
+		c.Units = headgate.NoUnits
+	}
+	return c, nil
+}
+
+// mistake returns the error of a request, as the program's mistake if one of the policies is invalid.
+func (a *allOf) mistake(charges []headgate.Charge, err error) error {
+	for i := range charges {
+		if mistake := charges[i].Policy.Err(); mistake != nil {
+			return &programError{mistake}
+		}
+	}
+	if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "policy" { // of another limiter
+		return &programError{err}
+	}
+	return err
+}
