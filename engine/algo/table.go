@@ -46,17 +46,29 @@ var algorithms = [algorithmCount]algorithm{
 	FairPacer:       fairPacer,
 }
 
-// traits contains the properties for every value of an Algorithm. Decisions read it several times. It has an entry for
-// each of the 256 values, so that no bounds checks are necessary.
-var traits [1 << 8]properties
+// traits contains the properties for every value of an Algorithm, and the sets of fields that the faster ways support.
+// Decisions read it several times. It has an entry for each of the 256 values, so that no bounds checks are necessary.
+var traits [1 << 8]struct {
+	properties
+	fast, repeatable, prefetchable Fields
+}
 
-// If an entry is missing, every program that imports the package panics.
+// If an entry is missing or a way lists an unknown field, every program that imports the package panics.
 func init() {
+	nameFields()
+	supported := func(names []string) Fields {
+		if names == nil {
+			return 0
+		}
+		return FieldsOf(names...)
+	}
 	for a := range algorithms {
-		traits[a] = algorithms[a].properties
-		if e := &algorithms[a]; e.name == "" || e.on == nil || e.shares == nil {
+		e, t := &algorithms[a], &traits[a]
+		if e.name == "" || e.on == nil || e.shares == nil {
 			panic("algo: an algorithm has no entry in the table")
 		}
+		t.properties = e.properties
+		t.fast, t.repeatable, t.prefetchable = supported(e.fast), supported(e.repeatable), supported(e.prefetchable)
 	}
 }
 

@@ -59,12 +59,12 @@ end
 -- Like alone, but the locals contain the limit's parameters.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior
-if prior and debt == 0 and #prior == 36 then -- an error is a table, whose length is 0
+if prior and #prior == 36 then -- an error is a table, whose length is 0
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
 local gained = (now - clock) * rate
-if known and debt == 0 and gained >= 0 and gained < WORD then
+if known and gained >= 0 and gained < WORD then
   local rest = gained % period
   whole, part = whole - (gained - rest) / period, part - rest
   if part < 0 then whole, part = whole - 1, part + period end

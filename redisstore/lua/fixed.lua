@@ -47,7 +47,7 @@ if not known and #prior == 15 then -- an error is a table, whose length is 0
   version, used, ends = unpack('>BI6i8', prior)
   known = version == FORMAT and ends <= now + 2 * period
 end
-if known and align < 2 then
+if known then
   if used == 0 or ends <= now then
     used, ends = 0, now + (align == 1 and period - now % period or period)
   end
