@@ -141,8 +141,8 @@ func (o *overrideFields) read(fields string) error {
 
 // checkChange returns an error for a change that sets no field of the policy, and for a name without an algorithm.
 func (p *policyFields) checkChange() error {
-	if p.Name != nil && p.Algorithm == nil {
-		return invalid("name", engine.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
+	if name, ok := p.word("name"); ok && !p.has("algorithm") {
+		return invalid("name", engine.Quote(name), "a name only with algorithm: keys are counted under it")
 	}
 	if p.replacesLimit() || p.firstSet() != "" {
 		return nil
@@ -290,7 +290,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 // replacesLimit reports whether a change replaces the policy's limit instead of some of its fields.
 func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
-	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
+	return p.text != "" || slices.ContainsFunc([]string{"algorithm", "deny", "unlimited", "all", "first"}, f.has)
 }
 
 // with returns a copy of the policy's fields with the change applied.
@@ -300,7 +300,7 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 	switch {
 	case change.replacesLimit():
 		merged.text, merged.LimitFields = change.text, change.LimitFields
-		merged.keepName(own.Name)
+		merged.keepName(own.Values.get("name"))
 	case err == nil && change.firstSet() != "":
 		merged.text, merged.LimitFields = "", own
 		merged.overlay(&change.LimitFields)
@@ -315,11 +315,11 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 }
 
 // keepName gives an unnamed limit the name of the limit that it replaces, because that name is part of the counter's
-// name.
-func (p *policyFields) keepName(name *string) {
+// name. A nil name is none.
+func (p *policyFields) keepName(name any) {
 	own, err := p.limit().fields()
-	if name != nil && err == nil && own.Algorithm != nil && own.Name == nil {
-		own.Name = name
+	if name != nil && err == nil && own.has("algorithm") && !own.has("name") {
+		own.Values.set("name", name)
 		p.text, p.LimitFields = "", own
 	}
 }

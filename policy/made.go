@@ -84,9 +84,9 @@ func (m *Made) fields() *policyFields {
 	}
 	switch a := m.Limit.Algorithm(); {
 	case a.DeniesAll():
-		p.Deny = new(true)
+		p.Values.set("deny", true)
 	case a.AllowsAll():
-		p.Unlimited = new(true)
+		p.Values.set("unlimited", true)
 	default:
 		p.text = m.Limit.String()
 		if m.Classes != nil {

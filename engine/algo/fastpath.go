@@ -43,7 +43,7 @@ func (l *Limit) Capacity() int64 {
 
 // HasFastPath reports whether [Words.Allow] or, if the limit divides its units, [State.AllowFair] can decide requests of
 // the limit.
-func (l *Limit) HasFastPath() bool { return l.Fields.Within(traits[l.Algorithm].fast) }
+func (l *Limit) HasFastPath() bool { return l.Fields.Within(ways[l.Algorithm].fast) }
 
 // Allow decides an allow on a state of two words, like the function Allow. The limit must have a fast path. It decides
 // only the simple cases, which are nearly all: the state was written with the limit's parameters, and the clock was not

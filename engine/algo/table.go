@@ -46,12 +46,12 @@ var algorithms = [algorithmCount]algorithm{
 	FairPacer:       fairPacer,
 }
 
-// traits contains the properties for every value of an Algorithm, and the sets of fields that the faster ways support.
-// Decisions read it several times. It has an entry for each of the 256 values, so that no bounds checks are necessary.
-var traits [1 << 8]struct {
-	properties
-	fast, repeatable, prefetchable Fields
-}
+// traits contains the properties for every value of an Algorithm. Decisions read it several times. It has an entry for
+// each of the 256 values, so that no bounds checks are necessary.
+var traits [1 << 8]properties
+
+// ways contains, for every value of an Algorithm, the sets of fields that the faster ways support.
+var ways [1 << 8]struct{ fast, repeatable, prefetchable Fields }
 
 // If an entry is missing or a way lists an unknown field, every program that imports the package panics.
 func init() {
@@ -63,12 +63,13 @@ func init() {
 		return FieldsOf(names...)
 	}
 	for a := range algorithms {
-		e, t := &algorithms[a], &traits[a]
+		e := &algorithms[a]
 		if e.name == "" || e.on == nil || e.shares == nil {
 			panic("algo: an algorithm has no entry in the table")
 		}
-		t.properties = e.properties
-		t.fast, t.repeatable, t.prefetchable = supported(e.fast), supported(e.repeatable), supported(e.prefetchable)
+		traits[a] = e.properties
+		w := &ways[a]
+		w.fast, w.repeatable, w.prefetchable = supported(e.fast), supported(e.repeatable), supported(e.prefetchable)
 	}
 }
 
