@@ -2,7 +2,7 @@
 // strict: an unknown field is an error, reported with its position.
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
-//	options.go       the fields by name, for engine.Build and for overrides
+//	limit_values.go       the fields by name, for engine.Build and for overrides
 //	values.go        all errors of a limit; build stops at the first
 //	rates.go         the rate or windows among the fields
 //	all.go           the limits of a request with "all"
