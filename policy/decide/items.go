@@ -17,7 +17,7 @@ type itemCharge struct {
 
 // items appends the operations of a request with several items: one for all deciding limits, and one per shadow.
 func (b *Batch) items(at *plan) {
-	at.failure, b.itemCharges = policy.Allow, b.itemCharges[:0]
+	at.failure, b.itemCharges = policy.Weakest(), b.itemCharges[:0]
 	settled := at.request.Settled || at.request.Undoable && at.request.Route != nil && at.request.Route.Route.RefundOnError
 	for i := range at.request.Items {
 		item := &at.request.Items[i]
@@ -52,7 +52,7 @@ func (b *Batch) items(at *plan) {
 			reserveItems(&op, len(at.request.Items))
 			at.setTerm(&op)
 		}
-		Mark(&op, at.failure)
+		at.failure.Mark(&op)
 		at.request.holdWith(&op)
 		at.op = len(b.Ops)
 		b.Ops = append(b.Ops, op)
@@ -87,7 +87,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 		b.limits = p.Charges(b.limits[:0], named, cost, b.keys.names...)
 		policy.Classify(b.limits, at.request.Class, named, b.keys.names...)
 		at.request.estimate(p, b.limits)
-		at.failure = min(at.failure, p.Answers())
+		at.failure = at.failure.And(p.Answers())
 	case at.request.Route != nil:
 		b.limits = b.limits[:0]
 		return nil
@@ -99,7 +99,7 @@ func (b *Batch) limitsOf(at *plan, item *Item, named string) error {
 			cost = item.Cost
 		}
 		b.limits = append(b.limits[:0], policy.Charge{Charge: engine.Charge{Space: own.Space, Limit: item.Limit, Cost: cost}})
-		at.failure = min(at.failure, own.Failure)
+		at.failure = at.failure.And(own.Failure)
 	}
 	at.cost = max(at.cost, b.limits[0].Cost)
 	return nil

@@ -191,7 +191,7 @@ func (b *Batch) inline(at *plan, key string) {
 	op, own := r.op(key), b.own(r.Own)
 	at.op, at.cost, at.failure = len(b.Ops), r.ownCost(), own.Failure
 	op.Space = core.Space(b.rules.Limiter, own.Space)
-	Mark(&op, own.Failure)
+	own.Failure.Mark(&op)
 	if r.Limits == nil {
 		op.Charges = b.charge(engine.Charge{Limit: r.Limit, Cost: at.cost})
 	}
@@ -200,12 +200,6 @@ func (b *Batch) inline(at *plan, key string) {
 	}
 	countable(&op)
 	b.Ops = append(b.Ops, op)
-}
-
-// Mark sets the hints that tell the layers how the failure mode lets them answer. Local permits an answer from the
-// process's share while the store is unavailable. Allow permits the store's answer even after the store has lost data.
-func Mark(op *engine.Op, f policy.Failure) {
-	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
 // own returns the namespace and the failure mode of an inline limit.
@@ -246,7 +240,7 @@ func (b *Batch) charged(at *plan, key string, settled bool) {
 	space := core.Space(limiter, at.policy.Space())
 	op, unlimited := r.op(key), false
 	op.Hints.Settled = settled && r.Kind == engine.OpAllow
-	Mark(&op, at.failure)
+	at.failure.Mark(&op)
 	for i := range b.limits {
 		c := &b.limits[i]
 		if c.Space != "" { // a disabled policy does not count

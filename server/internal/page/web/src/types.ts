@@ -312,7 +312,7 @@ export interface Explanation extends KeyFields {
   frees_at?: string;
   /** Never is true if the request can never be allowed: the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
-  /** Failure is the failure mode (deny, local or allow) that determines the answer, because the store is unavailable or has lost data. It is omitted otherwise. */
+  /** Failure is the failure mode that determines the answer, because the store is unavailable or has lost data. It is omitted otherwise. */
   failure?: string;
   /** Generation is the generation of the policies used. */
   generation: number;
