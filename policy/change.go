@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,31 +143,13 @@ func (p *policyFields) checkChange() error {
 	if name, ok := p.word("name"); ok && !p.has("algorithm") {
 		return invalid("name", engine.Quote(name), "a name only with algorithm: keys are counted under it")
 	}
-	if p.replacesLimit() || p.firstSet() != "" {
-		return nil
-	}
-	for _, field := range pointers(&p.policyBody) {
-		if !field.IsNil() {
-			return nil
-		}
-	}
-	if p.Classes != nil {
+	if p.replacesLimit() || p.firstSet() != "" || len(p.Settings) > 0 {
 		return nil
 	}
 	return errEmptyChange
 }
 
 var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
-
-// pointers returns the policy settings whose type is a pointer.
-func pointers(b *policyBody) (all []reflect.Value) {
-	for _, field := range reflect.ValueOf(b).Elem().Fields() {
-		if field.Kind() == reflect.Pointer {
-			all = append(all, field)
-		}
-	}
-	return all
-}
 
 func readFields(text string, to any) error {
 	root, errs := readTree("fields", []byte(text), nil)
@@ -305,12 +286,9 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 		merged.text, merged.LimitFields = "", own
 		merged.overlay(&change.LimitFields)
 	}
-	to := pointers(&merged.policyBody)
-	for i, field := range pointers(&change.policyBody) {
-		if !field.IsNil() {
-			to[i].Set(field)
-		}
-	}
+	merged.Settings = settingValues{}
+	maps.Copy(merged.Settings, p.Settings)
+	maps.Copy(merged.Settings, change.Settings)
 	return &merged
 }
 

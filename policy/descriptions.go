@@ -56,19 +56,6 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "listeners", About: "The addresses that the server listens on."},
 		{Name: "store", About: "The store for the counters."},
 	},
-	reflect.TypeFor[policyBody](): {
-		{Name: "failure", Accepted: failureAccepted, About: "The answer to an allow or peek while the store is unavailable: " + FailureModes() + ". local is the default."},
-		{Name: "mode", Accepted: modeAccepted, About: "With leased, the server prefetches units for hot keys from Redis. By default exact."},
-		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
-		{Name: "cost", Accepted: costAccepted, About: "The cost, in units, of a request that names no cost. By default 1."},
-		{Name: "unit", Accepted: unitAccepted, About: "The name of a unit, such as tokens or micro-dollars, for display. It changes no count."},
-		{Name: "estimate_max", Accepted: estimateAccepted, About: "With capacity, a reserve of more units than a limit can ever let pass reserves the units that can pass, and the commit charges the rest. By default such a reserve never passes."},
-		{Name: "settle_within", About: "How long a reservation can be settled or reported, 1ms to 168h in whole milliseconds. The store then ends it in the way that unsettled sets. By default no reservation is ended."},
-		{Name: "unsettled", Accepted: unsettledAccepted, About: "The fate of a reservation that is not settled in time: keep leaves its charge, release gives back the units that were not reported as used, and estimate charges the estimate, even if estimate_max lowered it. Its permits are released. By default keep."},
-		{Name: "classes", Accepted: classesAccepted, About: "Request classes, the most important first. Each class leaves some units to the classes before it."},
-		{Name: "shadow", About: "true decides and counts, but never denies. A limit is a candidate: a second limit with a counter of its own, which never denies. It takes missing fields from the policy."},
-		{Name: "enabled", About: "false admits everything and counts nothing."},
-	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class. It has the same form as the name of a policy."},
 		{Name: "weight", Accepted: weightAccepted, About: "The weight of the class's keys under a limit that divides its units among keys, such as fair-share: a key of weight 3 can have three times as much as a key of weight 1, while both ask for more. By default the limit's own weight."},
@@ -185,9 +172,15 @@ func described(t reflect.Type, name string) (engine.Field, bool) {
 	return descriptions[t][i], true
 }
 
+// rowTable is a table of fields, whose rows describe those that a file can set.
+type rowTable interface {
+	rows() []engine.Field
+	Type(name string) reflect.Type
+}
+
 // supported reports whether a file can name an algorithm of limits with the field.
-func supported(f *engine.Field) bool {
-	ofAll := func(f2 engine.Field) bool { return f2.Name == f.Name }
+func supported(f engine.Field) bool {
+	ofAll := func(other engine.Field) bool { return other.Name == f.Name }
 	return slices.ContainsFunc(rateRows, ofAll) || slices.ContainsFunc(constantRows, ofAll) || slices.ContainsFunc(fileAlgorithms, f.On)
 }
 
@@ -204,8 +197,9 @@ func fieldsIn(t reflect.Type) iter.Seq2[engine.Field, reflect.Type] {
 					}
 				}
 			case ",table":
-				for i := range limitRows {
-					if f := &limitRows[i]; supported(f) && !yield(*f, values(nil).Type(f.Name)) {
+				table := reflect.Zero(field.Type).Interface().(rowTable)
+				for _, f := range table.rows() {
+					if !yield(f, table.Type(f.Name)) {
 						return
 					}
 				}

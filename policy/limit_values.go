@@ -40,6 +40,11 @@ var typeOf = map[engine.FieldKind]reflect.Type{
 	engine.FieldRates: reflect.TypeFor[list[WindowFields]](),
 }
 
+// rows returns the rows of the fields that a file can set.
+func (values) rows() []engine.Field {
+	return slices.DeleteFunc(slices.Clone(limitRows), func(f engine.Field) bool { return !supported(f) })
+}
+
 // Names implements [yamlfile.Table].
 func (values) Names() (names []string) {
 	for i := range limitRows {
@@ -49,8 +54,10 @@ func (values) Names() (names []string) {
 }
 
 // Type implements [yamlfile.Table].
-func (values) Type(name string) reflect.Type {
-	if t := typeOf[rowNamed(name).Kind]; t != nil {
+func (values) Type(name string) reflect.Type { return typeOfKind(rowNamed(name).Kind) }
+
+func typeOfKind(kind engine.FieldKind) reflect.Type {
+	if t := typeOf[kind]; t != nil {
 		return t
 	}
 	return reflect.TypeFor[string]()

@@ -78,9 +78,9 @@ func (c *Config) WithMade(made []Made) *Config {
 
 func (m *Made) fields() *policyFields {
 	p := &policyFields{space: m.Space}
-	p.Failure = new(m.Failure.String())
+	p.Settings = settingValues{"failure": m.Failure.String()}
 	if m.Shadow {
-		p.Shadow = &shadowFields{on: true}
+		p.Settings["shadow"] = shadowFields{on: true}
 	}
 	switch a := m.Limit.Algorithm(); {
 	case a.DeniesAll():
@@ -90,7 +90,7 @@ func (m *Made) fields() *policyFields {
 	default:
 		p.text = m.Limit.String()
 		if m.Classes != nil {
-			p.Classes = fieldsOf(m.Classes)
+			p.Settings["classes"] = fieldsOf(m.Classes)
 		}
 	}
 	return p

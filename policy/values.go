@@ -117,8 +117,9 @@ func (p *policyFields) errors() (all []error) {
 	case p.All != nil || p.First != nil:
 		return nil
 	}
-	if all = p.LimitFields.errors(p.broken); p.Shadow != nil && p.Shadow.limit != nil {
-		for _, err := range p.Shadow.limit.textErrors() {
+	all = p.LimitFields.errors(p.broken)
+	if candidate := p.Settings.shadow().limit; candidate != nil {
+		for _, err := range candidate.textErrors() {
 			all = append(all, atField(err, "shadow"))
 		}
 	}

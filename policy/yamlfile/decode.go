@@ -209,7 +209,8 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 	return ok
 }
 
-// decodeField decodes a field of a struct into v, or into the table in v.
+// decodeField decodes a field of a struct into v, or into the table in v. A table omits values of the wrong type, but has
+// structs and lists with an error inside.
 func (d *Decoder) decodeField(p Pair, v reflect.Value, path []string) bool {
 	table, listed := reflect.TypeAssert[Table](v.Addr())
 	if !listed {
@@ -217,7 +218,7 @@ func (d *Decoder) decodeField(p Pair, v reflect.Value, path []string) bool {
 	}
 	value := reflect.New(table.Type(p.Key.Text)).Elem()
 	ok := d.decode(p.Value, value, path)
-	if ok && p.Value.Kind != Null {
+	if p.Value.Kind != Null && (ok || value.Kind() == reflect.Struct || value.Kind() == reflect.Slice && !value.IsNil()) {
 		table.Set(p.Key.Text, value)
 	}
 	return ok
