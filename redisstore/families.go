@@ -66,7 +66,7 @@ type mergedFamily struct {
 	fields algo.Fields
 	// decides reports whether merge.lua can decide an operation on such a limit.
 	decides func(op *engine.Op, l *algo.Limit) bool
-	// plain is the set of fields that alone.lua and the parts quick of merge.lua support, and isPlain reports whether
+	// plain is the set of fields that the parts fast of alone.lua and merge.lua support, and isPlain reports whether
 	// they support the values. If isPlain is nil, they support all values.
 	plain   algo.Fields
 	isPlain func(l *algo.Limit) bool
@@ -89,7 +89,7 @@ var mergedFixed = mergedFamily{
 	read:    readFixed,
 }
 
-// decidesPlain reports whether alone.lua, or the part quick of merge.lua, can decide an allow on the limit.
+// decidesPlain reports whether alone.lua, or the part fast in merge.lua, can decide an allow on the limit.
 func (m *mergedFamily) decidesPlain(l *algo.Limit) bool {
 	return l.Fields.Within(m.plain) && (m.isPlain == nil || m.isPlain(l))
 }

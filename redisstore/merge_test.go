@@ -138,7 +138,7 @@ type noConn struct{ Conn }
 
 func (noConn) Cluster() bool { return false }
 
-// Only limits whose fields merge.lua supports are merged, and only those whose fields alone.lua and quick support are
+// Only limits whose fields merge.lua supports are merged, and only those whose fields the parts fast support are
 // sent without entries.
 func TestUnknownFieldIsNotMerged(t *testing.T) {
 	for text, want := range map[string]struct{ merged, plain bool }{
