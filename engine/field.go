@@ -208,6 +208,18 @@ var fieldsOf = func() [][]*Field {
 	return of
 }()
 
+// fields returns the set of the limit's fields that are not at their default.
+func (l *spec) fields() algo.Fields {
+	var names []string
+	for _, f := range fieldsOf[l.numbers.Algorithm] {
+		_, several := l.numbers.Window(0)
+		if f.written(l) != "" || f.Kind == FieldRates && several {
+			names = append(names, f.Name)
+		}
+	}
+	return algo.FieldsOf(names...)
+}
+
 // Fields returns the fields that a limit can have in addition to its rate.
 func Fields() iter.Seq[Field] { return slices.Values(fields) }
 

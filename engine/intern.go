@@ -13,8 +13,9 @@ var limits = struct {
 	specs map[spec]weak.Pointer[spec]
 }{specs: map[spec]weak.Pointer[spec]{}}
 
-// limit returns the limit for the spec.
+// limit returns the limit for the spec, with the set of its fields.
 func (l spec) limit() Limit {
+	l.numbers.Fields = 0 // the other members determine it, so the map's keys lack it
 	limits.RLock()
 	known := limits.specs[l].Value()
 	limits.RUnlock()
@@ -25,6 +26,7 @@ func (l spec) limit() Limit {
 	defer limits.Unlock()
 	if known = limits.specs[l].Value(); known == nil {
 		own := l
+		own.numbers.Fields = l.fields()
 		known = &own
 		limits.specs[l] = weak.Make(known)
 		runtime.AddCleanup(known, forget, l)

@@ -198,3 +198,21 @@ func TestManyOperationsAreDecidedAsAlone(t *testing.T) {
 		}
 	})
 }
+
+// A limit with a field that the fast path does not know is decided by the steps.
+func TestUnknownFieldLeavesTheFastPath(t *testing.T) {
+	s := open(t)
+	for _, text := range []string{"771/1h", "pacer 771/1h max_queue 5", "fixed-window 771/1h", "fair-share 771/1h"} {
+		limit := parse(t, text)
+		op := engine.Single(engine.OpAllow, "k", limit, 1)
+		if !s.locate(&op, new(located)) {
+			t.Errorf("%s has no fast path", text)
+		}
+		fields := &limit.Numbers().Fields
+		*fields |= 1 << 63
+		if s.locate(&op, new(located)) || s.Bind("", limit) != nil {
+			t.Errorf("%s with an unknown field takes the fast path", text)
+		}
+		*fields &^= 1 << 63
+	}
+}

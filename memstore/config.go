@@ -14,7 +14,7 @@ const DefaultMaxKeys = 1_000_000
 
 // ErrFull is returned for an open reservation, group, topic or value too many, and for a settlement whose record finds
 // no room. It matches [engine.ErrStoreUnavailable]: the decision is not known. An operation on a new key that finds no
-// room is denied instead ([engine.Outcome.Full]).
+// room is denied instead ([engine.Answer.Full]).
 var ErrFull = fmt.Errorf("%w: memory store is full", engine.ErrStoreUnavailable)
 
 // Config configures a store. The zero Config means the defaults.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,34 +140,16 @@ func (o *overrideFields) read(fields string) error {
 
 // checkChange returns an error for a change that sets no field of the policy, and for a name without an algorithm.
 func (p *policyFields) checkChange() error {
-	if p.Name != nil && p.Algorithm == nil {
-		return invalid("name", engine.Quote(*p.Name), "a name only with algorithm: keys are counted under it")
+	if name, ok := p.word("name"); ok && !p.has("algorithm") {
+		return invalid("name", engine.Quote(name), "a name only with algorithm: keys are counted under it")
 	}
-	if p.replacesLimit() || p.firstSet() != "" {
-		return nil
-	}
-	for _, field := range pointers(&p.policyBody) {
-		if !field.IsNil() {
-			return nil
-		}
-	}
-	if p.Classes != nil {
+	if p.replacesLimit() || p.firstSet() != "" || len(p.Settings) > 0 {
 		return nil
 	}
 	return errEmptyChange
 }
 
 var errEmptyChange = invalid("fields", "empty", `at least one field, such as {"rate":"50/s"}; for a policy also a limit as text`)
-
-// pointers returns the policy settings whose type is a pointer.
-func pointers(b *policyBody) (all []reflect.Value) {
-	for _, field := range reflect.ValueOf(b).Elem().Fields() {
-		if field.Kind() == reflect.Pointer {
-			all = append(all, field)
-		}
-	}
-	return all
-}
 
 func readFields(text string, to any) error {
 	root, errs := readTree("fields", []byte(text), nil)
@@ -290,7 +271,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 // replacesLimit reports whether a change replaces the policy's limit instead of some of its fields.
 func (p *policyFields) replacesLimit() bool {
 	f := &p.LimitFields
-	return p.text != "" || f.Algorithm != nil || f.Deny != nil || f.Unlimited != nil || f.All != nil || f.First != nil
+	return p.text != "" || slices.ContainsFunc([]string{"algorithm", "deny", "unlimited", "all", "first"}, f.has)
 }
 
 // with returns a copy of the policy's fields with the change applied.
@@ -300,26 +281,23 @@ func (p *policyFields) with(change *policyFields) *policyFields {
 	switch {
 	case change.replacesLimit():
 		merged.text, merged.LimitFields = change.text, change.LimitFields
-		merged.keepName(own.Name)
+		merged.keepName(own.Values.get("name"))
 	case err == nil && change.firstSet() != "":
 		merged.text, merged.LimitFields = "", own
 		merged.overlay(&change.LimitFields)
 	}
-	to := pointers(&merged.policyBody)
-	for i, field := range pointers(&change.policyBody) {
-		if !field.IsNil() {
-			to[i].Set(field)
-		}
-	}
+	merged.Settings = settingValues{}
+	maps.Copy(merged.Settings, p.Settings)
+	maps.Copy(merged.Settings, change.Settings)
 	return &merged
 }
 
 // keepName gives an unnamed limit the name of the limit that it replaces, because that name is part of the counter's
-// name.
-func (p *policyFields) keepName(name *string) {
+// name. A nil name is none.
+func (p *policyFields) keepName(name any) {
 	own, err := p.limit().fields()
-	if name != nil && err == nil && own.Algorithm != nil && own.Name == nil {
-		own.Name = name
+	if name != nil && err == nil && own.has("algorithm") && !own.has("name") {
+		own.Values.set("name", name)
 		p.text, p.LimitFields = "", own
 	}
 }

@@ -90,6 +90,38 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// Regression: bug 113. A change sets each setting of a policy that the file has, and keeps the others.
+func TestChangeOfEachSetting(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`policies: {api: {algorithm: token-bucket, rate: 100/s, burst: 200, classes: [{name: a}, {name: b, leaves: 10%}], unit: calls}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fields, want := range map[string]string{
+		`{"classes": [{"name": "a"}, {"name": "c", "leaves": "50%"}]}`: "unit calls, classes a, c leaves 50%",
+		`{"failure": "deny"}`:                              "failure deny, unit calls, classes a, b leaves 10%",
+		`{"mode": "leased"}`:                               "mode leased, unit calls, classes a, b leaves 10%",
+		`{"headers": "off"}`:                               "headers off, unit calls, classes a, b leaves 10%",
+		`{"cost": 7}`:                                      "cost 7, unit calls, classes a, b leaves 10%",
+		`{"unit": "tokens"}`:                               "unit tokens, classes a, b leaves 10%",
+		`{"estimate_max": "capacity"}`:                     "unit calls, classes a, b leaves 10%, estimate_max capacity",
+		`{"settle_within": "10m", "unsettled": "release"}`: "unit calls, classes a, b leaves 10%, settle_within 10m, unsettled release",
+		`{"shadow": true}`:                                 "unit calls, classes a, b leaves 10%, shadow",
+		`{"shadow": {"burst": 7}}`:                         "unit calls, classes a, b leaves 10%, candidate 100/s burst 7",
+		`{"enabled": false}`:                               "unit calls, classes a, b leaves 10%, not enabled",
+	} {
+		changed, left := config.With([]policy.Change{{Policy: "api", Fields: fields}})
+		if len(left) > 0 {
+			t.Errorf("%s: %v", fields, left)
+			continue
+		}
+		p, _ := changed.Policies.Get("api")
+		s := p.Summary()
+		if got := strings.Join(policy.NonDefaults(&s.Settings), ", "); got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}
+
 // An invalid change is skipped and reported. The other changes apply.
 func TestChangesThatCannotApply(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))

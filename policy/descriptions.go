@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,6 +30,19 @@ var (
 	costAccepted   = fmt.Sprintf("0 to %d", algo.MaxUnits)
 )
 
+// rateRows and constantRows are the fields of a limit that are not in the table of package engine.
+var rateRows = []engine.Field{
+	{Name: "algorithm", Kind: engine.FieldWord, Accepted: strings.Join(allNames(), ", "), About: "How units are counted."},
+	{Name: "rate", Kind: engine.FieldWord, Accepted: "a count per period", About: "The rate at which units refill or leave a pacer, such as 100/s, 5/1m or 30/60s."},
+	{Name: "limit", Kind: engine.FieldUnits, Accepted: unitsAccepted, About: "The number of units that pass in a window or are held at the same time. At most 100000 for a log and for permits, at least 10 for fair permits. For a penalty, the number of ignored denials, 1 to 1000000."},
+	{Name: "window", Kind: engine.FieldWord, Accepted: "1ms to 36525d, for a penalty to 366d; with a time zone in align also 1mo and 1y", About: "The length of a window, such as 1m, 1d or 1w."},
+}
+
+var constantRows = []engine.Field{
+	{Name: "deny", Kind: engine.FieldFlag, About: "true denies every request. It replaces the algorithm."},
+	{Name: "unlimited", Kind: engine.FieldFlag, About: "true admits every request. It replaces the algorithm."},
+}
+
 // descriptions describes the fields of a file that are not in the table engine.Fields, in the form of that table.
 // Fields are grouped by the struct into which they are decoded.
 var descriptions = map[reflect.Type][]engine.Field{
@@ -42,31 +56,12 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "listeners", About: "The addresses that the server listens on."},
 		{Name: "store", About: "The store for the counters."},
 	},
-	reflect.TypeFor[policyBody](): {
-		{Name: "failure", Accepted: failureAccepted, About: "The answer to an allow or peek while the store is unavailable: " + FailureModes() + ". local is the default."},
-		{Name: "mode", Accepted: modeAccepted, About: "With leased, the server prefetches units for hot keys from Redis. By default exact."},
-		{Name: "headers", Accepted: headersAccepted, About: "The form of the rate-limit headers in HTTP answers. By default draft."},
-		{Name: "cost", Accepted: costAccepted, About: "The cost, in units, of a request that names no cost. By default 1."},
-		{Name: "unit", Accepted: unitAccepted, About: "The name of a unit, such as tokens or micro-dollars, for display. It changes no count."},
-		{Name: "estimate_max", Accepted: estimateAccepted, About: "With capacity, a reserve of more units than a limit can ever let pass reserves the units that can pass, and the commit charges the rest. By default such a reserve never passes."},
-		{Name: "settle_within", About: "How long a reservation can be settled or reported, 1ms to 168h in whole milliseconds. The store then ends it in the way that unsettled sets. By default no reservation is ended."},
-		{Name: "unsettled", Accepted: unsettledAccepted, About: "The fate of a reservation that is not settled in time: keep leaves its charge, release gives back the units that were not reported as used, and estimate charges the estimate, even if estimate_max lowered it. Its permits are released. By default keep."},
-		{Name: "classes", Accepted: classesAccepted, About: "Request classes, the most important first. Each class leaves some units to the classes before it."},
-		{Name: "shadow", About: "true decides and counts, but never denies. A limit is a candidate: a second limit with a counter of its own, which never denies. It takes missing fields from the policy."},
-		{Name: "enabled", About: "false admits everything and counts nothing."},
-	},
 	reflect.TypeFor[classFields](): {
 		{Name: "name", About: "The name of the class. It has the same form as the name of a policy."},
 		{Name: "weight", Accepted: weightAccepted, About: "The weight of the class's keys under a limit that divides its units among keys, such as fair-share: a key of weight 3 can have three times as much as a key of weight 1, while both ask for more. By default the limit's own weight."},
 		{Name: "leaves", About: "How much must remain after a request of the class: a percentage of each capacity, such as 10%, rounded up, or a number of units. By default 0."},
 	},
 	reflect.TypeFor[LimitFields](): {
-		{Name: "algorithm", Accepted: strings.Join(allNames(), ", "), About: "How units are counted."},
-		{Name: "rate", Accepted: "a count per period", About: "The rate at which units refill or leave a pacer, such as 100/s, 5/1m or 30/60s."},
-		{Name: "limit", Accepted: unitsAccepted, About: "The number of units that pass in a window or are held at the same time. At most 100000 for a log and for permits, at least 10 for fair permits. For a penalty, the number of ignored denials, 1 to 1000000."},
-		{Name: "window", Accepted: "1ms to 36525d, for a penalty to 366d; with a time zone in align also 1mo and 1y", About: "The length of a window, such as 1m, 1d or 1w."},
-		{Name: "deny", About: "true denies every request. It replaces the algorithm."},
-		{Name: "unlimited", About: "true admits every request. It replaces the algorithm."},
 		{Name: "all", Accepted: allAccepted, About: "Several limits, all or nothing. Each is the fields or the text of a limit, or the name of another policy."},
 		{Name: "first", Accepted: allAccepted, About: "Several limits, as in all. Only the first that has room is charged."},
 	},
@@ -170,29 +165,49 @@ var descriptions = map[reflect.Type][]engine.Field{
 
 // described returns the description of a field of a struct.
 func described(t reflect.Type, name string) (engine.Field, bool) {
-	return fieldNamed(descriptions[t], name)
-}
-
-// supported returns the description of a field that a file can set. ok is false for reserved fields and for fields of
-// algorithms that a file cannot name.
-func supported(t reflect.Type, name string) (engine.Field, bool) {
-	if f, ok := described(t, name); ok {
-		return f, true
-	}
-	f, ok := limitField(name)
-	return f, ok && t == reflect.TypeFor[LimitFields]() && slices.ContainsFunc(fileAlgorithms, f.On)
-}
-
-// limitField returns the limit field with the given name, from the table [engine.Fields]. It returns false for an
-// unknown name.
-func limitField(name string) (engine.Field, bool) {
-	return fieldNamed(slices.Collect(engine.Fields()), name)
-}
-
-func fieldNamed(fields []engine.Field, name string) (engine.Field, bool) {
-	i := slices.IndexFunc(fields, func(f engine.Field) bool { return f.Name == name })
+	i := slices.IndexFunc(descriptions[t], func(f engine.Field) bool { return f.Name == name })
 	if i < 0 {
 		return engine.Field{}, false
 	}
-	return fields[i], true
+	return descriptions[t][i], true
+}
+
+// rowTable is a table of fields, whose rows describe those that a file can set.
+type rowTable interface {
+	rows() []engine.Field
+	Type(name string) reflect.Type
+}
+
+// supported reports whether a file can name an algorithm of limits with the field.
+func supported(f engine.Field) bool {
+	ofAll := func(other engine.Field) bool { return other.Name == f.Name }
+	return slices.ContainsFunc(rateRows, ofAll) || slices.ContainsFunc(constantRows, ofAll) || slices.ContainsFunc(fileAlgorithms, f.On)
+}
+
+// fieldsIn yields the fields that a file can set in a struct, with their types. It omits reserved fields, which have no
+// description, and fields of algorithms that a file cannot name.
+func fieldsIn(t reflect.Type) iter.Seq2[engine.Field, reflect.Type] {
+	return func(yield func(engine.Field, reflect.Type) bool) {
+		for field := range t.Fields() {
+			switch name := field.Tag.Get("yaml"); name {
+			case ",inline":
+				for f, typ := range fieldsIn(field.Type) {
+					if !yield(f, typ) {
+						return
+					}
+				}
+			case ",table":
+				table := reflect.Zero(field.Type).Interface().(rowTable)
+				for _, f := range table.rows() {
+					if !yield(f, table.Type(f.Name)) {
+						return
+					}
+				}
+			default:
+				if f, ok := described(t, name); ok && !yield(f, field.Type) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -2,7 +2,7 @@
 // strict: an unknown field is an error, reported with its position.
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
-//	options.go       the fields by name, for engine.Build and for overrides
+//	limit_values.go       the fields by name, for engine.Build and for overrides
 //	values.go        all errors of a limit; build stops at the first
 //	rates.go         the rate or windows among the fields
 //	all.go           the limits of a request with "all"
@@ -14,7 +14,8 @@
 //	forms.go         the fields in file.go that have several forms; package yamlfile reads the others
 //	position.go      where an error is in the file
 //	set.go           the policies of a file
-//	settings.go      the settings of a policy, and their requirements on its limits
+//	setting_rows.go  the settings of a policy: a row each
+//	settings.go      a policy from its settings, and their requirements on its limits
 //	policy.go        Policy and Set: the limits of a key
 //	failure.go       a policy's answer when the decision is not known
 //	change.go        changes on top of a file

@@ -38,10 +38,9 @@ func TestFieldsOfThePage(t *testing.T) {
 // rowsOfThePage returns a table row for each field of a limit in a file, with its algorithms, values and purpose.
 func rowsOfThePage() string {
 	var rows strings.Builder
-	for field := range reflect.TypeFor[LimitFields]().Fields() {
-		name := field.Tag.Get("yaml")
-		f, ok := supported(reflect.TypeFor[LimitFields](), name)
-		if !ok || name == "all" || name == "first" {
+	for f := range fieldsIn(reflect.TypeFor[LimitFields]()) {
+		name := f.Name
+		if name == "all" || name == "first" {
 			continue
 		}
 		accepted := f.Accepted
@@ -72,16 +71,15 @@ func namesOfThePage() string {
 // algorithmsWith returns the algorithms whose limits can set a field. It returns nil for a field that does not depend
 // on the algorithm.
 func algorithmsWith(field string) (names []string) {
-	table, known := limitField(field)
-	has := table.On
-	switch {
-	case field == "name", field != "rate" && field != "limit" && field != "window" && !known:
+	has := rowNamed(field).On
+	switch field {
+	case "name", "algorithm", "deny", "unlimited":
 		return nil
-	case field == "rate":
+	case "rate":
 		has = algo.Algorithm.Refills
-	case field == "limit":
+	case "limit":
 		has = func(a algo.Algorithm) bool { return !a.Refills() }
-	case field == "window":
+	case "window":
 		has = func(a algo.Algorithm) bool { return !a.Refills() && !a.Holds() }
 	}
 	for _, a := range fileAlgorithms {

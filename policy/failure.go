@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,18 +13,57 @@ import (
 // Failure is a failure mode: a policy's answer when the decision is not known.
 type Failure uint8
 
-// Deny answers with an error. Local answers from this process's share of the limits; if the store has no fallback
-// layer, it answers like Deny. Allow answers with an allowed decision. Decisions by Local and Allow carry the promise
-// mode fallback.
+// The failure modes. The zero value is Deny. Each has a row in failures, which is all that distinguishes them.
 const (
+	// Deny answers with an error.
 	Deny Failure = iota
+	// Local answers from this process's share of the limits; if the store has no fallback layer, it answers like Deny.
+	// The decisions carry the promise mode fallback.
 	Local
+	// Allow answers with an allowed decision, which carries the promise mode fallback.
 	Allow
+	failureCount
 )
 
-// failures lists the names and answers of the failure modes.
-var failures = [...]struct{ name, answer string }{
-	Deny: {"deny", "an error"}, Local: {"local", "the share of this process"}, Allow: {"allow", "an allowed decision"},
+// mode is a row of failures.
+type mode struct {
+	// name is used in files, and answer describes the mode's answer in help messages.
+	name, answer string
+	// strictness orders the modes: the strictest mode of a request's policies applies to the request.
+	strictness int
+	// local permits an answer from the process's share while the store is unavailable, and lenient permits the store's
+	// answer even after the store has lost data.
+	local, lenient bool
+	// fails is true if requests get errors while the store is unavailable, so a server can depend on its store.
+	fails bool
+	// allows makes it an allowed decision that nothing else has decided; otherwise the request gets an error.
+	allows bool
+}
+
+var failures = [failureCount]mode{
+	Deny:  {name: "deny", answer: "an error", strictness: 3, fails: true},
+	Local: {name: "local", answer: "the share of this process", strictness: 2, local: true},
+	Allow: {name: "allow", answer: "an allowed decision", strictness: 1, lenient: true, allows: true},
+}
+
+// If a mode has no row, every program that imports the package panics.
+func init() {
+	if err := checkModes(failures[:]); err != nil {
+		panic(err)
+	}
+}
+
+// checkModes returns an error for a mode without a row, and for two modes that are equally strict.
+func checkModes(modes []mode) error {
+	for f, m := range modes {
+		switch {
+		case m.name == "" || m.answer == "" || m.strictness < 1:
+			return fmt.Errorf("policy: failure mode %d has no row, or one without name, answer or strictness", f)
+		case slices.ContainsFunc(modes[:f], func(o mode) bool { return o.name == m.name || o.strictness == m.strictness }):
+			return fmt.Errorf("policy: failure mode %s has the name or the strictness of another one", m.name)
+		}
+	}
+	return nil
 }
 
 var failureNames, failureModes = func() (names, modes []string) {
@@ -49,15 +89,53 @@ func ParseFailure(name string) (Failure, error) {
 	return Deny, invalidWord("failure", name, failureAccepted)
 }
 
+// row returns the mode's row. A number that is no mode has the row of Deny.
+func (f Failure) row() *mode {
+	if f >= failureCount {
+		f = Deny
+	}
+	return &failures[f]
+}
+
 // String returns the name that ParseFailure reads.
-func (f Failure) String() string {
-	return failureNames[min(f, Allow)]
+func (f Failure) String() string { return f.row().name }
+
+// And returns the mode of a request under both modes: the stricter one.
+func (f Failure) And(other Failure) Failure {
+	if other.row().strictness > f.row().strictness {
+		return other
+	}
+	return f
+}
+
+// Weakest returns the least strict mode, which changes no other mode: that of requests that nothing can deny.
+func Weakest() Failure { return weakest }
+
+var weakest = func() (least Failure) {
+	for f := range failureCount {
+		if failures[f].strictness < failures[least].strictness {
+			least = f
+		}
+	}
+	return least
+}()
+
+// Fails reports whether requests get errors while the store is unavailable.
+func (f Failure) Fails() bool { return f.row().fails }
+
+// Lenient reports whether the store's answers count even after the store has lost data. In the other modes, the
+// process's share also decides until the limits have recovered.
+func (f Failure) Lenient() bool { return f.row().lenient }
+
+// Mark sets the hints that tell the layers how the mode lets them answer.
+func (f Failure) Mark(op *engine.Op) {
+	op.Hints.Local, op.Hints.Lenient = f.row().local, f.row().lenient
 }
 
 // Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer
 // is err.
 func (f Failure) Answer(kind engine.Kind, cost int64, err error) (a engine.Answer, ok bool) {
-	if f != Allow || !asks(kind) || !NotKnown(err) {
+	if !f.row().allows || !asks(kind) || !NotKnown(err) {
 		return a, false
 	}
 	a.Allowed, a.Binds().Unlimited = true, true
@@ -73,7 +151,7 @@ func NotKnown(err error) bool {
 	return err != nil && !errors.Is(err, headgate.ErrInvalid) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// asks reports whether failure mode allow can answer a request of this kind. All other kinds, also acquires and
+// asks reports whether a failure mode can answer a request of this kind. All other kinds, also acquires and
 // reserves, return an error: there is no permit or reservation to hand out.
 func asks(kind engine.Kind) bool {
 	return kind == engine.OpAllow || kind == engine.OpPeek || kind == engine.OpCount

@@ -36,19 +36,7 @@ type policyBody struct {
 	LimitFields `yaml:",inline"`
 	readError
 
-	Failure *string       `yaml:"failure"`
-	Mode    *string       `yaml:"mode"`
-	Shadow  *shadowFields `yaml:"shadow"`
-	Enabled *bool         `yaml:"enabled"`
-	Cost    *int64        `yaml:"cost"`
-	Headers *string       `yaml:"headers"`
-	Unit    *string       `yaml:"unit"`
-
-	EstimateMax  *string `yaml:"estimate_max"`
-	SettleWithin *string `yaml:"settle_within"`
-	Unsettled    *string `yaml:"unsettled"`
-
-	Classes list[classFields] `yaml:"classes"`
+	Settings settingValues `yaml:",table"`
 }
 
 // classFields is a class of requests as written.

@@ -41,7 +41,7 @@ func (s *shadowFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []st
 		if !s.limit.ReadNode(d, n, path) {
 			return false
 		}
-		if f := &s.limit.LimitFields; s.limit.Text == "" && f.firstSet() == "" && f.Deny == nil && f.Unlimited == nil {
+		if f := &s.limit.LimitFields; s.limit.Text == "" && f.firstSet() == "" && !f.has("deny") && !f.has("unlimited") {
 			return d.Mismatch(n, path, "true, false, a limit as text, or the fields of a limit that differ")
 		}
 		return true

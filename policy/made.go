@@ -78,19 +78,19 @@ func (c *Config) WithMade(made []Made) *Config {
 
 func (m *Made) fields() *policyFields {
 	p := &policyFields{space: m.Space}
-	p.Failure = new(m.Failure.String())
+	p.Settings = settingValues{"failure": m.Failure.String()}
 	if m.Shadow {
-		p.Shadow = &shadowFields{on: true}
+		p.Settings["shadow"] = shadowFields{on: true}
 	}
 	switch a := m.Limit.Algorithm(); {
 	case a.DeniesAll():
-		p.Deny = new(true)
+		p.Values.set("deny", true)
 	case a.AllowsAll():
-		p.Unlimited = new(true)
+		p.Values.set("unlimited", true)
 	default:
 		p.text = m.Limit.String()
 		if m.Classes != nil {
-			p.Classes = fieldsOf(m.Classes)
+			p.Settings["classes"] = fieldsOf(m.Classes)
 		}
 	}
 	return p

@@ -88,11 +88,11 @@ func (p *Policy) Index() int { return p.index }
 // hasCandidate reports whether there is a candidate for the limit.
 func (m *member) hasCandidate() bool { return m.candidate != engine.Limit{} }
 
-// Answers returns the failure mode of requests that name the policy. For a shadow and a disabled policy it returns
-// [Allow], the weakest, because these policies never affect an answer.
+// Answers returns the failure mode of requests that name the policy. For a shadow and a disabled policy it returns the
+// [Weakest], because these policies never affect an answer.
 func (p *Policy) Answers() Failure {
 	if p.Shadow || !p.Enabled {
-		return Allow
+		return Weakest()
 	}
 	return p.Failure
 }
@@ -305,7 +305,7 @@ func (c *Charge) sameCounter(other *Charge) bool {
 // by names, the other names of the key: see [Policy.Charges]. The argument key is the item's key or, if keys are
 // hashed, its hash.
 func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key string, names ...string) ([]Charge, Failure) {
-	failure, from := Allow, len(charges)
+	failure, from := Weakest(), len(charges)
 	for _, name := range c.Policies {
 		p, ok := s.Get(name)
 		if !ok {
@@ -316,7 +316,7 @@ func (s *Set) ForRoute(charges []Charge, c *route.Charge, item *route.Item, key 
 			cost = item.Cost
 		}
 		charges = p.Charges(charges, key, cost, names...)
-		failure = min(failure, p.Answers())
+		failure = failure.And(p.Answers())
 	}
 	return append(charges[:from], distinctCharges(charges[from:])...), failure
 }

@@ -19,24 +19,26 @@ func (f *LimitFields) rates(a algo.Algorithm) ([]engine.Rate, error) {
 		return nil, err
 	}
 	if a.Holds() {
-		if f.Limit == nil {
+		units, ok := f.number("limit")
+		if !ok {
 			return nil, invalid("limit", "not set", "1 to 100000")
 		}
-		return []engine.Rate{engine.Per(*f.Limit, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
+		return []engine.Rate{engine.Per(units, engine.DefaultLease)}, f.rejectFields(a, "window", "windows")
 	}
-	if f.Windows == nil {
-		rate, err := window(f.Limit, f.Window)
+	windows, several := f.Values.get("windows").(list[WindowFields])
+	if !several {
+		rate, err := f.window().rate()
 		return []engine.Rate{rate}, err
 	}
-	if f.Limit != nil || f.Window != nil {
+	if f.has("limit") || f.has("window") {
 		return nil, invalid("windows", "set with limit or window", "windows alone, or limit and window")
 	}
-	if len(f.Windows) == 0 {
+	if len(windows) == 0 {
 		return nil, invalid("windows", "empty", "1 to 8 windows")
 	}
-	rates := make([]engine.Rate, len(f.Windows))
-	for i, w := range f.Windows {
-		rate, err := window(w.Limit, w.Window)
+	rates := make([]engine.Rate, len(windows))
+	for i, w := range windows {
+		rate, err := w.rate()
 		if err == nil {
 			err = checkWindow(a, rate)
 		}
@@ -52,10 +54,11 @@ func (f *LimitFields) rate(a algo.Algorithm) (engine.Rate, error) {
 	if err := f.rejectFields(a, "limit", "window", "windows"); err != nil {
 		return engine.Rate{}, err
 	}
-	if f.Rate == nil {
+	text, ok := f.word("rate")
+	if !ok {
 		return engine.Rate{}, invalid("rate", "not set", `a rate such as "100/s"`)
 	}
-	rate, err := engine.ParseRate(*f.Rate)
+	rate, err := engine.ParseRate(text)
 	return rate, atField(err, "rate")
 }
 
@@ -68,20 +71,32 @@ func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }
 
-// window returns the rate for a limit and a window.
-func window(limit *int64, span *string) (engine.Rate, error) {
-	if limit == nil {
+// window returns the fields limit and window.
+func (f *LimitFields) window() (w WindowFields) {
+	if limit, ok := f.number("limit"); ok {
+		w.Limit = &limit
+	}
+	if span, ok := f.word("window"); ok {
+		w.Window = &span
+	}
+	return w
+}
+
+// rate returns the rate for a limit and a window.
+func (w WindowFields) rate() (engine.Rate, error) {
+	if w.Limit == nil {
 		return engine.Rate{}, invalid("limit", "not set", unitsAccepted)
 	}
-	if span == nil {
+	if w.Window == nil {
 		return engine.Rate{}, invalid("window", "not set", "a duration such as 1m")
 	}
-	if *span == "" || (*span)[0] < '0' || (*span)[0] > '9' {
-		return engine.Rate{}, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w")
+	span := *w.Window
+	if span == "" || span[0] < '0' || span[0] > '9' {
+		return engine.Rate{}, invalid("window", strconv.Quote(span), "a duration with its unit, such as 1m, 1d, 1w")
 	}
-	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *limit, *span))
+	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *w.Limit, span))
 	if err != nil {
-		return rate, invalid("window", strconv.Quote(*span), "a duration with its unit, such as 1m, 1d, 1w; 1mo and 1y with a time zone")
+		return rate, invalid("window", strconv.Quote(span), "a duration with its unit, such as 1m, 1d, 1w; 1mo and 1y with a time zone")
 	}
 	return rate, nil
 }

@@ -101,27 +101,13 @@ func valueOf(t reflect.Type) schema {
 	}
 }
 
-// object describes a struct as an object with a property for each field, and no other properties.
+// object describes a struct as an object with a property for each field that Parse accepts, and no other properties.
 func object(t reflect.Type) schema {
 	properties := schema{}
-	addProperties(properties, t)
-	return schema{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-// addProperties adds a property for each field of t. It omits fields that Parse never accepts: fields of type any,
-// which have no description, and fields of algorithms that a file cannot name.
-func addProperties(properties schema, t reflect.Type) {
-	for field := range t.Fields() {
-		name := field.Tag.Get("yaml")
-		if name == ",inline" {
-			addProperties(properties, field.Type)
-			continue
-		}
-		f, ok := supported(t, name)
-		if ok {
-			properties[name] = property(field.Type, &f)
-		}
+	for f, of := range fieldsIn(t) {
+		properties[f.Name] = property(of, &f)
 	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 const (

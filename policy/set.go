@@ -115,14 +115,10 @@ func (b *builder) build(name string, parents []string) error {
 	}
 	p.source = Source{Policy: p.Name, Owner: p}
 	err := b.members(p, fields, parents)
-	if err == nil {
-		err = p.checkLease()
-	}
-	if err == nil {
-		err = p.classify()
-	}
-	if err == nil && fields.Cost != nil {
-		err = p.checkCost(p.Cost)
+	for i := range settingRows {
+		if row := &settingRows[i]; err == nil && row.check != nil && fields.Settings[row.Name] != nil {
+			err = row.check(p)
+		}
 	}
 	if err == nil {
 		p.trace()
@@ -139,7 +135,7 @@ func (b *builder) build(name string, parents []string) error {
 func (b *builder) members(p *Policy, fields *policyFields, parents []string) error {
 	if several := fields.several(); several != nil {
 		p.combined = true
-		if fields.Shadow != nil && fields.Shadow.limit != nil {
+		if fields.Settings.shadow().limit != nil {
 			return invalid("shadow", "the fields of a limit with "+several.field, "true or false; a policy with one limit can have a candidate, also where "+several.field+" names it")
 		}
 		return b.combine(p, several, append(parents, p.Name))
@@ -150,8 +146,8 @@ func (b *builder) members(p *Policy, fields *policyFields, parents []string) err
 		return b.rest(err, spec, "policies", p.Name)
 	}
 	own := member{limit: limit, policy: p, spec: *spec, space: p.space, shadow: p.Shadow, rules: p.rules, target: p.Name}
-	if fields.Shadow != nil && fields.Shadow.limit != nil {
-		if own.candidate, err = fields.Shadow.limit.on(spec); err != nil {
+	if candidate := fields.Settings.shadow().limit; candidate != nil {
+		if own.candidate, err = candidate.on(spec); err != nil {
 			return atField(err, "shadow")
 		}
 		if err := sameVerb("shadow", limit, own.candidate); err != nil {

@@ -109,8 +109,9 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 		return engine.NoLimit(), nil
 	case p.combined && m == nil:
 		return engine.Limit{}, invalid("set", "the fields of a limit", "deny: true or unlimited: true for a policy with all or first; set is for the policies that it names, and for one limit of it, such as "+p.oneLimit())
-	case o.Set != nil && o.Set.Name != nil:
-		return engine.Limit{}, atField(invalid("name", engine.Quote(*o.Set.Name), "no name: keys are counted under that of the policy's limit"), "set")
+	case o.Set != nil && o.Set.has("name"):
+		name, _ := o.Set.word("name")
+		return engine.Limit{}, atField(invalid("name", engine.Quote(name), "no name: keys are counted under that of the policy's limit"), "set")
 	}
 	if m == nil {
 		m = &p.members[0]
@@ -141,16 +142,17 @@ func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 		return fields.build()
 	}
 	text := o.text
-	if word, _, _ := strings.Cut(text, " "); fields.Algorithm != nil {
-		if _, ok := engine.ParseAlgorithm(word); !ok {
-			text = *fields.Algorithm + " " + text
+	if algorithm, ok := fields.word("algorithm"); ok {
+		word, _, _ := strings.Cut(text, " ")
+		if _, named := engine.ParseAlgorithm(word); !named {
+			text = algorithm + " " + text
 		}
 	}
 	own, err := (&LimitSpec{Text: text}).fields()
 	if err != nil {
 		return engine.Limit{}, err
 	}
-	own.Name = fields.Name
+	own.Values.set("name", fields.Values.get("name"))
 	return own.build()
 }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/headgate/headgate/engine"
@@ -13,7 +12,7 @@ import (
 
 // newPolicy reads a policy's settings, without its limits, and reports all errors.
 func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
-	p := &Policy{Name: name, space: engine.PolicySpace(name), Cost: 1, Enabled: true, Headers: HeadersDraft, Failure: Local}
+	p := defaultPolicy(name)
 	try := func(err error) {
 		if err != nil {
 			report(err)
@@ -29,111 +28,21 @@ func newPolicy(name string, fields *policyFields, report func(error)) *Policy {
 	if fields.space != "" {
 		p.space = fields.space
 	}
-	if fields.Failure != nil {
-		var err error
-		p.Failure, err = ParseFailure(*fields.Failure)
-		try(err)
-	}
-	try(p.checkMode(fields.Mode))
-	try(p.setHeaders(fields.Headers))
-	if fields.Cost != nil {
-		if p.Cost = *fields.Cost; p.Cost < 0 || p.Cost > algo.MaxUnits {
-			report(invalid("cost", strconv.FormatInt(p.Cost, 10), costAccepted))
+	for i := range settingRows {
+		if value := fields.Settings[settingRows[i].Name]; value != nil {
+			try(settingRows[i].read(p, value, fields.Settings))
 		}
 	}
-	try(p.setUnit(fields.Unit))
-	try(p.setEstimateMax(fields.EstimateMax))
-	try(p.setTerm(fields))
-	try(p.setClasses(fields.Classes))
-	p.Shadow = fields.Shadow != nil && fields.Shadow.on
-	p.Enabled = fields.Enabled == nil || *fields.Enabled
 	return p
+}
+
+func defaultPolicy(name string) *Policy {
+	return &Policy{Name: name, space: engine.PolicySpace(name), Cost: 1, Enabled: true, Headers: HeadersDraft, Failure: Local}
 }
 
 // Summary describes the policy.
 func (p *Policy) Summary() Summary {
-	s := Settings{
-		First: p.choosing == p, Failure: p.Failure.String(), Mode: p.Mode(), Headers: string(p.Headers), Cost: p.Cost, Unit: p.Unit,
-		Classes: p.classes.texts(), Shadow: p.Shadow, Candidate: p.Candidate(), Enabled: p.Enabled,
-	}
-	if p.EstimateMax {
-		s.EstimateMax = estimateAccepted
-	}
-	if t := p.Term; t != nil {
-		s.SettleWithin, s.Unsettled = engine.FormatSpan(t.Within), t.Then.String()
-	}
-	return Summary{Name: p.Name, Limits: p.Limits(), Settings: s, Overrides: p.overrides()}
-}
-
-func (p *Policy) checkMode(mode *string) error {
-	switch {
-	case mode == nil || *mode == "exact":
-		return nil
-	case *mode == "leased":
-		p.Leased = true
-		return nil
-	default:
-		return invalidWord("mode", *mode, modeAccepted)
-	}
-}
-
-var unitForm = regexp.MustCompile(unitPattern)
-
-func (p *Policy) setUnit(name *string) error {
-	if name == nil {
-		return nil
-	}
-	if p.Unit = *name; !unitForm.MatchString(p.Unit) {
-		return invalidWord("unit", p.Unit, unitAccepted)
-	}
-	return nil
-}
-
-func (p *Policy) setEstimateMax(most *string) error {
-	if most == nil {
-		return nil
-	}
-	if p.EstimateMax = *most == estimateAccepted; !p.EstimateMax {
-		return invalidWord("estimate_max", *most, estimateAccepted)
-	}
-	return nil
-}
-
-// setTerm reads the time limit for settling reservations, and the setting for reservations that are not settled in
-// time.
-func (p *Policy) setTerm(fields *policyFields) error {
-	if fields.SettleWithin == nil {
-		if fields.Unsettled != nil {
-			return invalid("unsettled", engine.Quote(*fields.Unsettled), "none without settle_within")
-		}
-		return nil
-	}
-	within, err := engine.ParseSpan(*fields.SettleWithin)
-	if err != nil {
-		return atField(err, "settle_within")
-	}
-	term := engine.Term{Within: within}
-	if fields.Unsettled != nil {
-		var known bool
-		if term.Then, known = engine.ParseUnsettled(*fields.Unsettled); !known {
-			return invalidWord("unsettled", *fields.Unsettled, unsettledAccepted)
-		}
-	}
-	p.Term = &term
-	return atOwnField(term.Check())
-}
-
-func (p *Policy) setHeaders(name *string) error {
-	if name == nil {
-		return nil
-	}
-	switch h := Headers(*name); h {
-	case HeadersDraft, HeadersDraft03, HeadersXRateLimit, HeadersSpring, HeadersOff:
-		p.Headers = h
-		return nil
-	default:
-		return invalidWord("headers", *name, headersAccepted)
-	}
+	return Summary{Name: p.Name, Limits: p.Limits(), Settings: p.settings(), Overrides: p.overrides()}
 }
 
 // checkLease returns an error if the policy has mode: leased and combines several limits, has a limit whose units

@@ -2,48 +2,17 @@ package policy
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/jsontext"
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// LimitFields are the fields of one limit as written in YAML or JSON. Fields that are not set are nil.
+// LimitFields are the fields of one limit as written in YAML or JSON.
 type LimitFields struct {
-	Name        *string            `json:"name"         yaml:"name"`
-	Algorithm   *string            `json:"algorithm"    yaml:"algorithm"`
-	Rate        *string            `json:"rate"         yaml:"rate"`
-	Burst       *int64             `json:"burst"        yaml:"burst"`
-	Debt        *int64             `json:"debt"         yaml:"debt"`
-	MaxWait     *string            `json:"max_wait"     yaml:"max_wait"`
-	MaxQueue    *int64             `json:"max_queue"    yaml:"max_queue"`
-	WarmUp      *string            `json:"warm_up"      yaml:"warm_up"`
-	Weight      *int64             `json:"weight"       yaml:"weight"`
-	Nested      *bool              `json:"nested"       yaml:"nested"`
-	Min         *int64             `json:"min"          yaml:"min"`
-	Max         *int64             `json:"max"          yaml:"max"`
-	Interval    *string            `json:"interval"     yaml:"interval"`
-	Failures    *int64             `json:"failures"     yaml:"failures"`
-	MaxPause    *string            `json:"max_pause"    yaml:"max_pause"`
-	Block       *string            `json:"block"        yaml:"block"`
-	MaxBlock    *string            `json:"max_block"    yaml:"max_block"`
-	Forget      *string            `json:"forget"       yaml:"forget"`
-	Limit       *int64             `json:"limit"        yaml:"limit"`
-	Window      *string            `json:"window"       yaml:"window"`
-	Align       *string            `json:"align"        yaml:"align"`
-	Anchor      *string            `json:"anchor"       yaml:"anchor"`
-	Segments    *int64             `json:"segments"     yaml:"segments"`
-	Segment     *string            `json:"segment"      yaml:"segment"`
-	Variant     *string            `json:"variant"      yaml:"variant"`
-	Windows     list[WindowFields] `json:"windows"      yaml:"windows"`
-	Lease       *string            `json:"lease"        yaml:"lease"`
-	CountDenied *bool              `json:"count_denied" yaml:"count_denied"`
-	NextPays    *bool              `json:"next_pays"    yaml:"next_pays"`
-	Deny        *bool              `json:"deny"         yaml:"deny"`
-	Unlimited   *bool              `json:"unlimited"    yaml:"unlimited"`
-	All         list[LimitSpec]    `json:"all"          yaml:"all"`
-	First       list[LimitSpec]    `json:"first"        yaml:"first"`
+	Values values          `yaml:",table"`
+	All    list[LimitSpec] `yaml:"all"`
+	First  list[LimitSpec] `yaml:"first"`
 }
 
 // WindowFields are the fields of one of several windows.
@@ -64,19 +33,20 @@ func (s *LimitSpec) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &s.Text)
 	}
-	return jsontext.Object(data, &s.LimitFields, limitNames)
+	return jsontext.Members(data, limitNames, func(name string, value []byte) error {
+		switch name {
+		case "all":
+			return json.Unmarshal(value, &s.All)
+		case "first":
+			return json.Unmarshal(value, &s.First)
+		default:
+			return s.Values.readJSON(name, value)
+		}
+	})
 }
 
 // limitNames are the names of the fields in JSON.
-var limitNames = jsonNames(reflect.TypeFor[LimitFields]())
-
-// jsonNames returns the names of the fields of a struct.
-func jsonNames(t reflect.Type) (names []string) {
-	for field := range t.Fields() {
-		names = append(names, field.Tag.Get("json"))
-	}
-	return names
-}
+var limitNames = append(values(nil).Names(), "all", "first")
 
 // Build returns the limit. "all" and "first" are errors here: see [LimitSpec.Limits] and [Set].
 func (s *LimitSpec) Build() (engine.Limit, error) {
@@ -96,12 +66,13 @@ func (f *LimitFields) build() (engine.Limit, error) {
 	if limit, ok, err := f.constant(); ok || err != nil {
 		return limit, err
 	}
-	if f.Algorithm == nil {
+	name, ok := f.word("algorithm")
+	if !ok {
 		return engine.Limit{}, invalid("algorithm", "not set", algorithmAccepted)
 	}
-	a, ok := engine.ParseAlgorithm(*f.Algorithm)
+	a, ok := engine.ParseAlgorithm(name)
 	if !ok || a.Constant() {
-		return engine.Limit{}, invalid("algorithm", engine.Quote(*f.Algorithm), algorithmAccepted+yamlfile.DidYouMean(*f.Algorithm, allNames()))
+		return engine.Limit{}, invalid("algorithm", engine.Quote(name), algorithmAccepted+yamlfile.DidYouMean(name, allNames()))
 	}
 	settings, err := f.settings()
 	if err != nil {
@@ -117,7 +88,7 @@ func (f *LimitFields) build() (engine.Limit, error) {
 
 // constant returns the limit for deny: true or unlimited: true. ok is false if neither is true, or with an error.
 func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
-	deny, unlimited := f.Deny != nil && *f.Deny, f.Unlimited != nil && *f.Unlimited
+	deny, unlimited := f.truth("deny"), f.truth("unlimited")
 	switch {
 	case !deny && !unlimited:
 		return engine.Limit{}, false, nil
@@ -128,13 +99,76 @@ func (f *LimitFields) constant() (limit engine.Limit, ok bool, err error) {
 	if unlimited {
 		field = "unlimited"
 	}
-	rest := *f
-	rest.Deny, rest.Unlimited, rest.Name = nil, nil, nil
-	if name := rest.firstSet(); name != "" {
+	if name := f.firstSet("name"); name != "" {
 		return engine.Limit{}, false, invalid(name, "set", "no other fields with "+field+": true")
 	}
 	if unlimited {
 		return engine.NoLimit(), true, nil
 	}
 	return engine.DenyAll(), true, nil
+}
+
+// settings returns the fields that are set, as settings for engine.Build. Build rejects settings that do not apply to
+// the algorithm.
+func (f *LimitFields) settings() (all []engine.Setting, err error) {
+	for field := range engine.Fields() {
+		value := f.Values.get(field.Name)
+		if value == nil || field.Kind == engine.FieldRates {
+			continue // rates reads the windows
+		}
+		set := engine.Setting{Field: field.Name}
+		switch field.Kind {
+		case engine.FieldUnits:
+			set.Units = value.(int64)
+		case engine.FieldSpan:
+			if set.Span, err = engine.ParseSpan(value.(string)); err != nil {
+				return nil, atField(err, field.Name)
+			}
+		case engine.FieldFlag:
+			if !value.(bool) {
+				continue
+			}
+		default:
+			set.Word = value.(string)
+		}
+		all = append(all, set)
+	}
+	return all, nil
+}
+
+// on returns a candidate's limit, based on the policy's own limit. As in an override, unset fields come from the
+// policy. A limit as text, deny or unlimited replaces the whole limit.
+func (s *LimitSpec) on(own *LimitSpec) (engine.Limit, error) {
+	if s.Text != "" || s.has("deny") || s.has("unlimited") {
+		return s.Build()
+	}
+	fields, err := own.fields()
+	if err != nil {
+		return engine.Limit{}, err
+	}
+	fields.overlay(&s.LimitFields)
+	return fields.build()
+}
+
+// overlay replaces the fields of f that an override sets. If the override sets an algorithm, the result is a new limit
+// that keeps only the name.
+func (f *LimitFields) overlay(with *LimitFields) {
+	name := f.Values.get("name") // an override does not rename the limit
+	if with.has("algorithm") {
+		*f = LimitFields{}
+	}
+	for _, v := range with.Values {
+		f.Values.set(v.row.Name, v.is)
+	}
+	if with.All != nil {
+		f.All = with.All
+	}
+	if with.First != nil {
+		f.First = with.First
+	}
+	f.Values.set("name", name)
+	if with.has("windows") {
+		f.Values.set("limit", nil)
+		f.Values.set("window", nil)
+	}
 }

@@ -20,29 +20,6 @@ type Summary struct {
 	Overrides []OverrideSummary `json:"overrides,omitempty"`
 }
 
-// Settings are the settings of a policy. Commands print them in the order of the fields.
-type Settings struct {
-	// First is true if only the first limit with room is charged. It is false if all limits are charged.
-	First   bool   `json:"first,omitempty"`
-	Failure string `json:"failure"`
-	Mode    string `json:"mode"`
-	Headers string `json:"headers"`
-	Cost    int64  `json:"cost"`
-	// Unit is the name of the unit, such as tokens.
-	Unit string `json:"unit,omitempty"`
-	// Classes are the classes of requests in order, such as "batch leaves 10%".
-	Classes []string `json:"classes,omitempty"`
-	// EstimateMax is "capacity" if a reserve takes at most the capacity of the limits.
-	EstimateMax string `json:"estimate_max,omitempty"`
-	// SettleWithin is the term of a reservation, such as 10m: the time until it must be settled. Unsettled determines
-	// the charge of a reservation that was not settled in time: keep, release or estimate.
-	SettleWithin string `json:"settle_within,omitempty"`
-	Unsettled    string `json:"unsettled,omitempty"`
-	Shadow       bool   `json:"shadow"`
-	Candidate    string `json:"candidate,omitempty"`
-	Enabled      bool   `json:"enabled"`
-}
-
 // OverrideSummary is the limit of a key, or of the keys that match a pattern.
 type OverrideSummary struct {
 	Of    string `json:"of,omitempty"` // one limit of a policy with "all" or "first"
@@ -103,7 +80,7 @@ func (p *Policy) overrides() (all []OverrideSummary) {
 }
 
 // defaults are the settings of a policy that sets none.
-var defaults = Settings{Failure: Local.String(), Mode: "exact", Headers: string(HeadersDraft), Cost: 1, Enabled: true}
+var defaults = defaultPolicy("").settings()
 
 // NonDefaults returns the settings that differ from the defaults, such as "cost 5", in the order of the fields.
 func NonDefaults(s *Settings) (settings []string) {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"reflect"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -17,22 +16,17 @@ func (s *LimitSpec) fields() (f LimitFields, err error) {
 	if err != nil {
 		return f, err
 	}
-	set := func(name string, value any) {
-		at := reflect.New(f.value(name).Type().Elem())
-		at.Elem().Set(reflect.ValueOf(value))
-		f.value(name).Set(at)
-	}
 	switch a := p.Algorithm; {
 	case a.DeniesAll():
-		set("deny", true)
+		f.Values.set("deny", true)
 		return f, nil
 	case a.AllowsAll():
-		set("unlimited", true)
+		f.Values.set("unlimited", true)
 		return f, nil
 	}
-	set("algorithm", p.Algorithm.String())
+	f.Values.set("algorithm", p.Algorithm.String())
 	for _, field := range p.Settings {
-		set(field.Field, settingValue(field))
+		f.Values.set(field.Field, settingValue(field))
 	}
 	f.setRates(p)
 	return f, nil
@@ -40,8 +34,7 @@ func (s *LimitSpec) fields() (f LimitFields, err error) {
 
 // settingValue returns a setting's value in the form of a field.
 func settingValue(s engine.Setting) any {
-	field, _ := limitField(s.Field)
-	switch field.Kind {
+	switch rowNamed(s.Field).Kind {
 	case engine.FieldUnits:
 		return s.Units
 	case engine.FieldSpan:
@@ -55,20 +48,21 @@ func settingValue(s engine.Setting) any {
 
 // setRates sets the fields that describe the limit's rates.
 func (f *LimitFields) setRates(p engine.Parts) {
-	text := p.Rates[0].String()
 	switch {
 	case p.Algorithm.Refills():
-		f.Rate = &text
+		f.Values.set("rate", p.Rates[0].String())
 	case p.Algorithm.Holds():
-		f.Limit = &p.Rates[0].Count
+		f.Values.set("limit", p.Rates[0].Count)
 	case len(p.Rates) == 1:
 		one := windowOf(p.Rates[0])
-		f.Limit, f.Window = one.Limit, one.Window
+		f.Values.set("limit", *one.Limit)
+		f.Values.set("window", *one.Window)
 	default:
-		f.Windows = make(list[WindowFields], len(p.Rates))
+		windows := make(list[WindowFields], len(p.Rates))
 		for i, rate := range p.Rates {
-			f.Windows[i] = windowOf(rate)
+			windows[i] = windowOf(rate)
 		}
+		f.Values.set("windows", windows)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // errors about missing fields are omitted.
 func (f *LimitFields) errors(partly bool) (all []error) {
 	own, seen := *f, map[string]bool{}
-	for range len(fieldIndex) {
+	for range limitNames {
 		_, err := own.build()
 		field := firstField(err)
 		if field == "" || seen[field] {
@@ -35,7 +35,7 @@ func (f *LimitFields) errors(partly bool) (all []error) {
 // firstField returns the name of the field with the error, or "".
 func firstField(err error) string {
 	if inField, ok := errors.AsType[*fieldError](err); ok {
-		if _, known := fieldIndex[inField.path[0]]; known {
+		if slices.Contains(limitNames, inField.path[0]) {
 			return inField.path[0]
 		}
 	}
@@ -43,15 +43,16 @@ func firstField(err error) string {
 }
 
 // standIn contains valid values for fields that a limit can require.
-var standIn = LimitFields{Rate: new("1000/s"), Limit: new(int64(1)), Window: new("1d"), MaxWait: new("1h"), WarmUp: new("1h")}
+var standIn = map[string]any{"rate": "1000/s", "limit": int64(1), "window": "1d", "max_wait": "1h", "warm_up": "1h"}
 
 // replace puts a valid value into a field, or clears it if the algorithm does not require it. It does the same for
 // fields that cannot be checked without that value. It returns false if the field's error does not hide other errors.
 func (f *LimitFields) replace(field string) bool {
-	if f.Algorithm == nil || f.Deny != nil || f.Unlimited != nil || field == "windows" || field == "all" || field == "first" {
+	name, ok := f.word("algorithm")
+	if !ok || f.has("deny") || f.has("unlimited") || field == "windows" || field == "all" || field == "first" {
 		return false
 	}
-	a, _ := engine.ParseAlgorithm(*f.Algorithm)
+	a, _ := engine.ParseAlgorithm(name)
 	needed := false
 	switch field {
 	case "rate":
@@ -65,9 +66,9 @@ func (f *LimitFields) replace(field string) bool {
 	case "max_wait", "warm_up":
 		needed = a.Has(field)
 	}
-	f.value(field).SetZero()
+	f.Values.set(field, nil)
 	if needed {
-		f.value(field).Set(standIn.value(field))
+		f.Values.set(field, standIn[field])
 	}
 	return true
 }
@@ -77,7 +78,7 @@ func (f *LimitFields) replace(field string) bool {
 func (f *LimitFields) clear(names ...string) {
 	for _, name := range names {
 		if f.has(name) {
-			f.value(name).Set(standIn.value(name))
+			f.Values.set(name, standIn[name])
 		}
 	}
 }
@@ -89,17 +90,17 @@ func (f *LimitFields) textErrors() (all []error) {
 			all = append(all, atField(err, path...))
 		}
 	}
-	if f.Rate != nil {
-		_, err := engine.ParseRate(*f.Rate)
+	if rate, ok := f.word("rate"); ok {
+		_, err := engine.ParseRate(rate)
 		add(err, "rate")
 	}
-	if f.Window != nil {
-		_, err := window(standIn.Limit, f.Window)
+	if span, ok := f.word("window"); ok {
+		_, err := WindowFields{Limit: new(int64(1)), Window: &span}.rate()
 		add(err)
 	}
 	for field := range engine.Fields() {
-		if field.Kind == engine.FieldSpan && f.has(field.Name) {
-			_, err := engine.ParseSpan(f.value(field.Name).Elem().String())
+		if span, ok := f.word(field.Name); ok && field.Kind == engine.FieldSpan {
+			_, err := engine.ParseSpan(span)
 			add(err, field.Name)
 		}
 	}
@@ -116,8 +117,9 @@ func (p *policyFields) errors() (all []error) {
 	case p.All != nil || p.First != nil:
 		return nil
 	}
-	if all = p.LimitFields.errors(p.broken); p.Shadow != nil && p.Shadow.limit != nil {
-		for _, err := range p.Shadow.limit.textErrors() {
+	all = p.LimitFields.errors(p.broken)
+	if candidate := p.Settings.shadow().limit; candidate != nil {
+		for _, err := range candidate.textErrors() {
 			all = append(all, atField(err, "shadow"))
 		}
 	}

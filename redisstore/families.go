@@ -37,8 +37,8 @@ var fragments = [familyCount]struct {
 	// merged is set if merge.lua can decide the family.
 	merged *mergedFamily
 }{
-	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket, storedString, &mergedFamily{mergesBucket, readBucket}},
-	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed, storedString, &mergedFamily{mergesFixed, readFixed}},
+	familyBucket:      {"bucket", "refill", []algo.Algorithm{algo.TokenBucket, algo.Pacer}, encodeBucket, storedString, &mergedBucket},
+	familyFixed:       {"fixed", "", []algo.Algorithm{algo.FixedWindow}, encodeFixed, storedString, &mergedFixed},
 	familyWindow:      {"window", "history", []algo.Algorithm{algo.SlidingWindow}, encodeSegments, storedHistory, nil},
 	familyLog:         {"log", "history", []algo.Algorithm{algo.SlidingLog}, encodeLog, storedHistory, nil},
 	familyWarmUp:      {"warmup", "refill", []algo.Algorithm{algo.WarmUp}, encodeWarmUp, storedString, nil},
@@ -62,10 +62,36 @@ const (
 
 // mergedFamily describes how merge.lua and alone.lua decide a family.
 type mergedFamily struct {
-	// decides reports whether merge.lua can decide an operation of the kind with the limit.
+	// fields is the set of fields that merge.lua supports. Limits with another field are decided by single.lua.
+	fields algo.Fields
+	// decides reports whether merge.lua can decide an operation on such a limit.
 	decides func(op *engine.Op, l *algo.Limit) bool
+	// plain is the set of fields that the parts fast of alone.lua and merge.lua support, and isPlain reports whether
+	// they support the values. If isPlain is nil, they support all values.
+	plain   algo.Fields
+	isPlain func(l *algo.Limit) bool
 	// read reads a state after its format byte: see docs/design/keys.md.
 	read func(r *reader, l *algo.Limit) algo.State
+}
+
+var mergedBucket = mergedFamily{
+	fields:  algo.FieldsOf("burst", "debt", "max_wait", "max_queue", "name"),
+	decides: mergesBucket,
+	plain:   algo.FieldsOf("burst", "max_wait", "max_queue", "name"),
+	read:    readBucket,
+}
+
+var mergedFixed = mergedFamily{
+	fields:  algo.FieldsOf("align", "anchor", "count_denied", "name"),
+	decides: mergesFixed,
+	plain:   algo.FieldsOf("align", "name"),
+	isPlain: func(l *algo.Limit) bool { return l.Align != algo.AlignCalendar },
+	read:    readFixed,
+}
+
+// decidesPlain reports whether alone.lua, or the part fast in merge.lua, can decide an allow on the limit.
+func (m *mergedFamily) decidesPlain(l *algo.Limit) bool {
+	return l.Fields.Within(m.plain) && (m.isPlain == nil || m.isPlain(l))
 }
 
 // merges reports whether merge.lua can decide the family.

@@ -29,8 +29,8 @@ type mergedLimit struct {
 	head        int32 // in merger.heads
 	first, last int32 // its keys, linked by mergedKey.next
 	count       int   // number of its keys
-	// cost is set if the only operation on each key is an allow of this cost. Otherwise it is 0, and each key has a
-	// list of entries.
+	// cost is set if the only operation on each key is an allow of this cost, and the limit is plain
+	// ([mergedFamily.plain]). Otherwise it is 0, and each key has a list of entries.
 	cost int64
 }
 
@@ -81,7 +81,7 @@ func mergeable(op *engine.Op) bool {
 		return false
 	}
 	l := op.Charges[0].Limit.Numbers()
-	if m := fragments[families[l.Algorithm]].merged; m == nil || !m.decides(op, l) {
+	if m := fragments[families[l.Algorithm]].merged; m == nil || !l.Fields.Within(m.fields) || !m.decides(op, l) {
 		return false
 	}
 	switch op.Kind {
@@ -92,11 +92,10 @@ func mergeable(op *engine.Op) bool {
 	}
 }
 
-// mergesBucket returns false for a bucket with next_pays, and for a bucket whose depth the scripts cap, because the
-// steps in Go do not cap it.
+// mergesBucket returns false for a bucket whose depth the scripts cap, because the steps in Go do not cap it.
 func mergesBucket(_ *engine.Op, l *algo.Limit) bool {
 	whole, _ := l.Depth()
-	return whole < maxUnits && !l.NextPays
+	return whole < maxUnits
 }
 
 func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
@@ -138,21 +137,14 @@ func (c *scriptCall) merge(ops []engine.Op) {
 	c.stale = false
 }
 
-// script returns the template and the family of the call's script. A merged call with a single allow uses alone.lua,
-// unless the cost is 0, or the limit counts denied requests, follows the calendar or has a debt. In nearly all cases
-// alone.lua decides the allow without the rest of merge.lua.
+// script returns the template and the family of the call's script. A merged call with a single allow on a plain limit
+// uses alone.lua, unless the cost is 0. In nearly all cases alone.lua decides the allow without the rest of merge.lua.
 func (c *scriptCall) script() (template, family) {
 	if c.template != merged || len(c.ops) != 1 || c.merger.limits[0].cost == 0 {
 		return c.template, c.family
 	}
-	l := c.merger.limits[0].limit.Numbers()
-	switch {
-	case l.CountDenied || l.Align == algo.AlignCalendar:
-	case l.HasDebt():
-	default:
-		return alone, families[l.Algorithm] // operations of other families in the call may already have been answered
-	}
-	return merged, c.family
+	// Operations of other families in the call may already have been answered.
+	return alone, families[c.merger.limits[0].limit.Algorithm()]
 }
 
 // has reports whether the call contains an operation's key.
@@ -199,7 +191,7 @@ func (m *merger) add(ops []engine.Op, i int) {
 	charges := op.Kind == engine.OpAllow && cost > 0
 	k, l := &m.keys[at], &m.limits[limit]
 	k.charges = k.charges || charges
-	if l.count == 1 && !known {
+	if numbers := l.limit.Numbers(); l.count == 1 && !known && fragments[families[numbers.Algorithm]].merged.decidesPlain(numbers) {
 		l.cost = min(cost, maxUnits)
 	}
 	if !charges || known || cost != l.cost {

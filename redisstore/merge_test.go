@@ -137,3 +137,46 @@ func TestGroupingBoundsCalls(t *testing.T) {
 type noConn struct{ Conn }
 
 func (noConn) Cluster() bool { return false }
+
+// Only limits whose fields merge.lua supports are merged, and only those whose fields the parts fast support are
+// sent without entries.
+func TestUnknownFieldIsNotMerged(t *testing.T) {
+	for text, want := range map[string]struct{ merged, plain bool }{
+		"773/1h":                             {true, true},
+		"773/1h debt 5":                      {true, false},
+		"773/1h next_pays":                   {false, false},
+		"pacer 773/1h max_queue 5":           {true, true},
+		"pacer 773/1h max_queue 5 burst 2":   {true, true},
+		"pacer 773/1h max_wait 5s name a":    {true, true},
+		"pacer 773/1h max_wait 5s next_pays": {false, false},
+		"fixed-window 773/1h":                {true, true},
+		"fixed-window 773/1h align clock":    {true, true},
+		"fixed-window 773/1h align UTC":      {true, false},
+		"fixed-window 773/1h count_denied":   {true, false},
+		"sliding-log 773/1h":                 {false, false},
+	} {
+		limit, err := engine.ParseLimit(text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		ops := []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1)}
+		ways := func() (merged, plain bool) {
+			if merged = mergeable(&ops[0]); !merged {
+				return false, false
+			}
+			m := newMerger()
+			m.add(ops, 0)
+			return true, m.limits[0].cost > 0
+		}
+		if merged, plain := ways(); merged != want.merged || plain != want.plain {
+			t.Errorf("%s: merged %t, plain %t", text, merged, plain)
+		}
+		fields := &limit.Numbers().Fields
+		*fields |= 1 << 63
+		if merged, _ := ways(); merged {
+			t.Errorf("%s with an unknown field is merged", text)
+		}
+		*fields &^= 1 << 63
+	}
+}

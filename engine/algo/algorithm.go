@@ -9,6 +9,15 @@ type algorithm struct {
 	// fields contains the names of a limit's fields except for its rate, in the order of the limit's text.
 	fields []string
 	properties
+	// Ways of deciding that are faster than the steps. Each lists the fields with which it decides a limit's requests.
+	// It is nil if the way does not support the algorithm, and limits with another field are decided by the steps.
+	// fast: [Words.Allow], or [State.AllowFair] for an algorithm that divides its units.
+	fast []string
+	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
+	// denial can be repeated without the store.
+	repeatable []string
+	// prefetchable: units can be charged before the requests that spend them.
+	prefetchable []string
 	// on returns the arithmetic that operates on a state.
 	on func(s *State) arithmetic
 	// shares returns one process's share of the limit among n processes.
@@ -102,14 +111,9 @@ type properties struct {
 	// delays: a reservation may wait for its units or, if this limit has no delay of its own, for another limit's
 	// units.
 	delays bool
-	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
-	// denial can be repeated without the store.
-	repeatable bool
 	// keepsReturns: a reservation gives back only units that have not refilled, so the returns of other reservations
 	// must be recorded.
 	keepsReturns bool
-	// prefetchable: units can be charged before the requests that spend them.
-	prefetchable bool
 	// keepsTimes: each unit is stored with its own time. Therefore no span contains more units than the limit, units
 	// can be entered at a later time, and all windows share the same newest unit.
 	keepsTimes bool

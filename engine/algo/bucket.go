@@ -12,11 +12,12 @@ var tokenBucket = algorithm{
 		keepsReturns: true,
 		burstIsCount: true, // as users of token buckets expect
 		delays:       true, // reserved units may refill later
-		repeatable:   true, // tokens come only with time
-		prefetchable: true, // tokens are interchangeable
 	},
-	on:     onBucket,
-	shares: bucketShares,
+	fast:         []string{"burst", "name"},
+	repeatable:   []string{"burst", "debt", "next_pays", "name"}, // tokens come only with time
+	prefetchable: []string{"burst", "name"},                      // tokens are interchangeable
+	on:           onBucket,
+	shares:       bucketShares,
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a
 	// charge under this limit would replace that rate, and lengthen the delays already promised under it.
 	lends: func(s *State, l *Limit) bool {

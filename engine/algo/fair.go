@@ -12,9 +12,10 @@ var fairShare = algorithm{
 		burstIsCount: true, // as for a token bucket
 		divides:      true,
 		keepsReturns: true,
-		// Denials are not repeated, because a key passes earlier if others give units back. Units are not
-		// prefetched, because other keys may need them.
 	},
+	fast: []string{"burst", "weight", "nested", "name"},
+	// Denials are not repeated, because a key passes earlier if others give units back. Units are not prefetched, because
+	// other keys may need them.
 	on: func(s *State) arithmetic { return (*fair)(s) },
 	// A process does not know the keys of other processes, so a share is one bucket for all keys.
 	shares: bucketShares,

@@ -41,31 +41,21 @@ func (l *Limit) Capacity() int64 {
 	}
 }
 
-// HasFastPath reports whether [Words.Allow] or [State.AllowFair] can decide requests of the limit.
-func (l *Limit) HasFastPath() bool {
-	return l.plainBucket() || l.plainWindow() || l.Algorithm == FairShare
-}
+// HasFastPath reports whether [Words.Allow] or, if the limit divides its units, [State.AllowFair] can decide requests of
+// the limit.
+func (l *Limit) HasFastPath() bool { return l.Fields.Within(ways[l.Algorithm].fast) }
 
-func (l *Limit) plainBucket() bool {
-	return l.Algorithm == TokenBucket && l.Queue == 0 || l.Algorithm == Pacer && !l.NextPays
-}
-
-func (l *Limit) plainWindow() bool {
-	return l.Algorithm == FixedWindow && l.Align == AlignFirst && !l.CountDenied
-}
-
-// Allow decides an allow on a state of two words, like the function Allow. It decides only the simple cases, which are
-// nearly all: a token bucket without debt, a pacer, or a fixed window that opens with its first request, if the state
-// was written with the limit's parameters and the clock was not set back. In all other cases, ok is false and nothing
-// has changed. The words change only if the units are charged.
+// Allow decides an allow on a state of two words, like the function Allow. The limit must have a fast path. It decides
+// only the simple cases, which are nearly all: the state was written with the limit's parameters, and the clock was not
+// set back. In all other cases, ok is false and nothing has changed. The words change only if the units are charged.
 func (w *Words) Allow(l *Limit, now, cost int64, o *Outcome) (allowed, ok bool) {
 	switch {
 	case cost < 1:
 		return false, false
-	case l.plainBucket() && cost <= l.Burst:
-		return w.allowBucket(l, now, cost, o)
-	case l.plainWindow() && cost <= l.Count:
+	case l.Algorithm == FixedWindow && cost <= l.Count:
 		return w.allowFixed(l, now, cost, o)
+	case l.Algorithm != FixedWindow && cost <= l.Burst:
+		return w.allowBucket(l, now, cost, o)
 	default:
 		return false, false
 	}

@@ -5,12 +5,13 @@ var fixedWindow = algorithm{
 	name:   "fixed-window",
 	fields: []string{"align", "anchor", "count_denied", "name"},
 	properties: properties{
-		twoWords:     true, // the count and the end
-		repeatable:   true, // the count only grows until the window ends
-		prefetchable: true, // the units of a window are interchangeable
-		countsHits:   true, // the count can exceed the limit
+		twoWords:   true, // the count and the end
+		countsHits: true, // the count can exceed the limit
 	},
-	on: func(s *State) arithmetic { return &s.fixed },
+	fast:         []string{"name"},
+	repeatable:   []string{"align", "anchor", "name"}, // the count only grows until the window ends
+	prefetchable: []string{"align", "anchor", "name"}, // the units of a window are interchangeable
+	on:           func(s *State) arithmetic { return &s.fixed },
 	shares: func(l *Limit, n int64) []Share {
 		share := bucketShare(l.Count, l.LongestWindow(), l.Count/n, n)
 		share.Window = l.LongestWindow()

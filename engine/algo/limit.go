@@ -87,6 +87,9 @@ type Limit struct {
 	Zone *time.Location
 	// Anchor is the start of a calendar window.
 	Anchor Anchor
+
+	// Fields is the set of the limit's fields that are not at their default. Package engine computes it with the limit.
+	Fields Fields
 }
 
 // Grid contains the parameters of a limit that determine its windows, segments or slots. They are part of the counter's
@@ -150,15 +153,11 @@ func (l *Limit) MostCharged() int64 {
 // Prefetchable reports whether units can be charged before the requests that spend them. It is false for a limit with
 // debt or counted denials, because only requests that reach the store can incur debt or be
 // counted as denied.
-func (l *Limit) Prefetchable() bool {
-	return traits[l.Algorithm].prefetchable && l.Queue == 0 && !l.CountDenied
-}
+func (l *Limit) Prefetchable() bool { return l.Fields.Within(ways[l.Algorithm].prefetchable) }
 
 // RepeatsDenials reports whether the denial of one unit can be repeated without the store until its wait is over. A
 // limit that counts denials must receive every request.
-func (l *Limit) RepeatsDenials() bool {
-	return traits[l.Algorithm].repeatable && !l.CountDenied
-}
+func (l *Limit) RepeatsDenials() bool { return l.Fields.Within(ways[l.Algorithm].repeatable) }
 
 // WindowLeft returns how long, in µs, units charged at the given instant stay in the same window or segment. It
 // returns Never if the limit's algorithm does not count units in fixed windows or in segments. The argument reset

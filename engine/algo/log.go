@@ -5,13 +5,13 @@ var slidingLog = algorithm{
 	name:   "sliding-log",
 	fields: []string{"windows", "count_denied", "name"},
 	properties: properties{
-		repeatable:   true, // units leave the window only with time
-		prefetchable: true, // they are entered at the end of their life
-		keepsTimes:   true, // its answers are exact, but it needs memory for each unit
+		keepsTimes: true, // its answers are exact, but it needs memory for each unit
 	},
-	on:       func(s *State) arithmetic { return &s.log },
-	shares:   windowShares,
-	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) { s.log.penalize(l, t, cost) },
+	repeatable:   []string{"windows", "name"}, // units leave the window only with time
+	prefetchable: []string{"windows", "name"}, // they are entered at the end of their life
+	on:           func(s *State) arithmetic { return &s.log },
+	shares:       windowShares,
+	penalize:     func(s *State, l *Limit, t Instant, cost, _ int64) { s.log.penalize(l, t, cost) },
 	unshare: func(s *State) {
 		s.log.Log = &Log{history: s.log.clone(), Span: s.log.Span, Ahead: s.log.Ahead}
 	},

@@ -12,9 +12,10 @@ var pacer = algorithm{
 		twoWords:     true, // as for a token bucket
 		keepsReturns: true,
 		delays:       true, // its callers wait anyway
-		// Its denials are not repeated, because the queue keeps moving. Its units are not prefetched, because each unit
-		// has a place in the queue.
 	},
+	fast: []string{"burst", "max_wait", "max_queue", "name"},
+	// Its denials are not repeated, because the queue keeps moving. Its units are not prefetched, because each unit has a
+	// place in the queue.
 	on: onBucket,
 	// Each process has its own queue.
 	shares: func(l *Limit, n int64) []Share {

@@ -50,13 +50,26 @@ var algorithms = [algorithmCount]algorithm{
 // each of the 256 values, so that no bounds checks are necessary.
 var traits [1 << 8]properties
 
-// If an entry is missing, every program that imports the package panics.
+// ways contains, for every value of an Algorithm, the sets of fields that the faster ways support.
+var ways [1 << 8]struct{ fast, repeatable, prefetchable Fields }
+
+// If an entry is missing or a way lists an unknown field, every program that imports the package panics.
 func init() {
+	nameFields()
+	supported := func(names []string) Fields {
+		if names == nil {
+			return 0
+		}
+		return FieldsOf(names...)
+	}
 	for a := range algorithms {
-		traits[a] = algorithms[a].properties
-		if e := &algorithms[a]; e.name == "" || e.on == nil || e.shares == nil {
+		e := &algorithms[a]
+		if e.name == "" || e.on == nil || e.shares == nil {
 			panic("algo: an algorithm has no entry in the table")
 		}
+		traits[a] = e.properties
+		w := &ways[a]
+		w.fast, w.repeatable, w.prefetchable = supported(e.fast), supported(e.repeatable), supported(e.prefetchable)
 	}
 }
 

@@ -25,6 +25,8 @@ var compares = map[string]string{
 var names = map[string]string{
 	"bucket.go":                      "a limit of each bucket",
 	"window.go":                      "a limit of each window",
+	"fair.go":                        "a limit of each fair share",
+	"concurrency.go":                 "a limit of permits",
 	"penalty.go":                     "a limit for those that ignore denials",
 	"limit.go":                       "the limits without fields, and concurrency",
 	"internal/rule/rule.go":          "a function for each",

@@ -51,7 +51,7 @@ func replay(t *testing.T, stored map[counter]algo.State, set []vectors.Limit, s 
 		if err != nil {
 			t.Fatal(err)
 		}
-		counters[i] = counter{set[i].Algorithm, set[i].Name, limit.Numbers().Grid()}
+		counters[i] = counter{set[i].Algorithm, limit.Name(), limit.Numbers().Grid()}
 		steps[i] = algo.Step{Limit: limit.Numbers(), Cost: s.N, State: stored[counters[i]]}
 	}
 	now := algo.Instant{Now: s.At, Wall: s.At}

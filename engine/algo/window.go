@@ -6,12 +6,11 @@ import "math/bits"
 var slidingWindow = algorithm{
 	name:   "sliding-window",
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
-	properties: properties{
-		repeatable:   true, // units leave the window only with time
-		prefetchable: true, // the units of a segment are interchangeable
-	},
-	on:     func(s *State) arithmetic { return &s.segments },
-	shares: windowShares,
+	// Units leave the window only with time, and the units of a segment are interchangeable.
+	repeatable:   []string{"segments", "segment", "variant", "windows", "name"},
+	prefetchable: []string{"segments", "segment", "variant", "windows", "name"},
+	on:           func(s *State) arithmetic { return &s.segments },
+	shares:       windowShares,
 	// Counts cannot be moved to segments of another length, so the length is part of the counter's name.
 	grid: func(l *Limit) Grid { return Grid{Period: l.Segment} },
 	penalize: func(s *State, l *Limit, t Instant, cost, _ int64) {

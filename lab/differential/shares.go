@@ -46,7 +46,7 @@ func RunShares(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 			ops[i] = engine.Single(kind, key, limit, cost)
 			ops[i].Space = fmt.Sprint(space, "-", pool)
 			wants[i] = subject.Apply([]model.Limit{{
-				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, Weight: weight, Nested: nested,
+				Algorithm: model.FairShare, Name: fmt.Sprint(pool), Key: key, Count: 1000, PeriodUS: 10_000, Burst: burst, FairFields: model.FairFields{Weight: weight, Nested: nested},
 			}}, shareKinds[kind], cost, now)
 		}
 		results := make([]engine.Answer, len(ops))

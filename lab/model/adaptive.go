@@ -16,6 +16,15 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.PeriodUS) },
 })
 
+// AdaptiveFields are the fields of adaptive rates. Of Failures and MaxPauseUS, 0 counts as set.
+type AdaptiveFields struct {
+	Min        int64  `json:"min,omitempty"`
+	Max        int64  `json:"max,omitempty"`
+	IntervalUS int64  `json:"interval_us,omitempty"`
+	Failures   *int64 `json:"failures,omitempty"`
+	MaxPauseUS *int64 `json:"max_pause_us,omitempty"`
+}
+
 // Outcomes holds the outcomes of earlier requests that a step reports.
 type Outcomes struct {
 	Good    int64 `json:"good"`
@@ -52,7 +61,7 @@ func (g *governor) at(l Limit, now int64) view {
 	if elapsed := now - b.ts; elapsed > 0 {
 		b.d, b.ts = larger(num(0), sub(b.d, mul(num(elapsed), b.l))), now
 	}
-	if v.paused = min(v.paused, b.ts+l.MaxPauseUS); v.paused <= b.ts {
+	if v.paused = min(v.paused, b.ts+*l.MaxPauseUS); v.paused <= b.ts {
 		v.paused = 0
 	}
 	v.stepped = false
@@ -70,7 +79,7 @@ func (g *governor) corrected(l Limit, now int64) *governor {
 	if g.far(l, now) {
 		b := *g.bucket
 		b.ts, v.bucket = now, &b
-		v.opened, v.raised, v.paused = min(v.opened, now), min(v.raised, now), min(v.paused, now+l.MaxPauseUS)
+		v.opened, v.raised, v.paused = min(v.opened, now), min(v.raised, now), min(v.paused, now+*l.MaxPauseUS)
 	}
 	return &v
 }
@@ -92,7 +101,7 @@ func (g *governor) moved(l Limit, now int64) (view, bool) {
 // quarters of the old rate were used, and otherwise 1/64 higher.
 func (g *governor) next() *big.Int {
 	limit := g.limit
-	if g.bad*100 > limit.Failures*(g.good+g.bad) {
+	if g.bad*100 > *limit.Failures*(g.good+g.bad) {
 		return sub(g.l, ceilDiv(g.l, num(8)))
 	}
 	elapsed := min(g.ts-g.opened, 64*limit.IntervalUS)
@@ -104,7 +113,7 @@ func (g *governor) next() *big.Int {
 
 // move sets the rate, clamped to the call's minimum and maximum. If that changes the rate, it increments the version.
 func (g *governor) move(rate *big.Int) {
-	rate = larger(mul(num(g.limit.MinRate), parts), smaller(mul(num(g.limit.MaxRate), parts), rate))
+	rate = larger(mul(num(g.limit.Min), parts), smaller(mul(num(g.limit.Max), parts), rate))
 	if rate.Cmp(g.l) == 0 {
 		return
 	}
@@ -117,7 +126,7 @@ func (g *governor) move(rate *big.Int) {
 
 func (g *governor) observe(o *Outcomes) {
 	g.good, g.bad = min(g.good+o.Good, 1<<40), min(g.bad+o.Bad, 1<<40)
-	if us := min(o.PauseUS, g.limit.MaxPauseUS); us > 0 {
+	if us := min(o.PauseUS, *g.limit.MaxPauseUS); us > 0 {
 		g.paused = max(g.paused, g.ts+us)
 	}
 }
@@ -182,12 +191,12 @@ func (l Limit) checkAdaptive() error {
 	const fastest, hour = 100_000_000, 3_600_000_000
 	err := errors.Join(
 		within("count", l.Count, 1, fastest),
-		within("min_rate", l.MinRate, 1, l.Count),
-		within("max_rate", l.MaxRate, l.Count, fastest),
+		within("min", l.Min, 1, l.Count),
+		within("max", l.Max, l.Count, fastest),
 		within("period_us", l.PeriodUS, MinPeriodUS, hour),
 		within("interval_us", l.IntervalUS, 100_000, 60_000_000),
-		within("failures", l.Failures, 0, 99),
-		within("max_pause_us", l.MaxPauseUS, 0, hour),
+		within("failures", *l.Failures, 0, 99),
+		within("max_pause_us", *l.MaxPauseUS, 0, hour),
 		l.noCountDenied(),
 	)
 	if err != nil {

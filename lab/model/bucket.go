@@ -32,6 +32,14 @@ var _ = register(algorithm{
 	},
 })
 
+// BucketFields are the fields of token buckets and pacers. Debt is the maximum debt. A pacer sets at least one of MaxQueue
+// and MaxWaitUS, where 0 counts as set.
+type BucketFields struct {
+	Debt      int64  `json:"debt,omitempty"`
+	MaxQueue  *int64 `json:"max_queue,omitempty"`
+	MaxWaitUS *int64 `json:"max_wait_us,omitempty"`
+}
+
 // bucket is a token bucket (section 2) or a pacer (section 3).
 //
 // Amounts are in units of 1/P token, so that exactly L refill in one µs. The state stores d = full − a, which is the

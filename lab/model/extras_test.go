@@ -16,7 +16,7 @@ func TestCountDenied(t *testing.T) {
 		{sec, Take, 4, false, 0, 59 * sec, 59 * sec},
 		{2 * sec, Take, 1, false, 0, 58 * sec, 58 * sec},
 	})
-	runTable(t, "sliding", []Limit{{Algorithm: SlidingWindow, Limit: 5, WindowUS: 60 * sec, Segments: 1, Variant: Strict, CountDenied: true}}, []try{
+	runTable(t, "sliding", []Limit{{Algorithm: SlidingWindow, Limit: 5, WindowUS: 60 * sec, CountDenied: true, SlidingFields: SlidingFields{Segments: 1, Variant: Strict}}}, []try{
 		{0, Take, 3, true, 2, 0, 120 * sec},
 		{0, Take, 4, false, 0, 120 * sec, 120 * sec},
 		{60 * sec, Take, 1, false, 0, 60 * sec, 60 * sec},
@@ -145,12 +145,12 @@ func TestCheck(t *testing.T) {
 		bucketOf(1, 36_500*day, 2)[0],
 		{Algorithm: TokenBucket, Count: 1, PeriodUS: sec, Burst: 1, CountDenied: true},
 		{Algorithm: Pacer, Count: 1, PeriodUS: sec, Burst: 1},
-		{Algorithm: Pacer, Count: 1, PeriodUS: sec, MaxQueue: &zero},
+		{Algorithm: Pacer, Count: 1, PeriodUS: sec, BucketFields: BucketFields{MaxQueue: &zero}},
 		{Algorithm: FixedWindow, Limit: 1},
-		{Algorithm: FixedWindow, Limit: 1, Align: "UTC", Calendar: "2d"},
-		{Algorithm: SlidingWindow, Limit: 1, WindowUS: sec, Segments: 3},
-		{Algorithm: SlidingWindow, Limit: 1, WindowUS: sec, Segments: 2000},
-		{Algorithm: SlidingWindow, SegmentUS: sec, Windows: []Window{{5, 2 * sec}, {5, 4 * sec}}},
+		{Algorithm: FixedWindow, Limit: 1, FixedFields: FixedFields{Align: "UTC", Calendar: "2d"}},
+		{Algorithm: SlidingWindow, Limit: 1, WindowUS: sec, SlidingFields: SlidingFields{Segments: 3}},
+		{Algorithm: SlidingWindow, Limit: 1, WindowUS: sec, SlidingFields: SlidingFields{Segments: 2000}},
+		{Algorithm: SlidingWindow, Windows: []Window{{5, 2 * sec}, {5, 4 * sec}}, SlidingFields: SlidingFields{SegmentUS: sec}},
 		{Algorithm: SlidingLog, Limit: 100_001, WindowUS: sec},
 		{Algorithm: Concurrency},
 	} {

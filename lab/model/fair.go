@@ -19,6 +19,12 @@ var (
 	_ = register(dividing(FairPacer))
 )
 
+// FairFields are the fields of limits that divide their units among keys.
+type FairFields struct {
+	Weight int64 `json:"weight,omitempty"`
+	Nested bool  `json:"nested,omitempty"`
+}
+
 func dividing(name string) algorithm {
 	return algorithm{
 		names:  []string{name},

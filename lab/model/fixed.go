@@ -18,6 +18,14 @@ var _ = register(algorithm{
 	},
 })
 
+// FixedFields are the fields of fixed windows. Align is "first", "clock" or an IANA zone. A zone requires Calendar: 1m, 1h,
+// 1d, 1w, 1mo or 1y. It can have an Anchor, such as 2026-01-31T17:30.
+type FixedFields struct {
+	Align    string `json:"align,omitempty"`
+	Calendar string `json:"calendar,omitempty"`
+	Anchor   string `json:"anchor,omitempty"`
+}
+
 // fixed is the state of a fixed window (section 4): a count and the window's end. A count of 0 is the same as no state
 // (rule 7). A window that starts with its first request therefore starts again after all units have been given back.
 type fixed struct {

@@ -11,6 +11,13 @@ var _ = register(algorithm{
 	absent: func(l Limit, now int64) view { return &offender{limit: l, now: now} },
 })
 
+// PenaltyFields are the fields of penalties.
+type PenaltyFields struct {
+	BlockUS    int64 `json:"block_us,omitempty"`
+	MaxBlockUS int64 `json:"max_block_us,omitempty"`
+	ForgetUS   int64 `json:"forget_us,omitempty"`
+}
+
 // offender is the state of a penalty (section 7a). Each strike starts a block, whose length depends on the number of
 // strikes.
 type offender struct {

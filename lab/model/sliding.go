@@ -25,6 +25,13 @@ var _ = register(algorithm{
 	grid:   func(l Limit) string { return fmt.Sprint(l.segment()) },
 })
 
+// SlidingFields are the fields of sliding windows.
+type SlidingFields struct {
+	Segments  int64  `json:"segments,omitempty"`
+	SegmentUS int64  `json:"segment_us,omitempty"`
+	Variant   string `json:"variant,omitempty"`
+}
+
 // sliding is the state of a sliding window (section 5): counts by segment, aligned to the clock. The segment length
 // is part of a counter's name, so all versions of a limit count in the same segments.
 type sliding struct {

@@ -124,7 +124,7 @@ func TestThreeASecond(t *testing.T) {
 // TestTwoBucketsOfADay (regression: bug 7) checks a limit whose window overlaps two segments, one second after the
 // previous segment was full.
 func TestTwoBucketsOfADay(t *testing.T) {
-	limits := []Limit{{Algorithm: SlidingWindow, Limit: 150_000, WindowUS: day, Segments: 1, Variant: Weighted}}
+	limits := []Limit{{Algorithm: SlidingWindow, Limit: 150_000, WindowUS: day, SlidingFields: SlidingFields{Segments: 1, Variant: Weighted}}}
 	runTable(t, "7", limits, []try{
 		{0, Take, 150_000, true, 0, 0, 2 * day},
 		{day + sec, Take, 1, true, 0, 0, 2*day - sec},
@@ -137,7 +137,7 @@ func TestEightFiveOne(t *testing.T) {
 	for _, l := range []Limit{
 		bucketOf(10, sec, 10)[0],
 		{Algorithm: FixedWindow, Limit: 10, WindowUS: sec},
-		{Algorithm: SlidingWindow, Limit: 10, WindowUS: sec, Variant: Strict},
+		{Algorithm: SlidingWindow, Limit: 10, WindowUS: sec, SlidingFields: SlidingFields{Variant: Strict}},
 		{Algorithm: SlidingLog, Limit: 10, WindowUS: sec},
 	} {
 		s, limits := New(), []Limit{l}

@@ -20,6 +20,11 @@ var _ = register(algorithm{
 	},
 })
 
+// WarmUpFields are the fields of warm-ups.
+type WarmUpFields struct {
+	WarmUpUS int64 `json:"warm_up_us,omitempty"`
+}
+
 // warmup is the state of a warm-up limit (section 8): a bucket whose tokens refill along the trapezoid of Guava's
 // SmoothWarmingUp. It stores the number of units that have passed since it was cold, and the price of the missing
 // tokens in units of 1/P token.

@@ -13,7 +13,7 @@ var _ = register(model.AdaptiveRate, drawing{
 		l.PeriodUS = of.PeriodUS
 	},
 	memory: func(l model.Limit) int64 { // another version may have a rate as slow as one unit per period
-		return l.Burst*l.PeriodUS + 600*l.IntervalUS + l.MaxPauseUS
+		return l.Burst*l.PeriodUS + 600*l.IntervalUS + *l.MaxPauseUS
 	},
 })
 
@@ -22,9 +22,9 @@ func drawAdaptive(r *rand.Rand, l *model.Limit, opts Options) {
 	if opts.Big && r.IntN(2) == 0 {
 		l.Count = pick(r, []int64{99_999_989, 100_000_000})
 	}
-	l.MinRate, l.MaxRate = pick(r, []int64{1, l.Count - l.Count/3, l.Count}), pick(r, []int64{l.Count, l.Count + 1, 2 * l.Count, 100_000_000})
+	l.Min, l.Max = pick(r, []int64{1, l.Count - l.Count/3, l.Count}), pick(r, []int64{l.Count, l.Count + 1, 2 * l.Count, 100_000_000})
 	l.IntervalUS = pick(r, []int64{100 * ms, 100*ms + 1, sec, 60 * sec})
-	l.Failures, l.MaxPauseUS = pick(r, []int64{0, 5, 50, 99}), pick(r, []int64{0, 1, sec, 3_600 * sec})
+	l.Failures, l.MaxPauseUS = new(pick(r, []int64{0, 5, 50, 99})), new(pick(r, []int64{0, 1, sec, 3_600 * sec}))
 	if l.Burst = pick(r, bursts); r.IntN(3) == 0 {
 		l.Burst = l.Count
 	}

@@ -49,7 +49,7 @@ func leaseLimits(r *rand.Rand, opts Options) (limits []model.Limit) {
 				most = pick(r, []int64{10, 12, 19, 40})
 			}
 			if i < 3 || opts.Changes {
-				limits = append(limits, model.Limit{Algorithm: model.FairConcurrency, Key: key, Limit: most, Weight: pick(r, []int64{1, 1, 3, 100})})
+				limits = append(limits, model.Limit{Algorithm: model.FairConcurrency, Key: key, Limit: most, FairFields: model.FairFields{Weight: pick(r, []int64{1, 1, 3, 100})}})
 			}
 		}
 		return limits

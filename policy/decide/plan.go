@@ -44,7 +44,7 @@ type beside struct {
 
 // Add appends the operations for a request.
 func (b *Batch) Add(r *Request) {
-	at := plan{request: r, op: -1, failure: policy.Allow, besides: span{from: len(b.besides)}}
+	at := plan{request: r, op: -1, failure: policy.Weakest(), besides: span{from: len(b.besides)}}
 	key, named := r.Key, r.Key
 	if b.keys.secrets != nil {
 		key, named = b.keys.of(r)
@@ -145,7 +145,7 @@ func (at *plan) names(p *policy.Policy, cost int64, failure policy.Failure) {
 	if at.policy == nil {
 		at.policy, at.space = p, p.Space()
 	}
-	at.cost, at.failure = max(at.cost, cost), min(at.failure, failure)
+	at.cost, at.failure = max(at.cost, cost), at.failure.And(failure)
 }
 
 // routed appends the charges of all policies of one charge of a route. A policy may have been removed from the file
@@ -162,13 +162,13 @@ func (b *Batch) routed(at *plan, i int, named string) {
 	if first == nil {
 		return
 	}
-	at.names(first, item.cost(first.Cost), policy.Allow)
+	at.names(first, item.cost(first.Cost), policy.Weakest())
 	if at.denied {
 		return
 	}
 	from := len(b.gathered)
 	charges, failure := b.policies.ForRoute(b.gathered, &r.Route.Route.Charges[i], &r.Route.Items[i], named, b.keys.names...)
-	b.gathered, at.failure = charges, min(at.failure, failure)
+	b.gathered, at.failure = charges, at.failure.And(failure)
 	policy.Classify(b.gathered[from:], r.Class, named, b.keys.names...)
 }
 
@@ -181,7 +181,7 @@ func (b *Batch) inline(at *plan, item *Item) {
 	if at.space == "" {
 		at.space = own.Space
 	}
-	at.cost, at.failure = max(at.cost, cost), min(at.failure, own.Failure)
+	at.cost, at.failure = max(at.cost, cost), at.failure.And(own.Failure)
 	one := policy.Inline(engine.Charge{Limit: item.Limit, Cost: cost})
 	if at.request.listed() {
 		one.Space = own.Space
@@ -251,16 +251,10 @@ func (b *Batch) decides(at *plan, op *engine.Op) {
 		r.reserves(op)
 		setTerm(op, b.gathered)
 	}
-	Mark(op, at.failure)
+	at.failure.Mark(op)
 	r.holdWith(op)
 	at.op = len(b.Ops)
 	b.Ops = append(b.Ops, *op)
-}
-
-// Mark sets the hints that tell the layers how the failure mode lets them answer. Local permits an answer from the
-// process's share while the store is unavailable. Allow permits the store's answer even after the store has lost data.
-func Mark(op *engine.Op, f policy.Failure) {
-	op.Hints.Local, op.Hints.Lenient = f == policy.Local, f == policy.Allow
 }
 
 // countable replaces OpCount with a take or peek, unless the operation charges a single fixed window. Other limits

@@ -1,7 +1,9 @@
 package jsontext
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,34 +20,92 @@ func Object(data []byte, v any, known []string) error {
 	return json.Unmarshal(data, v)
 }
 
+// Members is like Object for fields that are not in a struct: it calls set with each member of the object, in order, and
+// with its name as in known. An error of set gets the path of the member. null has no members.
+func Members(data []byte, known []string, set func(name string, value []byte) error) error {
+	if bad := Unknown(data, known); bad != nil {
+		return bad
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return json.Unmarshal(data, &struct{}{}) // null, or an error
+	}
+	return members(data, func(text, value []byte) error {
+		name := knownName(text, known)
+		err := set(name, value)
+		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			mismatch.Field = strings.TrimSuffix(name+"."+mismatch.Field, ".")
+		}
+		return err
+	})
+}
+
 // Unknown returns an error for the first name in an object that is not one of the known names, ignoring case like
 // encoding/json. It does not check nested objects, but returns an error for a value nested deeper than any [Bounds]
 // allow. data must be valid JSON. If it is not an object, it has no names.
 func Unknown(data []byte, known []string) *Error {
-	depth := 0
-	var text []byte // the last text, with its escapes
+	err := members(data, func(name, _ []byte) error {
+		if knownName(name, known) == "" {
+			return unknown(unescape(name))
+		}
+		return nil
+	})
+	own, _ := err.(*Error)
+	return own
+}
+
+// knownName returns the known name that a name in quotes stands for, or "".
+func knownName(text []byte, known []string) string {
+	for _, name := range known {
+		if name == string(text) {
+			return name
+		}
+	}
+	name := unescape(text)
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 {
+		return known[i]
+	}
+	return ""
+}
+
+// members calls f with the name, without its quotes, and the value of each member of an object. It returns the first
+// error of f, or an error for a value nested deeper than any [Bounds] allow.
+func members(data []byte, f func(name, value []byte) error) error {
+	depth, from := 0, 0
+	var text, name []byte // the last text, with its escapes, and the name of the member
+	end := func(at int) error {
+		if depth != 1 || name == nil {
+			return nil
+		}
+		own := name
+		name = nil
+		return f(own, bytes.TrimSpace(data[from:at]))
+	}
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; c {
 		case '"':
-			from := i + 1
-			for i = from; i < len(data) && data[i] != '"'; i++ {
+			first := i + 1
+			for i = first; i < len(data) && data[i] != '"'; i++ {
 				if data[i] == '\\' {
 					i++
 				}
 			}
-			text = data[from:min(i, len(data))]
+			text = data[first:min(i, len(data))]
 		case '{', '[':
 			if depth++; depth > maxDepth {
 				return &Error{Detail: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
 			}
 		case '}', ']':
-			depth--
-		case ':':
-			if depth != 1 || slices.Contains(known, string(text)) {
-				continue
+			if err := end(i); err != nil {
+				return err
 			}
-			if name := unescape(text); !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
-				return unknown(name)
+			depth--
+		case ',':
+			if err := end(i); err != nil {
+				return err
+			}
+		case ':':
+			if depth == 1 {
+				name, from = text, i+1
 			}
 		}
 	}

@@ -56,6 +56,35 @@ func TestObject(t *testing.T) {
 	}
 }
 
+// TestMembers checks that an object's own members are set by their known names, and that errors have their path.
+func TestMembers(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"x":1}}`:                    `a={"x":1}`,
+		`{ "b" : "},\"a\":" , "\u0041":2}`: `b="},\"a\":" a=2`,
+		`{}`:                               "",
+		`null`:                             "",
+		`[1]`:                              "json: cannot unmarshal array into Go value of type struct {}",
+		`{"A":1,"x":2}`:                    `unknown field "x"`,
+		`{"b":"bad"}`:                      "json: cannot unmarshal string into Go struct field .b of type int",
+	} {
+		var set []string
+		err := jsontext.Members([]byte(text), []string{"a", "b"}, func(name string, value []byte) error {
+			set = append(set, name+"="+string(value))
+			if string(value) == `"bad"` {
+				return json.Unmarshal(value, new(int))
+			}
+			return nil
+		})
+		got := strings.Join(set, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -33,6 +33,17 @@ type Breakable interface{ MarkBroken() }
 // LineSetter is implemented by structs that record their line in the file.
 type LineSetter interface{ SetLine(line int) }
 
+// Table is implemented by a type whose fields are listed in a table instead of a struct. A struct that contains them has
+// a field of the type with the tag `yaml:",table"`.
+type Table interface {
+	// Names returns the names of all fields, in their order, and Type the type of a field's value. They are called on a
+	// zero Table.
+	Names() []string
+	Type(name string) reflect.Type
+	// Set sets a field to its value in the file.
+	Set(name string, value reflect.Value)
+}
+
 // These constants describe the accepted values of each type, for error messages.
 const (
 	textAccepted   = "a text"
@@ -190,10 +201,25 @@ func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
 			ok = false
 			continue
 		}
-		ok = d.decode(p.Value, v.FieldByIndex(index), append(slices.Clip(path), p.Key.Text)) && ok
+		ok = d.decodeField(p, v.FieldByIndex(index), append(slices.Clip(path), p.Key.Text)) && ok
 	}
 	if can && !ok {
 		b.MarkBroken()
+	}
+	return ok
+}
+
+// decodeField decodes a field of a struct into v, or into the table in v. A table omits values of the wrong type, but has
+// structs and lists with an error inside.
+func (d *Decoder) decodeField(p Pair, v reflect.Value, path []string) bool {
+	table, listed := reflect.TypeAssert[Table](v.Addr())
+	if !listed {
+		return d.decode(p.Value, v, path)
+	}
+	value := reflect.New(table.Type(p.Key.Text)).Elem()
+	ok := d.decode(p.Value, value, path)
+	if p.Value.Kind != Null && (ok || value.Kind() == reflect.Struct || value.Kind() == reflect.Slice && !value.IsNil()) {
+		table.Set(p.Key.Text, value)
 	}
 	return ok
 }

@@ -15,7 +15,7 @@ type structFields struct {
 
 var structs sync.Map // reflect.Type → *structFields
 
-// fieldsOf returns the fields of a struct, including the fields of inlined structs.
+// fieldsOf returns the fields of a struct, including the fields of inlined structs and of tables.
 func fieldsOf(t reflect.Type) *structFields {
 	if known, ok := structs.Load(t); ok {
 		return known.(*structFields)
@@ -37,6 +37,11 @@ func (s *structFields) add(t reflect.Type, outer []int) {
 		switch name := field.Tag.Get("yaml"); {
 		case name == ",inline":
 			s.add(field.Type, index)
+		case name == ",table":
+			for _, name := range reflect.New(field.Type).Interface().(Table).Names() {
+				s.index[name] = index
+				s.names = append(s.names, name)
+			}
 		case name != "":
 			s.index[name] = index
 			s.names = append(s.names, name)

@@ -31,40 +31,20 @@ pacer, debt, cost, own_rate, own_period, burst, depth, depth_part, at = unpack('
 if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
--- For a bucket without debt, or a pacer, if the state was written with the limit's rate.
-local units, own_rate, own_period, most, most_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
-local rate, period, whole, part, clock, version = own_rate, own_period, 0, 0, now, FORMAT
-local known = type(prior) == 'string' and #prior == 36
-if known then
-  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
-end
-local gained = (now - clock) * rate
-if (known or not prior) and version == FORMAT and rate == own_rate and period == own_period and gained >= 0 and gained < WORD then
-  local rest = gained % period
-  whole, part = whole - (gained - rest) / period, part - rest
-  if part < 0 then whole, part = whole - 1, part + period end
-  if whole < 0 then whole, part = 0, 0 end
-  local after = whole + units
-  local missing = period * after + part
-  decided = missing < WORD
-  if after < most or after == most and part <= most_part then
-    rest = missing % rate
-    ttl = (missing - rest) / rate
-    if rest > 0 then ttl = ttl + 1 end
-    value = pack('>Bi8I7I7I6I7', FORMAT, now, after, part, rate, period)
-  end
-end
+local cost, own_rate, own_period, depth, depth_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
+--@fast
 
---- quick
--- Like alone, but the locals contain the limit's parameters.
+--- fast
+-- Decides an allow of a bucket without debt, or of a pacer, if the state was written with the limit's rate.
 local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
 local known = not prior
-if prior and debt == 0 and #prior == 36 then -- an error is a table, whose length is 0
+if prior and #prior == 36 then -- an error is a table, whose length is 0
   version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
 end
+value = nil
 local gained = (now - clock) * rate
-if known and debt == 0 and gained >= 0 and gained < WORD then
+if known and gained >= 0 and gained < WORD then
   local rest = gained % period
   whole, part = whole - (gained - rest) / period, part - rest
   if part < 0 then whole, part = whole - 1, part + period end
@@ -77,9 +57,6 @@ if known and debt == 0 and gained >= 0 and gained < WORD then
     ttl = (missing - rest) / rate
     if rest > 0 then ttl = ttl + 1 end
     value = pack('>Bi8I7I7I6I7', FORMAT, now, after, part, rate, period)
-    --@write_quick
-  elseif not prior then
-    decided = false
   end
 end
 

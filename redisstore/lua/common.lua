@@ -108,7 +108,7 @@ else
   if type(answer) == 'table' then err = answer.err end
 end
 
---- write_quick
+--- write_fast
 --@write_one
 
 --- write_one

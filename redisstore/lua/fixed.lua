@@ -23,41 +23,25 @@ count_denied, align, cost, limit, period, at = unpack('>BBI7I6I7', arg, at)
 if align == 2 then start, new_end, next_end, at = unpack('>i8i8i8', arg, at) end
 
 --- alone
--- For a window that starts with its first request or is aligned to the clock, and does not count denied requests.
-local align, units, limit, period = unpack('>BI7I6I7', arg, 5)
-local new_end, version, used, ends = now + period, FORMAT, 0, 0
-if align == 1 then new_end = now - now % period + period end
-local known = type(prior) == 'string' and #prior == 15
-if known then
-  version, used, ends = unpack('>BI6i8', prior)
-end
-if (known or not prior) and version == FORMAT and ends <= now + 2 * period then
-  if used == 0 or ends <= now then used, ends = 0, new_end end
-  used, decided = used + units, true
-  if used <= limit then
-    value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now
-  end
-end
+local align, cost, limit, period = unpack('>BI7I6I7', arg, 5)
+--@fast
 
---- quick
--- Like alone, but the locals contain the limit's parameters.
+--- fast
+-- Decides an allow of a window that starts with its first request or is aligned to the clock, and does not count denied
+-- requests.
 local version, used, ends = FORMAT, 0, 0
 local known = not prior
-if not known and #prior == 15 then -- an error is a table, whose length is 0
+if prior and #prior == 15 then -- an error is a table, whose length is 0
   version, used, ends = unpack('>BI6i8', prior)
   known = version == FORMAT and ends <= now + 2 * period
 end
-if known and align < 2 then
+value = nil
+if known then
   if used == 0 or ends <= now then
     used, ends = 0, now + (align == 1 and period - now % period or period)
   end
   used, decided = used + cost, true
-  if used <= limit then
-    value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now
-    --@write_quick
-  elseif not prior then
-    decided = false
-  end
+  if used <= limit then value, ttl = pack('>BI6i8', FORMAT, used, ends), ends - now end
 end
 
 --- settle

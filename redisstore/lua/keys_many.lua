@@ -7,7 +7,7 @@
 --- open_limit
 list, some, longest = {}, nil, 0
 
---- write_quick
+--- write_fast
 if values then
   local before = longest
   if ttl >= longest or 4 * ttl < longest then

@@ -1,6 +1,7 @@
 -- Allows, peeks and gives of token buckets, pacers and fixed windows, and counts of fixed windows,
 -- merged by key. For each limit there is an argument with the number of its keys and its parameters. If the limit's cost
--- is not 0, there is one allow of that cost for each key. Otherwise there is an argument with entries for each key:
+-- is not 0, there is one allow of that cost for each key, and the limit has only fields that the parts fast support
+-- (mergedFamily in families.go). Otherwise there is an argument with entries for each key:
 -- whether any of them may charge, and then the kind, the cost and the number of equal consecutive operations. The answer
 -- contains the previous state of each key. The client decides each operation on that state with the steps of package
 -- algo (decode.go).
@@ -34,8 +35,13 @@ while a < count do
       cost = same_cost
     end
     local decided, before, read_error = false, prior or '\0', nil
-    if same_cost > 0 and count_denied == 0 then -- nearly all operations end here
-      --@quick
+    if same_cost > 0 then -- nearly all operations end here
+      --@fast
+      if value then
+        --@write_fast
+      elseif not prior then
+        decided = false
+      end
     end
     if not decided then
       local may_charge = cost > 0

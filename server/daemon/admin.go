@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/audit"
 	"github.com/headgate/headgate/server/internal/feed"
+	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/page"
@@ -150,13 +151,13 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count, Serving: f.metrics.Serving}))
 	}
 	if f.auditor != nil && err == nil {
-		err = f.metrics.Add(&metrics.Audit{Figures: f.auditor.Figures})
+		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))
 	}
-	if g := d.gatewayMetrics(); g != nil && err == nil {
-		err = f.metrics.Add(g)
+	if d.gateway != nil && err == nil {
+		err = f.metrics.Add(gateway.Metrics.Of(d.gateway.Stats))
 	}
-	if s := d.snapshotMetrics(); s != nil && err == nil {
-		err = f.metrics.Add(s)
+	if d.snapshot != nil && err == nil {
+		err = f.metrics.Add(metrics.Snapshots.Of(d.snapshot.Stats))
 	}
 	if err == nil && d.config.Admin.EnvoyMetrics {
 		if d.grpc == nil || d.grpc.service == nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/gateway"
-	"github.com/headgate/headgate/server/internal/metrics"
 )
 
 // GatewayConfig makes the HTTP listener a gateway. [gateway.Config] describes the fields.
@@ -71,14 +70,6 @@ func (d *Daemon) listenGateway(l net.Listener) net.Listener {
 		return l
 	}
 	return d.gateway.Listen(l)
-}
-
-// gatewayMetrics returns the gateway's metrics. It returns nil if there is no gateway.
-func (d *Daemon) gatewayMetrics() *metrics.Gateway {
-	if d.gateway == nil {
-		return nil
-	}
-	return &metrics.Gateway{Stats: d.gateway.Stats}
 }
 
 // keepUpstreams passes new routes to the gateway, and warns if routes or upstreams are missing.

@@ -77,11 +77,11 @@ func (d *Daemon) followLosses(ctx context.Context) {
 	}
 }
 
-// slowest returns the longest recovery time of the limits. It skips disabled policies, and limits with the failure mode
-// allow, because the servers' shares do not decide them after a loss.
+// slowest returns the longest recovery time of the limits. It skips disabled policies, and those whose failure mode is
+// lenient, because the servers' shares do not decide them after a loss.
 func slowest(set *policy.Set) (longest time.Duration) {
 	for _, s := range set.Summaries() {
-		if s.Failure == policy.Allow.String() || !s.Enabled {
+		if p, _ := set.Get(s.Name); p.Failure.Lenient() || !p.Enabled {
 			continue
 		}
 		limits := s.Limits

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
-	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/snapshot"
 )
 
@@ -67,12 +66,4 @@ func (d *Daemon) saveSnapshot(ctx context.Context) error {
 		return nil
 	}
 	return d.snapshot.Save(ctx)
-}
-
-// snapshotMetrics returns the snapshot metrics. It returns nil if there are no snapshots.
-func (d *Daemon) snapshotMetrics() *metrics.Snapshots {
-	if d.snapshot == nil {
-		return nil
-	}
-	return &metrics.Snapshots{Stats: d.snapshot.Stats}
 }

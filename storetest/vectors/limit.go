@@ -3,54 +3,93 @@
 package vectors
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// Limit is a limit as written in the files. A zero or nil field is not set. The fields count and period_us set a
-// limit's rate. A limit with windows sets either limit and window_us, or windows.
+// Limit is a limit as written in the files. The fields count and period_us set a limit's rate. A limit with windows sets
+// either limit and window_us, or windows. All other fields are those of the table [engine.Fields], with the same names,
+// except that the name of a duration ends in _us.
 type Limit struct {
+	limitFields
+	settings []engine.Setting
+}
+
+type limitFields struct {
 	Algorithm string   `json:"algorithm"`
-	Name      string   `json:"name"`
 	Key       string   `json:"key"` // if set, it is appended to the case's key
 	Choice    uint8    `json:"choice"`
 	Count     int64    `json:"count"`
 	Period    int64    `json:"period_us"`
-	Burst     int64    `json:"burst"`
-	Debt      int64    `json:"debt"`
-	MaxQueue  *int64   `json:"max_queue"`
-	MaxWait   *int64   `json:"max_wait_us"`
 	Limit     int64    `json:"limit"`
 	Window    int64    `json:"window_us"`
-	Align     string   `json:"align"`
 	Calendar  string   `json:"calendar"`
-	Anchor    string   `json:"anchor"`
-	Segments  int64    `json:"segments"`
-	Segment   int64    `json:"segment_us"`
-	Variant   string   `json:"variant"`
 	Windows   []Window `json:"windows"`
-
-	CountDenied bool  `json:"count_denied"`
-	NextPays    bool  `json:"next_pays"`
-	WarmUp      int64 `json:"warm_up_us"`
-	Weight      int64 `json:"weight"`
-	Nested      bool  `json:"nested"`
-	Block       int64 `json:"block_us"`
-	MaxBlock    int64 `json:"max_block_us"`
-	Forget      int64 `json:"forget_us"`
-	Min         int64 `json:"min_rate"`
-	Max         int64 `json:"max_rate"`
-	Interval    int64 `json:"interval_us"`
-	Failures    int64 `json:"failures"`
-	MaxPause    int64 `json:"max_pause_us"`
 }
 
 // Window is one of a limit's windows.
 type Window struct {
 	Limit int64 `json:"limit"`
 	Span  int64 `json:"window_us"`
+}
+
+// UnmarshalJSON reads a limit. An unknown field is an error.
+func (l *Limit) UnmarshalJSON(data []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return err
+	}
+	for f := range engine.Fields() {
+		name := f.Name
+		if f.Kind == engine.FieldSpan {
+			name += "_us"
+		}
+		value, ok := values[name]
+		if !ok || f.Kind == engine.FieldRates {
+			continue
+		}
+		delete(values, name)
+		set, err := settingOf(f, value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		l.settings = append(l.settings, set...)
+	}
+	rest, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(rest))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(&l.limitFields)
+}
+
+// settingOf returns the setting for the value of a field. A flag that is false is none.
+func settingOf(f engine.Field, value []byte) ([]engine.Setting, error) {
+	set := engine.Setting{Field: f.Name}
+	switch f.Kind {
+	case engine.FieldUnits:
+		err := json.Unmarshal(value, &set.Units)
+		return []engine.Setting{set}, err
+	case engine.FieldSpan:
+		var us int64
+		err := json.Unmarshal(value, &us)
+		set.Span = micros(us)
+		return []engine.Setting{set}, err
+	case engine.FieldFlag:
+		var is bool
+		if err := json.Unmarshal(value, &is); err != nil || !is {
+			return nil, err
+		}
+		return []engine.Setting{set}, nil
+	default:
+		err := json.Unmarshal(value, &set.Word)
+		return []engine.Setting{set}, err
+	}
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
@@ -66,7 +105,7 @@ func (l *Limit) Build() (engine.Limit, error) {
 	if err != nil {
 		return engine.Limit{}, err
 	}
-	limit := engine.Build(a, rates, l.settings()...)
+	limit := engine.Build(a, rates, l.settings...)
 	return limit, limit.Err()
 }
 
@@ -85,40 +124,4 @@ func (l *Limit) rates() ([]engine.Rate, error) {
 		rates = append(rates, engine.Per(w.Limit, micros(w.Span)))
 	}
 	return rates, nil
-}
-
-func (l *Limit) settings() (all []engine.Setting) {
-	set := func(is bool, s engine.Setting) {
-		if is {
-			all = append(all, s)
-		}
-	}
-	set(l.Name != "", engine.Setting{Field: "name", Word: l.Name})
-	set(l.CountDenied, engine.Setting{Field: "count_denied"})
-	set(l.NextPays, engine.Setting{Field: "next_pays"})
-	set(l.Burst != 0, engine.Setting{Field: "burst", Units: l.Burst})
-	set(l.Weight != 0, engine.Setting{Field: "weight", Units: l.Weight})
-	set(l.Nested, engine.Setting{Field: "nested"})
-	set(l.Block != 0, engine.Setting{Field: "block", Span: micros(l.Block)})
-	set(l.MaxBlock != 0, engine.Setting{Field: "max_block", Span: micros(l.MaxBlock)})
-	set(l.Forget != 0, engine.Setting{Field: "forget", Span: micros(l.Forget)})
-	set(l.Min != 0, engine.Setting{Field: "min", Units: l.Min})
-	set(l.Max != 0, engine.Setting{Field: "max", Units: l.Max})
-	set(l.Interval != 0, engine.Setting{Field: "interval", Span: micros(l.Interval)})
-	set(l.Min != 0, engine.Setting{Field: "failures", Units: l.Failures})
-	set(l.Min != 0, engine.Setting{Field: "max_pause", Span: micros(l.MaxPause)})
-	set(l.Debt != 0, engine.Setting{Field: "debt", Units: l.Debt})
-	set(l.WarmUp != 0, engine.Setting{Field: "warm_up", Span: micros(l.WarmUp)})
-	if l.MaxQueue != nil {
-		set(true, engine.Setting{Field: "max_queue", Units: *l.MaxQueue})
-	}
-	if l.MaxWait != nil {
-		set(true, engine.Setting{Field: "max_wait", Span: micros(*l.MaxWait)})
-	}
-	set(l.Align != "", engine.Setting{Field: "align", Word: l.Align})
-	set(l.Anchor != "", engine.Setting{Field: "anchor", Word: l.Anchor})
-	set(l.Segment != 0, engine.Setting{Field: "segment", Span: micros(l.Segment)})
-	set(l.Segment == 0 && l.Segments != 0, engine.Setting{Field: "segments", Units: l.Segments})
-	set(l.Variant != "", engine.Setting{Field: "variant", Word: l.Variant})
-	return all
 }

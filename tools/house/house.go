@@ -67,7 +67,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},

@@ -75,7 +75,7 @@ func notes(config *policy.Config) []string {
 	all := config.Notes()
 	var names []string
 	for _, name := range config.Policies.Names() {
-		if p, ok := config.Policies.Get(name); ok && p.Answers() == policy.Deny {
+		if p, ok := config.Policies.Get(name); ok && p.Answers().Fails() {
 			names = append(names, name)
 		}
 	}
@@ -86,7 +86,7 @@ func notes(config *policy.Config) []string {
 	if more := len(names) - maxNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return append(all, "while the store is unavailable, requests of policies with failure deny get errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
+	return append(all, "while the store is unavailable, the failure mode of some policies answers with errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
 }
 
 // printRoute prints a line for a route.

@@ -11,7 +11,6 @@ import (
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
-	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
@@ -139,7 +138,7 @@ func (a *api) explainKey(
 		ops = ops[1:]
 	}
 	for i := range ops {
-		decide.Mark(&ops[i], p.Failure)
+		p.Failure.Mark(&ops[i])
 	}
 	results := make([]core.Result, len(ops))
 	a.Decide(ctx, ops, results)

@@ -32,7 +32,7 @@ type Explanation struct {
 	// Never is true if the request can never be allowed: the cost exceeds the capacity of the limit, and the limit was
 	// not set by a change that ends.
 	Never bool `json:"never,omitempty"`
-	// Failure is the failure mode (deny, local or allow) that determines the answer, because the store is unavailable
+	// Failure is the failure mode that determines the answer, because the store is unavailable
 	// or has lost data. It is omitted otherwise.
 	Failure string `json:"failure,omitempty"`
 	// Generation is the generation of the policies used.

@@ -55,11 +55,11 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	request, ok := g.config.Service.Route(&described)
 	if !ok {
 		if g.config.DenyUnmatched {
-			g.stats.unmatchedDenied.Add(1)
+			g.stats.UnmatchedDenied.Add(1)
 			e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
 			return false
 		}
-		g.stats.unmatchedPassed.Add(1)
+		g.stats.UnmatchedPassed.Add(1)
 		return g.to(w, r, e, nil)
 	}
 	to := request.Route.Route

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -34,7 +35,7 @@ policies: {user: {`+hour+`}}
 routes: [{match: {path: "/user/**"}, key: [{header: X-User}], policies: [user]}]
 `, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	m.SetPolicies(g.service.Policies())
-	if err := m.Add(&metrics.Gateway{Stats: g.Stats}); err != nil {
+	if err := m.Add(gateway.Metrics.Of(g.Stats)); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(i int) {

@@ -21,10 +21,10 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		g.stats.waited.Add(1)
+		g.stats.Waited.Add(1)
 		return true
 	case <-e.Done():
-		g.stats.left.Add(1)
+		g.stats.Left.Add(1)
 		g.undo(e)
 		// If the client is still connected, the gateway is stopping. Only then can the client read this answer.
 		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
@@ -40,9 +40,9 @@ func (g *Gateway) undo(e *exchange) {
 	}
 	e.responses[0].Charged = nil
 	if err := g.config.Service.Undo(e, charged); err != nil {
-		g.stats.undoFailed.Add(1)
+		g.stats.UndoFailed.Add(1)
 		g.config.Logger.Log(context.WithoutCancel(e), failureLevel, "units of a request could not be given back", "error", err)
 		return
 	}
-	g.stats.undone.Add(1)
+	g.stats.Undone.Add(1)
 }

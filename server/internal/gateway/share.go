@@ -21,10 +21,10 @@ func (g *Gateway) enter(w http.ResponseWriter, e *exchange) (peers.Place, bool) 
 	case peers.Granted:
 		return place, true
 	case peers.OverShare:
-		g.stats.inFlightOver.Add(1)
+		g.stats.InFlightOver.Add(1)
 		noRoom(w, e, enterAgain, "this client address has as many requests at once as it can have", g.inFlight.Share())
 	case peers.Full:
-		g.stats.full.Add(1)
+		g.stats.Full.Add(1)
 		noRoom(w, e, enterAgain, "the gateway has as many requests at once as it can have", g.inFlight.Most())
 	}
 	return place, false
@@ -37,10 +37,10 @@ func (g *Gateway) queue(w http.ResponseWriter, e *exchange, delay time.Duration)
 	if verdict == peers.Granted {
 		return place, true
 	}
-	g.stats.queueFull.Add(1)
+	g.stats.QueueFull.Add(1)
 	g.undo(e)
 	if verdict == peers.OverShare {
-		g.stats.waitingOver.Add(1)
+		g.stats.WaitingOver.Add(1)
 		noRoom(w, e, delay, "as many requests of this client address wait for their turn as can wait", g.waiting.Share())
 		return place, false
 	}

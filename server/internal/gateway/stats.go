@@ -2,20 +2,44 @@ package gateway
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/internal/metric"
 )
 
-// counters holds the counts for the whole gateway.
-type counters struct {
-	full, inFlightOver, waitingOver  atomic.Uint64
-	waited, left, queueFull          atomic.Uint64
-	undone, undoFailed               atomic.Uint64
-	unmatchedPassed, unmatchedDenied atomic.Uint64
+// counts are the counts for the whole gateway: atomic.Uint64 while it runs, and uint64 in [Stats].
+type counts[T any] struct {
+	// Full counts requests refused because the gateway had its maximum number of requests in flight.
+	Full T
+	// InFlightOver and WaitingOver count requests refused because their client already had its share of the requests in
+	// flight, or of the waiting requests.
+	InFlightOver, WaitingOver T
+	// Waited, Left and QueueFull count the outcomes of delayed requests: the slot came, the client disconnected or the
+	// gateway stopped first, or too many requests were waiting, in total or from one client.
+	Waited, Left, QueueFull T
+	// Undone counts requests whose units were given back. UndoFailed counts requests whose units the store failed to
+	// give back.
+	Undone, UndoFailed T
+	// UnmatchedPassed and UnmatchedDenied count requests without a route: those forwarded without a limit, and those
+	// answered with 404.
+	UnmatchedPassed, UnmatchedDenied T
+}
+
+type counters = counts[atomic.Uint64]
+
+// load returns the current counts.
+func load(c *counters) (now counts[uint64]) {
+	from, to := reflect.ValueOf(c).Elem(), reflect.ValueOf(&now).Elem()
+	for i := range to.NumField() {
+		to.Field(i).SetUint(from.Field(i).Addr().Interface().(*atomic.Uint64).Load())
+	}
+	return now
 }
 
 // upstream is an upstream with its counters.
@@ -85,20 +109,7 @@ type Stats struct {
 	// InFlight is the number of requests in the gateway now. Waiting is the number of these that wait for a pacer's
 	// slot.
 	InFlight, Waiting int64
-	// Full counts requests refused because the gateway had its maximum number of requests in flight.
-	Full uint64
-	// InFlightOver and WaitingOver count requests refused because their client already had its share of the requests in
-	// flight, or of the waiting requests.
-	InFlightOver, WaitingOver uint64
-	// Waited, Left and QueueFull count the outcomes of delayed requests: the slot came, the client disconnected or the
-	// gateway stopped first, or too many requests were waiting, in total or from one client.
-	Waited, Left, QueueFull uint64
-	// Undone counts requests whose units were given back. UndoFailed counts requests whose units the store failed to
-	// give back.
-	Undone, UndoFailed uint64
-	// UnmatchedPassed and UnmatchedDenied count requests without a route: those forwarded without a limit, and those
-	// answered with 404.
-	UnmatchedPassed, UnmatchedDenied uint64
+	counts[uint64]
 	// Upstreams contains the counts of each upstream, sorted by name.
 	Upstreams []UpstreamStats
 }
@@ -123,13 +134,7 @@ type UpstreamStats struct {
 
 // Stats returns the counts.
 func (g *Gateway) Stats() Stats {
-	c := &g.stats
-	s := Stats{
-		InFlight: int64(g.inFlight.Held()), Waiting: int64(g.waiting.Held()),
-		Full: c.full.Load(), InFlightOver: c.inFlightOver.Load(), WaitingOver: c.waitingOver.Load(),
-		Waited: c.waited.Load(), Left: c.left.Load(), QueueFull: c.queueFull.Load(), Undone: c.undone.Load(), UndoFailed: c.undoFailed.Load(),
-		UnmatchedPassed: c.unmatchedPassed.Load(), UnmatchedDenied: c.unmatchedDenied.Load(),
-	}
+	s := Stats{InFlight: int64(g.inFlight.Held()), Waiting: int64(g.waiting.Held()), counts: load(&g.stats)}
 	g.upstreams.Range(func(name, value any) bool {
 		u := value.(*upstream)
 		one := UpstreamStats{Name: name.(string), Away: u.away.Load(), Slow: u.slow.Load(), ClientGone: u.clientGone.Load(), Overloaded: u.overloaded.Load()}
@@ -147,3 +152,120 @@ func (g *Gateway) Stats() Stats {
 	slices.SortFunc(s.Upstreams, func(a, b UpstreamStats) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
+
+// Metrics are the metrics of a gateway. Upstreams are labelled with their names from the policies file. An upstream's
+// zero counts of answers and failures are omitted.
+var Metrics = metric.NewTable(
+	metric.Row[Stats]{
+		Name:  "headgate_gateway_requests_in_flight",
+		Help:  "Requests in the gateway, those that wait included.",
+		Value: func(s Stats) float64 { return float64(s.InFlight) },
+	},
+	metric.Row[Stats]{
+		Name:  "headgate_gateway_requests_waiting",
+		Help:  "Requests that wait for the slots that pacers have given them.",
+		Value: func(s Stats) float64 { return float64(s.Waiting) },
+	},
+	metric.Row[Stats]{
+		Name:  "headgate_gateway_full_total",
+		Help:  "Requests that were refused because too many were in the gateway.",
+		Value: func(s Stats) float64 { return float64(s.Full) },
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_over_share_total", Labels: []string{"bound"},
+		Help: "Requests that were refused because their client address had its share: of those in the gateway, or of those that wait.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			add(float64(s.InFlightOver), "in_flight")
+			add(float64(s.WaitingOver), "waiting")
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_delayed_total", Labels: []string{"result"},
+		Help: "Ends of delayed requests: served after the delay, left by the client, or denied because too many were waiting.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			add(float64(s.Waited), "served")
+			add(float64(s.Left), "left")
+			add(float64(s.QueueFull), "denied")
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_undone_total", Labels: []string{"result"},
+		Help: "Requests whose units were given back, and requests where the store failed to give them back.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			add(float64(s.Undone), "ok")
+			add(float64(s.UndoFailed), "error")
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_unmatched_total", Labels: []string{"result"},
+		Help: "Requests without a route.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			add(float64(s.UnmatchedPassed), "passed")
+			add(float64(s.UnmatchedDenied), "denied")
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_answers_total", Labels: []string{"upstream", "class"},
+		Help: "Answers of upstreams, by the class of their status.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			for i := range s.Upstreams {
+				u := &s.Upstreams[i]
+				for class, n := range u.Answers {
+					if n > 0 {
+						add(float64(n), u.Name, strconv.Itoa(class)+"xx")
+					}
+				}
+			}
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_failures_total", Labels: []string{"upstream", "reason"},
+		Help: "Requests without an answer of their upstream: it was unavailable, it was slow, or the client ended the request.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			for i := range s.Upstreams {
+				u := &s.Upstreams[i]
+				for reason, n := range map[string]uint64{"away": u.Away, "slow": u.Slow, "client": u.ClientGone} {
+					if n > 0 {
+						add(float64(n), u.Name, reason)
+					}
+				}
+			}
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_overloaded_total", Labels: []string{"upstream"},
+		Help: "Requests that were refused because too many were in flight at their upstream.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			for i := range s.Upstreams {
+				u := &s.Upstreams[i]
+				if u.Limit > 0 {
+					add(float64(u.Overloaded), u.Name)
+				}
+			}
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_upstream_limit", Labels: []string{"upstream"},
+		Help: "How many requests may be in flight at an upstream with in_flight.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			for i := range s.Upstreams {
+				u := &s.Upstreams[i]
+				if u.Limit > 0 {
+					add(float64(u.Limit), u.Name)
+				}
+			}
+		},
+	},
+	metric.Row[Stats]{
+		Name: "headgate_gateway_upstream_suggested", Labels: []string{"upstream"},
+		Help: "The fixed limit that would have done about as well at an upstream with in_flight; 0 if its limit was never reached.",
+		Series: func(s Stats, add func(float64, ...string)) {
+			for i := range s.Upstreams {
+				u := &s.Upstreams[i]
+				if u.Limit > 0 {
+					add(float64(u.Suggest), u.Name)
+				}
+			}
+		},
+	},
+)

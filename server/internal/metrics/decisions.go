@@ -3,11 +3,10 @@ package metrics
 import (
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/headgate/headgate/adapter/outcomes"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -118,49 +117,52 @@ func (r *policyCounters) cell(from service.FrontEnd, a *engine.Answer) *atomic.U
 	return r.decisions[from].At(a.Allowed, a.Promise.Mode, a.Err)
 }
 
-var (
-	decisionsDesc = desc("decisions_total", "Decided requests that take units. The mode is empty where there is no decision: outcome unknown and invalid.",
-		"policy", "outcome", "mode", "frontend")
-	shadowsDesc = desc("shadow_decisions_total", "Decisions of shadow limits and candidates; denied counts the requests that they would have denied.", "policy", "outcome")
-	verbsDesc   = desc("other_requests_total", "Requests that take no units, by verb.", "verb", "frontend")
+// decisions are the metrics of the current table. Zero counts are omitted.
+var decisions = metric.NewTable(
+	metric.Row[*Metrics]{
+		Name: "headgate_decisions_total", Labels: []string{"policy", "outcome", "mode", "frontend"},
+		Help: "Decided requests that take units. The mode is empty where there is no decision: outcome unknown and invalid.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for _, r := range m.table.Load().all() {
+				for f := range r.decisions {
+					r.decisions[f].Each(func(outcome, mode string, count *atomic.Uint64) {
+						if n := count.Load(); n > 0 {
+							add(float64(n), r.policy, outcome, mode, service.FrontEnd(f).String())
+						}
+					})
+				}
+			}
+		},
+	},
+	metric.Row[*Metrics]{
+		Name: "headgate_shadow_decisions_total", Labels: []string{"policy", "outcome"},
+		Help: "Decisions of shadow limits and candidates; denied counts the requests that they would have denied.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for _, r := range m.table.Load().all() {
+				for o := range r.shadows {
+					if n := r.shadows[o].Load(); n > 0 {
+						add(float64(n), r.policy, outcomes.Outcome(o).String())
+					}
+				}
+			}
+		},
+	},
+	metric.Row[*Metrics]{
+		Name: "headgate_other_requests_total", Labels: []string{"verb", "frontend"},
+		Help: "Requests that take no units, by verb.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for f := range service.FrontEnds {
+				for verb := range m.verbs[f] {
+					if n := m.verbs[f][verb].Load(); n > 0 {
+						add(float64(n), engine.Kind(verb).String(), f.String())
+					}
+				}
+			}
+		},
+	},
 )
 
-// decisions is the collector for the counters in the current table.
-type decisions struct{ m *Metrics }
-
-// Describe implements [prometheus.Collector].
-func (decisions) Describe(to chan<- *prometheus.Desc) {
-	to <- decisionsDesc
-	to <- shadowsDesc
-	to <- verbsDesc
-}
-
-// Collect implements [prometheus.Collector]. It omits zero counts.
-func (d decisions) Collect(to chan<- prometheus.Metric) {
-	t := d.m.table.Load()
-	for _, r := range append([]*policyCounters{t.inline, t.other}, t.rows...) {
-		r.collect(to)
-	}
-	for f := range service.FrontEnds {
-		for verb := range d.m.verbs[f] {
-			if n := d.m.verbs[f][verb].Load(); n > 0 {
-				to <- counter(verbsDesc, float64(n), engine.Kind(verb).String(), f.String())
-			}
-		}
-	}
-}
-
-func (r *policyCounters) collect(to chan<- prometheus.Metric) {
-	for f := range r.decisions {
-		r.decisions[f].Each(func(outcome, mode string, count *atomic.Uint64) {
-			if n := count.Load(); n > 0 {
-				to <- counter(decisionsDesc, float64(n), r.policy, outcome, mode, service.FrontEnd(f).String())
-			}
-		})
-	}
-	for o := range r.shadows {
-		if n := r.shadows[o].Load(); n > 0 {
-			to <- counter(shadowsDesc, float64(n), r.policy, outcomes.Outcome(o).String())
-		}
-	}
+// all returns the rows of all policies.
+func (t *table) all() []*policyCounters {
+	return append([]*policyCounters{t.inline, t.other}, t.rows...)
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	_ "github.com/headgate/headgate/server/internal/gateway" // declares metrics
+	"github.com/headgate/headgate/server/internal/metric"
 )
 
 // ours matches the name of one of this package's metrics in a document.
@@ -85,10 +88,10 @@ func TestBoardAndAlerts(t *testing.T) {
 		checkSyntax(t, where, text)
 		known := map[string]bool{"instance": true, "job": true, "le": strings.Contains(text, "_bucket")}
 		for _, name := range ours.FindAllString(text, -1) {
-			labels, ok := described[name]
+			labels, ok := metric.Described[name]
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 				if base, cut := strings.CutSuffix(name, suffix); cut && !ok {
-					labels, ok = described[base]
+					labels, ok = metric.Described[base]
 				}
 			}
 			if !ok {
@@ -165,9 +168,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 			rows[strings.Trim(cells[1], " `")] = strings.Trim(cells[2], " ")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(described)) {
-		labels := "`" + strings.Join(described[name], "`, `") + "`"
-		if len(described[name]) == 0 {
+	for _, name := range slices.Sorted(maps.Keys(metric.Described)) {
+		labels := "`" + strings.Join(metric.Described[name], "`, `") + "`"
+		if len(metric.Described[name]) == 0 {
 			labels = ""
 		}
 		if got, ok := rows[name]; !ok || got != labels {

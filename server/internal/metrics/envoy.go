@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate/server/internal/envoy"
+	"github.com/headgate/headgate/server/internal/metric"
 )
 
 // Envoy collects the statistics of Envoy's rate limit service, under the names that envoyproxy/ratelimit uses for
@@ -18,22 +19,87 @@ type Envoy struct {
 // seriesLabels lists the labels of a rule. The label key2 is set if the rule is nested in another rule.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
-func envoyDesc(name, help string, labels ...string) *prometheus.Desc {
-	describe("ratelimit_service_"+name, labels...)
-	return prometheus.NewDesc("ratelimit_service_"+name, help, labels, nil)
+// envoyStats are the statistics at a scrape, with the sums of the rules that have the same labels.
+type envoyStats struct {
+	envoy.Stats
+	order []labels
+	sums  []envoy.Series
 }
 
-var (
-	envoyTotal   = envoyDesc("rate_limit_total_hits", "Hits of a rule.", seriesLabels...)
-	envoyOver    = envoyDesc("rate_limit_over_limit", "Hits over the limit of a rule.", seriesLabels...)
-	envoyNear    = envoyDesc("rate_limit_near_limit", "Hits near the limit of a rule.", seriesLabels...)
-	envoyWithin  = envoyDesc("rate_limit_within_limit", "Hits within the limit of a rule.", seriesLabels...)
-	envoyShadow  = envoyDesc("rate_limit_shadow_mode", "Hits over the limit of a rule in shadow mode.", seriesLabels...)
-	envoyLoaded  = envoyDesc("config_load_success", "Configurations that were loaded.")
-	envoyFailed  = envoyDesc("config_load_error", "Configurations that could not be loaded.")
-	envoyErrors  = envoyDesc("should_rate_limit_error", "Requests that were answered with an error.", "err_type")
-	envoyGlobal  = envoyDesc("global_shadow_mode", "Requests that were over a limit and were allowed in global shadow mode.")
-	envoyUnknown = envoyDesc("rate_limit_domain_not_found", "Requests of a domain that no file has.")
+var envoyTable = metric.NewTable(
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_total_hits", Counter: true, Labels: seriesLabels,
+		Help: "Hits of a rule.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i, of := range s.order {
+				add(float64(s.sums[i].TotalHits), of[:]...)
+			}
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_over_limit", Counter: true, Labels: seriesLabels,
+		Help: "Hits over the limit of a rule.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i, of := range s.order {
+				add(float64(s.sums[i].OverLimit), of[:]...)
+			}
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_near_limit", Counter: true, Labels: seriesLabels,
+		Help: "Hits near the limit of a rule.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i, of := range s.order {
+				add(float64(s.sums[i].NearLimit), of[:]...)
+			}
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_within_limit", Counter: true, Labels: seriesLabels,
+		Help: "Hits within the limit of a rule.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i, of := range s.order {
+				add(float64(s.sums[i].WithinLimit), of[:]...)
+			}
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_shadow_mode", Counter: true, Labels: seriesLabels,
+		Help: "Hits over the limit of a rule in shadow mode.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i, of := range s.order {
+				add(float64(s.sums[i].ShadowMode), of[:]...)
+			}
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_config_load_success", Counter: true,
+		Help:  "Configurations that were loaded.",
+		Value: func(s envoyStats) float64 { return float64(s.ConfigLoadSuccess) },
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_config_load_error", Counter: true,
+		Help:  "Configurations that could not be loaded.",
+		Value: func(s envoyStats) float64 { return float64(s.ConfigLoadError) },
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_should_rate_limit_error", Counter: true, Labels: []string{"err_type"},
+		Help: "Requests that were answered with an error.",
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			add(float64(s.StoreError), "redis_error")
+			add(float64(s.ServiceError), "service_error")
+		},
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_global_shadow_mode", Counter: true,
+		Help:  "Requests that were over a limit and were allowed in global shadow mode.",
+		Value: func(s envoyStats) float64 { return float64(s.GlobalShadowMode) },
+	},
+	metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_domain_not_found", Counter: true,
+		Help:  "Requests of a domain that no file has.",
+		Value: func(s envoyStats) float64 { return float64(s.DomainNotFound) },
+	},
 )
 
 // Describe implements [prometheus.Collector]. The series depend on the configuration.
@@ -41,35 +107,24 @@ func (*Envoy) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (e *Envoy) Collect(to chan<- prometheus.Metric) {
-	stats := e.Stats()
-	to <- counter(envoyLoaded, float64(stats.ConfigLoadSuccess))
-	to <- counter(envoyFailed, float64(stats.ConfigLoadError))
-	to <- counter(envoyGlobal, float64(stats.GlobalShadowMode))
-	to <- counter(envoyUnknown, float64(stats.DomainNotFound))
-	to <- counter(envoyErrors, float64(stats.StoreError), "redis_error")
-	to <- counter(envoyErrors, float64(stats.ServiceError), "service_error")
-	sums, order := map[labels]*envoy.Series{}, []labels(nil)
-	for i := range stats.Rules {
-		of := labelsOf(strings.ToValidUTF8(stats.Rules[i].Name, "\uFFFD")) // labels must be valid UTF-8
-		sum := sums[of]
-		if sum == nil {
-			sum = &envoy.Series{}
-			sums[of], order = sum, append(order, of)
+	s := envoyStats{Stats: e.Stats()}
+	index := map[labels]int{}
+	for i := range s.Rules {
+		rule := &s.Rules[i]
+		of := labelsOf(strings.ToValidUTF8(rule.Name, "\uFFFD")) // labels must be valid UTF-8
+		at, known := index[of]
+		if !known {
+			at = len(s.order)
+			index[of], s.order, s.sums = at, append(s.order, of), append(s.sums, envoy.Series{})
 		}
-		sum.TotalHits += stats.Rules[i].TotalHits
-		sum.OverLimit += stats.Rules[i].OverLimit
-		sum.NearLimit += stats.Rules[i].NearLimit
-		sum.WithinLimit += stats.Rules[i].WithinLimit
-		sum.ShadowMode += stats.Rules[i].ShadowMode
+		sum := &s.sums[at]
+		sum.TotalHits += rule.TotalHits
+		sum.OverLimit += rule.OverLimit
+		sum.NearLimit += rule.NearLimit
+		sum.WithinLimit += rule.WithinLimit
+		sum.ShadowMode += rule.ShadowMode
 	}
-	for _, of := range order {
-		sum := sums[of]
-		to <- counter(envoyTotal, float64(sum.TotalHits), of[:]...)
-		to <- counter(envoyOver, float64(sum.OverLimit), of[:]...)
-		to <- counter(envoyNear, float64(sum.NearLimit), of[:]...)
-		to <- counter(envoyWithin, float64(sum.WithinLimit), of[:]...)
-		to <- counter(envoyShadow, float64(sum.ShadowMode), of[:]...)
-	}
+	envoyTable.Collect(s, to)
 }
 
 // labels holds the values of seriesLabels.

@@ -5,8 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -75,32 +74,40 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-var (
-	connsOpen     = desc("connections", "Open connections.", "frontend")
-	connsAccepted = desc("connections_accepted_total", "Accepted connections.", "frontend")
-	bytesMoved    = desc("bytes_total", "Bytes that were read from clients, and written to them.", "frontend", "direction")
+// listens are the metrics of the listeners.
+var listens = metric.NewTable(
+	metric.Row[*Metrics]{
+		Name: "headgate_connections", Labels: []string{"frontend"},
+		Help: "Open connections.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for f := range service.FrontEnds {
+				if c := &m.listeners[f]; m.Serving(f) {
+					add(float64(c.open.Load()), f.String())
+				}
+			}
+		},
+	},
+	metric.Row[*Metrics]{
+		Name: "headgate_connections_accepted_total", Labels: []string{"frontend"},
+		Help: "Accepted connections.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for f := range service.FrontEnds {
+				if c := &m.listeners[f]; m.Serving(f) {
+					add(float64(c.accepted.Load()), f.String())
+				}
+			}
+		},
+	},
+	metric.Row[*Metrics]{
+		Name: "headgate_bytes_total", Labels: []string{"frontend", "direction"},
+		Help: "Bytes that were read from clients, and written to them.",
+		Series: func(m *Metrics, add func(float64, ...string)) {
+			for f := range service.FrontEnds {
+				if c := &m.listeners[f]; m.Serving(f) {
+					add(float64(c.read.Load()), f.String(), "read")
+					add(float64(c.written.Load()), f.String(), "written")
+				}
+			}
+		},
+	},
 )
-
-// listens collects the counts of the listeners.
-type listens struct{ m *Metrics }
-
-// Describe implements [prometheus.Collector].
-func (listens) Describe(to chan<- *prometheus.Desc) {
-	to <- connsOpen
-	to <- connsAccepted
-	to <- bytesMoved
-}
-
-// Collect implements [prometheus.Collector].
-func (l listens) Collect(to chan<- prometheus.Metric) {
-	for f := range service.FrontEnds {
-		c := &l.m.listeners[f]
-		if !l.m.Serving(f) {
-			continue
-		}
-		to <- gauge(connsOpen, float64(c.open.Load()), f.String())
-		to <- counter(connsAccepted, float64(c.accepted.Load()), f.String())
-		to <- counter(bytesMoved, float64(c.read.Load()), f.String(), "read")
-		to <- counter(bytesMoved, float64(c.written.Load()), f.String(), "written")
-	}
-}

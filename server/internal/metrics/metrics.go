@@ -4,14 +4,15 @@
 //
 //	metrics.go    the registry, and the answer to a scrape
 //	decisions.go  decisions by policy, outcome, mode and front end
-//	store.go      calls to the store, and the counts of its layers
+//	store.go      calls to the store, and the state of the server
+//	layers.go     the counts of the stores and layers
 //	listen.go     connections and bytes
 //	secrets.go    wrong secrets
-//	gateway.go    a gateway's requests, by upstream
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
 import (
+	"maps"
 	"net/http"
 	"runtime"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -65,10 +67,13 @@ func New(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(calls{m}, m.storeCall, m.storeWait, m.storeOps, build, decisions{m}, listens{m}, reloads{m},
+	m.registry.MustRegister(calls{m}, m.storeCall, m.storeWait, m.storeOps, build,
+		decisions.Of(m.self), listens.Of(m.self), reloads.Of(m.self),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+func (m *Metrics) self() *Metrics { return m }
 
 // Add registers a collector that is read at each scrape.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
@@ -118,18 +123,16 @@ var (
 	counts  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 )
 
-// described holds the labels of all metrics of this package, by name. /metrics omits metrics that have not counted
-// anything yet, and metrics of layers that the server does not use.
-var described = map[string][]string{
-	namespace + "_decision_seconds":      {"frontend"},
-	namespace + "_decision_requests":     {"frontend"},
-	namespace + "_store_call_seconds":    nil,
-	namespace + "_store_queue_seconds":   nil,
-	namespace + "_store_call_operations": nil,
-	namespace + "_build_info":            {"version", "goversion"},
+func init() {
+	maps.Copy(metric.Described, map[string][]string{
+		namespace + "_decision_seconds":      {"frontend"},
+		namespace + "_decision_requests":     {"frontend"},
+		namespace + "_store_call_seconds":    nil,
+		namespace + "_store_queue_seconds":   nil,
+		namespace + "_store_call_operations": nil,
+		namespace + "_build_info":            {"version", "goversion"},
+	})
 }
-
-func describe(name string, labels ...string) { described[name] = labels }
 
 // options returns the options for a histogram that is exported in both the classic and the native form.
 func options(name, help string, buckets []float64) prometheus.HistogramOpts {
@@ -171,24 +174,10 @@ func (c calls) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// desc describes a metric that is read at each scrape.
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	describe(namespace+"_"+name, labels...)
-	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
-}
-
-func counter(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
-}
-
 // oneIf returns the value of a gauge that is either 1 or 0.
 func oneIf(yes bool) float64 {
 	if yes {
 		return 1
 	}
 	return 0
-}
-
-func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }

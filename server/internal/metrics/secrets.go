@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -15,16 +16,22 @@ type Secrets struct {
 	Serving func(from service.FrontEnd) bool
 }
 
-var wrongSecrets = desc("wrong_secrets_total", "Secrets and tokens from clients that belong to no user.", "frontend")
+var secretsTable = metric.NewTable(
+	metric.Row[*Secrets]{
+		Name: "headgate_wrong_secrets_total", Labels: []string{"frontend"},
+		Help: "Secrets and tokens from clients that belong to no user.",
+		Series: func(s *Secrets, add func(float64, ...string)) {
+			for from := range service.FrontEnds {
+				if wrong := s.Wrong(from); wrong > 0 || s.Serving(from) {
+					add(float64(wrong), from.String())
+				}
+			}
+		},
+	},
+)
 
 // Describe implements [prometheus.Collector].
-func (*Secrets) Describe(to chan<- *prometheus.Desc) { to <- wrongSecrets }
+func (*Secrets) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
-func (s *Secrets) Collect(to chan<- prometheus.Metric) {
-	for from := range service.FrontEnds {
-		if wrong := s.Wrong(from); wrong > 0 || s.Serving(from) {
-			to <- counter(wrongSecrets, float64(wrong), from.String())
-		}
-	}
-}
+func (s *Secrets) Collect(to chan<- prometheus.Metric) { secretsTable.Collect(s, to) }

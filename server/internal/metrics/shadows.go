@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate/server/internal/adminapi"
+	"github.com/headgate/headgate/server/internal/metric"
 )
 
 // Shadows collects the metrics of policies with a shadow.
@@ -12,27 +13,24 @@ type Shadows struct {
 	Compare func() []adminapi.Shadow
 }
 
-var comparedDesc = desc("shadow_compared_total",
-	"Requests that take units by their answer, live, and by the answer with the policy's shadow in force. The counts begin anew where the limits change.",
-	"policy", "live", "in_force")
+var shadowsTable = metric.NewTable(
+	// All four series of a policy exist from the start, so that the first disagreement already appears as an increase.
+	metric.Row[*Shadows]{
+		Name: "headgate_shadow_compared_total", Labels: []string{"policy", "live", "in_force"},
+		Help: "Requests that take units by their answer, live, and by the answer with the policy's shadow in force. The counts begin anew where the limits change.",
+		Series: func(s *Shadows, add func(float64, ...string)) {
+			for _, c := range s.Compare() {
+				add(float64(c.BothAllowed), c.Policy, "allowed", "allowed")
+				add(float64(c.BothDenied), c.Policy, "denied", "denied")
+				add(float64(c.NewlyDenied), c.Policy, "allowed", "denied")
+				add(float64(c.NewlyAllowed), c.Policy, "denied", "allowed")
+			}
+		},
+	},
+)
 
 // Describe implements [prometheus.Collector].
-func (*Shadows) Describe(to chan<- *prometheus.Desc) { to <- comparedDesc }
+func (*Shadows) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements [prometheus.Collector]. All four series of a policy exist from the start, so that the first
-// disagreement already appears as an increase.
-func (s *Shadows) Collect(to chan<- prometheus.Metric) {
-	for _, c := range s.Compare() {
-		for _, one := range []struct {
-			n             uint64
-			live, inForce string
-		}{
-			{c.BothAllowed, "allowed", "allowed"},
-			{c.BothDenied, "denied", "denied"},
-			{c.NewlyDenied, "allowed", "denied"},
-			{c.NewlyAllowed, "denied", "allowed"},
-		} {
-			to <- counter(comparedDesc, float64(one.n), c.Policy, one.live, one.inForce)
-		}
-	}
-}
+// Collect implements [prometheus.Collector].
+func (s *Shadows) Collect(to chan<- prometheus.Metric) { shadowsTable.Collect(s, to) }

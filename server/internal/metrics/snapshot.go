@@ -1,35 +1,36 @@
 package metrics
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/snapshot"
 )
 
-// Snapshots collects the metrics of the memory store's snapshots.
-type Snapshots struct {
-	// Stats returns the counts.
-	Stats func() snapshot.Stats
-}
-
-var (
-	snapshotAt     = desc("snapshot_timestamp_seconds", "When the last snapshot was written, since 1970; 0 if none was since the start.")
-	snapshotKeys   = desc("snapshot_keys", "Keys in the last snapshot.")
-	snapshotTook   = desc("snapshot_seconds", "How long the last snapshot took.")
-	snapshotFailed = desc("snapshot_failures_total", "Snapshots that could not be written. The last one stays.")
+// Snapshots are the metrics of the memory store's snapshots.
+var Snapshots = metric.NewTable(
+	metric.Row[snapshot.Stats]{
+		Name: "headgate_snapshot_timestamp_seconds",
+		Help: "When the last snapshot was written, since 1970; 0 if none was since the start.",
+		Series: func(s snapshot.Stats, add func(float64, ...string)) {
+			if s.At.IsZero() {
+				add(0)
+			} else {
+				add(float64(s.At.UnixMilli()) / 1000)
+			}
+		},
+	},
+	metric.Row[snapshot.Stats]{
+		Name:  "headgate_snapshot_keys",
+		Help:  "Keys in the last snapshot.",
+		Value: func(s snapshot.Stats) float64 { return float64(s.Keys) },
+	},
+	metric.Row[snapshot.Stats]{
+		Name:  "headgate_snapshot_seconds",
+		Help:  "How long the last snapshot took.",
+		Value: func(s snapshot.Stats) float64 { return s.Took.Seconds() },
+	},
+	metric.Row[snapshot.Stats]{
+		Name:  "headgate_snapshot_failures_total",
+		Help:  "Snapshots that could not be written. The last one stays.",
+		Value: func(s snapshot.Stats) float64 { return float64(s.Failed) },
+	},
 )
-
-// Describe implements [prometheus.Collector].
-func (*Snapshots) Describe(to chan<- *prometheus.Desc) { to <- snapshotAt }
-
-// Collect implements [prometheus.Collector].
-func (s *Snapshots) Collect(to chan<- prometheus.Metric) {
-	stats, at := s.Stats(), 0.0
-	if !stats.At.IsZero() {
-		at = float64(stats.At.UnixMilli()) / 1000
-	}
-	to <- gauge(snapshotAt, at)
-	to <- gauge(snapshotKeys, float64(stats.Keys))
-	to <- gauge(snapshotTook, stats.Took.Seconds())
-	to <- counter(snapshotFailed, float64(stats.Failed))
-}

@@ -23,7 +23,7 @@ const typesFile = "web/src/types.ts"
 
 // TestTypesOfPage checks that the page's types match package adminapi and the summaries of package policy. With -update, it writes them.
 func TestTypesOfPage(t *testing.T) {
-	want := generate(t, "../adminapi/*.go", "../../../policy/summary.go")
+	want := generate(t, "../adminapi/*.go", "../../../policy/summary.go", "../../../policy/setting_rows.go")
 	if *update {
 		if err := os.WriteFile(typesFile, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func generate(t *testing.T, patterns ...string) string {
 		}
 		for _, declared := range file.Decls {
 			d, ok := declared.(*ast.GenDecl)
-			if ok && d.Tok == token.TYPE {
+			if ok && d.Tok == token.TYPE && d.Specs[0].(*ast.TypeSpec).Name.IsExported() {
 				types = append(types, d)
 			}
 			if ok && d.Tok == token.CONST {

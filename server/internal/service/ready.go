@@ -48,10 +48,10 @@ func (s *Service) Drain() { s.draining.Store(true) }
 // needsStore reports whether readiness depends on the store: CheckStore is set, and some requests would get errors
 // during an outage.
 func (c *Config) needsStore(policies *policy.Set) bool {
-	needs := c.Failure == policy.Deny
+	needs := c.Failure.Fails()
 	for _, name := range policies.Names() {
 		p, _ := policies.Get(name)
-		needs = needs || p.Answers() == policy.Deny
+		needs = needs || p.Answers().Fails()
 	}
 	return c.CheckStore && needs
 }

@@ -312,7 +312,7 @@ export interface Explanation extends KeyFields {
   frees_at?: string;
   /** Never is true if the request can never be allowed: the cost exceeds the capacity of the limit, and the limit was not set by a change that ends. */
   never?: boolean;
-  /** Failure is the failure mode (deny, local or allow) that determines the answer, because the store is unavailable or has lost data. It is omitted otherwise. */
+  /** Failure is the failure mode that determines the answer, because the store is unavailable or has lost data. It is omitted otherwise. */
   failure?: string;
   /** Generation is the generation of the policies used. */
   generation: number;
@@ -494,6 +494,13 @@ export interface Summary extends Settings {
   overrides?: OverrideSummary[];
 }
 
+/** OverrideSummary is the limit of a key, or of the keys that match a pattern. */
+export interface OverrideSummary {
+  of?: string;
+  key: string;
+  limit: string;
+}
+
 /** Settings are the settings of a policy. Commands print them in the order of the fields. */
 export interface Settings {
   /** First is true if only the first limit with room is charged. It is false if all limits are charged. */
@@ -514,13 +521,6 @@ export interface Settings {
   shadow: boolean;
   candidate?: string;
   enabled: boolean;
-}
-
-/** OverrideSummary is the limit of a key, or of the keys that match a pattern. */
-export interface OverrideSummary {
-  of?: string;
-  key: string;
-  limit: string;
 }
 
 /** Algorithm has the other names of an algorithm, and its properties in engine/algo. */
