@@ -12,7 +12,7 @@ import (
 )
 
 // Charge is one of several charges of a request, with its own policy or semaphore, key and cost. Charges on the same
-// policy and key are added up. If some of them are under a class ([Policy.Leaving]), its limit decides them all.
+// policy and key are added up. If some of them are under a class ([Policy.LeavingPercent]), its limit decides them all.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy

@@ -30,8 +30,8 @@ const (
 	Off Style = "off"
 )
 
-// Limit is one limit as shown in the headers. Its fields describe the binding window.
-type Limit struct {
+// HeaderLimit is one limit as shown in the headers. Its fields describe the binding window.
+type HeaderLimit struct {
 	// Name is the name of the policy, or of one limit within the policy.
 	Name string
 	// Unit names the unit, such as "tokens". It can be empty.
@@ -48,12 +48,12 @@ type Limit struct {
 }
 
 // LimitOf returns the binding limit of a decision.
-func LimitOf(d *headgate.Decision, cost int64) Limit {
+func LimitOf(d *headgate.Decision, cost int64) HeaderLimit {
 	name := d.Binding.Policy
 	if len(d.Limits) > 1 || name == "" {
 		name = LimitName(name, d.Binding.Name)
 	}
-	return Limit{
+	return HeaderLimit{
 		Name: name, Rate: d.Binding.Rate, Capacity: d.Limit, Remaining: d.Remaining,
 		Until: Until(d.RetryAfter, d.ResetAfter-d.Binding.Earlier), Cost: cost,
 	}
@@ -61,15 +61,15 @@ func LimitOf(d *headgate.Decision, cost int64) Limit {
 
 // LimitsOf returns the limits of a decision, with the binding limit first. It omits limits that allow everything.
 // of(i) returns the policy, its unit, the limit and the cost for d.Limits[i].
-func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []Limit {
-	limits := make([]Limit, 0, len(d.Limits))
+func LimitsOf(d *headgate.Decision, of func(place int) (policy, unit string, limit engine.Limit, cost int64)) []HeaderLimit {
+	limits := make([]HeaderLimit, 0, len(d.Limits))
 	add := func(place int) {
 		at := &d.Limits[place]
 		if at.Unlimited {
 			return
 		}
 		policy, unit, limit, cost := of(place)
-		limits = append(limits, Limit{
+		limits = append(limits, HeaderLimit{
 			Name: LimitName(policy, at.Name), Unit: unit, Rate: headgate.Rate(limit.Rate(at.Window)), Capacity: at.Limit, Remaining: at.Remaining,
 			Until: Until(at.RetryAfter, at.ResetAfter-limit.Earlier(at.Window)), Cost: cost,
 		})
@@ -116,7 +116,7 @@ func RetryAfter(h http.Header, wait time.Duration) {
 
 // Write writes the headers for the limits. The binding limit must come first. Draft appends all of them to the values
 // already in h, such as an outer middleware's. The other styles replace the values in h with the first limit.
-func (s Style) Write(h http.Header, limits ...Limit) {
+func (s Style) Write(h http.Header, limits ...HeaderLimit) {
 	if len(limits) == 0 {
 		return
 	}
@@ -167,7 +167,7 @@ func (f *draftFields) write(text []byte, place int) []string {
 }
 
 // writeDraft writes the two structured fields.
-func writeDraft(h http.Header, limits []Limit) {
+func writeDraft(h http.Header, limits []HeaderLimit) {
 	var space [256]byte
 	text := space[:0]
 	for i := range limits {
@@ -224,13 +224,13 @@ func appendString(dst []byte, s string) []byte {
 
 // writeThree writes the headers of older drafts. Limit is the capacity, not the count of the rate, because a burst can
 // be larger than that count and Remaining must not exceed Limit. Reset is in seconds from now.
-func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
+func writeThree(h http.Header, l *HeaderLimit, limit, remaining, reset string) {
 	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
 	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}
 	h[reset] = []string{strconv.FormatInt(format.Ceil(l.Until, time.Second), 10)}
 }
 
-func writeSpring(h http.Header, l *Limit) {
+func writeSpring(h http.Header, l *HeaderLimit) {
 	rate := int64(0)
 	if l.Rate.Period > 0 {
 		rate = int64(float64(l.Rate.Count) / l.Rate.Period.Seconds())

@@ -10,7 +10,7 @@ import (
 
 // HeaderLimits returns the limits for the response's rate-limit headers, the binding one first. It omits limits that
 // allow everything. It returns nil if nothing was decided.
-func (r *Response) HeaderLimits() []httplimit.Limit {
+func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 	d := &r.Decision
 	if d.Unlimited {
 		return nil
@@ -21,7 +21,7 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 		}
 		limit := httplimit.LimitOf(d, r.Cost)
 		limit.Unit = r.Unit
-		return []httplimit.Limit{limit}
+		return []httplimit.HeaderLimit{limit}
 	}
 	return httplimit.LimitsOf(d, func(place int) (policy, unit string, limit engine.Limit, cost int64) {
 		l := &r.Limits[place]
