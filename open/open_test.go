@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // A deadline is at most a minute. A memory store has no deadline and is not wrapped.
@@ -111,7 +111,7 @@ func TestErrorsNameOptions(t *testing.T) {
 
 // Options for another kind of store are errors, and so are a nil connection and a nil context.
 func TestConnChecksItsArguments(t *testing.T) {
-	conn := rueidisadapter.New(nil, false)
+	var conn unused
 	for field, open := range map[string]func() (open.Opened, error){
 		"conn":          func() (open.Opened, error) { return open.Conn(t.Context(), nil, open.Options{}) },
 		"ctx":           func() (open.Opened, error) { return open.Conn(nil, conn, open.Options{}) }, //nolint:staticcheck // the mistake
@@ -127,3 +127,8 @@ func TestConnChecksItsArguments(t *testing.T) {
 		}
 	}
 }
+
+// unused is a connection that must not be called.
+type unused struct{ redisstore.Conn }
+
+func (unused) Cluster() bool { return false }

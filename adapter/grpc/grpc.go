@@ -31,12 +31,12 @@ import (
 // call is an HTTP response without a body, with the status for its code, such as 401 for Unauthenticated.
 type Interceptors struct{ middleware *httplimit.Middleware }
 
-// New returns Interceptors that charges each call to a policy, like [httplimit.New].
+// New returns Interceptors that charge each call to a policy, like [httplimit.New].
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Interceptors {
 	return &Interceptors{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns Interceptors that lets a decider, such as the routes of a policies file, decide each call. See
+// By returns Interceptors that let a decider, such as the routes of a policies file, decide each call. See
 // [httplimit.By].
 func By(decider httplimit.Decider, options ...httplimit.Option) *Interceptors {
 	return &Interceptors{httplimit.MiddlewareBy(decider, options...)}
