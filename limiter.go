@@ -199,7 +199,9 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 		*r = engine.Result{} // the store does not always overwrite every field
 	}
 	l.run(ctx, c.op[:], c.results[:])
-	l.observe(ctx, op, r)
+	if l.isObserved() {
+		l.observe(ctx, op, r)
+	}
 	return r
 }
 

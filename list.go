@@ -129,7 +129,9 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 		return a
 	}
 	l.run(ctx, c.op[:], c.results[:])
-	l.observe(ctx, op, r)
+	if l.isObserved() {
+		l.observe(ctx, op, r)
+	}
 	l.releaseLate(op, r.Err)
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
 		a.err = l.named(charges, a.err)
