@@ -1,9 +1,9 @@
 // Package headgate decides, for any key, whether a request may pass now.
 //
-// A [Limit] sets how many units are allowed: [TokenBucket] (also known as GCRA, leaky bucket and funnel), [AdaptiveRate],
-// [Pacer], [WarmUp], [FairShare], [FairPacer], [FixedWindow], [SlidingWindow], [SlidingLog] or [Penalty]. A [Policy] has
-// a name and one or more limits. A [Semaphore] bounds the units held at the same time. A [Limiter] decides, in memory or in a store
-// shared by several processes, and returns a [Decision]:
+// A [Limit] sets how many units are allowed: [TokenBucket] (also known as GCRA, leaky bucket and funnel),
+// [AdaptiveRate], [Pacer], [WarmUp], [FairShare], [FairPacer], [FixedWindow], [SlidingWindow], [SlidingLog] or
+// [Penalty]. A [Policy] has a name and one or more limits. A [Semaphore] bounds the units held at the same time. A
+// [Limiter] decides, in memory or in a store shared by several processes, and returns a [Decision]:
 //
 //	limiter := headgate.New()
 //	api := limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(100), Burst: 200})

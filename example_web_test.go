@@ -161,7 +161,6 @@ func Example_wrongPasswords() {
 	defer limiter.Close()
 	perAddress := limiter.Policy("sign-ins-address", headgate.SlidingLog{Rate: headgate.PerHour(20)})
 	perAccount := limiter.Policy("sign-ins-account", headgate.SlidingLog{Rate: headgate.PerHour(2)})
-	wrong := httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized))
 
 	check := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var s signIn
@@ -169,7 +168,10 @@ func Example_wrongPasswords() {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
-	handler := httplimit.New(perAddress, httplimit.ByIP(), wrong)(httplimit.New(perAccount, byAccount, wrong)(check))
+	handler := httplimit.By(httplimit.AllOf(limiter,
+		httplimit.Item{Policy: perAddress, Key: httplimit.ByIP()},
+		httplimit.Item{Policy: perAccount, Key: byAccount},
+	), httplimit.WithFinalCost(httplimit.OnlyStatus(http.StatusUnauthorized)))(check)
 	for _, password := range []string{"right", "right", "1", "right", "2", "right"} {
 		w := httptest.NewRecorder()
 		body := strings.NewReader(`{"account":"Ann","password":"` + password + `"}`)

@@ -43,7 +43,7 @@ func (p *Policy) First() *Policy {
 	return &first
 }
 
-// Leaving returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to
+// LeavingPercent returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to
 // 99, for other requests: after each request of the class, at least ⌈percent of each capacity⌉ units must remain.
 // Both policies count the same units, and the bound of each limit does not change. In decisions of the returned
 // policy, Remaining is the number of units left for the class.
@@ -54,7 +54,7 @@ func (p *Policy) First() *Policy {
 //
 // With 100 a second and a burst of 200, a policy that leaves 10 % denies requests that would leave fewer than 20
 // units.
-func (p *Policy) Leaving(percent int) *Policy {
+func (p *Policy) LeavingPercent(percent int) *Policy {
 	p = p.orBroken()
 	lowered := slices.Clone(p.limits)
 	for i, limit := range p.limits {

@@ -17,7 +17,7 @@ import (
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
 	interactive := core.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
-	batch := interactive.Leaving(10)
+	batch := interactive.LeavingPercent(10)
 	const steps = 20 * 1000
 	var denied, passed int64
 	for step := range steps {
@@ -61,7 +61,7 @@ func TestLeaving(t *testing.T) {
 	} {
 		l, _ := onClock(t)
 		all := core.Policy(l, "api", limit)
-		class := all.Leaving(25) // 3 of 10, 8 of 30
+		class := all.LeavingPercent(25) // 3 of 10, 8 of 30
 		if err := class.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -83,13 +83,13 @@ func TestLeaving(t *testing.T) {
 func TestLeavingRejects(t *testing.T) {
 	l, _ := onClock(t)
 	for name, p := range map[string]*headgate.Policy{
-		"no unit left": core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(1),
-		"a pacer":      core.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).Leaving(1),
-		"next pays":    core.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).Leaving(1),
-		"equal limits": core.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).Leaving(50),
-		"all":          core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(100),
-		"negative":     core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(-1),
-		"huge":         core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).Leaving(math.MaxInt),
+		"no unit left": core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(1),
+		"a pacer":      core.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).LeavingPercent(1),
+		"next pays":    core.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).LeavingPercent(1),
+		"equal limits": core.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).LeavingPercent(50),
+		"all":          core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(100),
+		"negative":     core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(-1),
+		"huge":         core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(math.MaxInt),
 	} {
 		if err := p.Err(); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

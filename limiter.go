@@ -195,7 +195,9 @@ func (l *Limiter) ask(ctx context.Context, c *opBuffers, kind engine.Kind, space
 	}
 	op.Charges = c.charges
 	l.run(ctx, c.op[:], c.results[:])
-	l.observe(ctx, op, r)
+	if l.isObserved() {
+		l.observe(ctx, op, r)
+	}
 	return r
 }
 

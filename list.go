@@ -11,7 +11,7 @@ import (
 )
 
 // Charge is one of several charges of a request, with its own policy or semaphore, key and cost. Charges on the same
-// policy and key are added up. If some of them are under a class ([Policy.Leaving]), its limit decides them all.
+// policy and key are added up. If some of them are under a class ([Policy.LeavingPercent]), its limit decides them all.
 type Charge struct {
 	// Policy is a policy of the limiter.
 	Policy *Policy
@@ -125,7 +125,9 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 		return a
 	}
 	l.run(ctx, c.op[:], c.results[:])
-	l.observe(ctx, op, r)
+	if l.isObserved() {
+		l.observe(ctx, op, r)
+	}
 	l.releaseLate(op, r.Err)
 	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
 		a.err = l.named(charges, a.err)

@@ -143,7 +143,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 	ctx := context.Background()
 	window, slow := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10)))
 	for i, pair := range [][2]*headgate.Policy{
-		{window, window.Leaving(50)},
+		{window, window.LeavingPercent(50)},
 		{core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10))), slow},
 		{core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
 		{core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
@@ -153,7 +153,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 			d, err := l.PeekAll(ctx, headgate.Charge{Policy: pair[0], Key: key, Units: 2}, headgate.Charge{Policy: pair[1], Key: key, Units: 2})
 			alone, _ := pair[1].Peek(ctx, key, 4)
 			if i == 0 {
-				alone, _ = window.Leaving(50).Peek(ctx, key, 4)
+				alone, _ = window.LeavingPercent(50).Peek(ctx, key, 4)
 			}
 			if err != nil || d.Limit != alone.Limit || d.Remaining != alone.Remaining {
 				t.Errorf("%d: %+v, %v; alone %+v", i, d, err, alone)

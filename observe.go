@@ -36,6 +36,8 @@ func WithObserver(observer func(ctx context.Context, result Result)) Option {
 	}
 }
 
+func (l *Limiter) isObserved() bool { return l.observer != nil || l.observed != nil }
+
 // observe passes the result of an operation to the observers. It is used when the caller itself needs no result.
 func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Answer) {
 	if l.observer != nil {

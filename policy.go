@@ -226,7 +226,10 @@ func (p *Policy) decide(ctx context.Context, d *Decision, kind engine.Kind, key 
 	if p.delays && kind.Takes() {
 		return p.named(errDelays)
 	}
-	return p.named(p.ask(ctx, d, kind, key, units))
+	if err := p.ask(ctx, d, kind, key, units); err != nil {
+		return p.named(err)
+	}
+	return nil
 }
 
 // errDelays is the error of a verb that only a Decision would tell how long to wait. A program that ignores the delay

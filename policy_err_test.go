@@ -89,8 +89,8 @@ func TestRequestErrNamesThePolicy(t *testing.T) {
 		`policy "api": key is "";`:              key,
 		`semaphore "slots": Units is 0;`:        acquire,
 		`charges.1: policy "bad": Rate is not`:  list,
-		`policy "api": percent is 150;`:         p.Leaving(150).Err(),
-		`policy "api": percent is 90% of 5/1d;`: p.Leaving(90).Err(),
+		`policy "api": percent is 150;`:         p.LeavingPercent(150).Err(),
+		`policy "api": percent is 90% of 5/1d;`: p.LeavingPercent(90).Err(),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) || !strings.HasPrefix(err.Error(), "headgate: "+want) {
 			t.Errorf("%v, want %s", err, want)

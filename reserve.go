@@ -134,7 +134,9 @@ func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
 	results, answers := make([]engine.Answer, len(ops)), make([]reserved, len(ops))
 	l.run(ctx, ops, results)
 	for i := range ops {
-		l.observe(ctx, &ops[i], &results[i])
+		if l.isObserved() {
+			l.observe(ctx, &ops[i], &results[i])
+		}
 		answers[i] = l.reserved(&ops[i], &results[i], true)
 	}
 	return answers

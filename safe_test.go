@@ -23,7 +23,7 @@ func TestPacerNeedsItsDelay(t *testing.T) {
 		_, atMost := p.AtMost(ctx, "k", 5)
 		_, _, charge := p.Charge(ctx, "k", 1)
 		_, all := l.AllowAll(ctx, one)
-		_, other := p.Leaving(0).Allow(ctx, "k")
+		_, other := p.LeavingPercent(0).Allow(ctx, "k")
 		for verb, err := range map[string]error{"Allow": allow, "AtMost": atMost, "Charge": charge, "AllowAll": all, "AllowEach": l.AllowEach(ctx, one)[0].Err, "Leaving": other} {
 			if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "Wait, Reserve and ReserveAll") {
 				t.Errorf("%s of a %s: %v", verb, name, err)

@@ -87,7 +87,9 @@ func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
 		}
 		l.store.Do(own, ops, results)
 		for i := range ops {
-			l.observe(own, &ops[i], &results[i])
+			if l.isObserved() {
+				l.observe(own, &ops[i], &results[i])
+			}
 		}
 	}
 }

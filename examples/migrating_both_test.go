@@ -52,7 +52,7 @@ func follow(url, text string) {
 	if err != nil {
 		panic(err)
 	}
-	store, err := open.Store(context.Background(), url, open.Options{StartAway: true, Deadline: -1})
+	store, err := open.URL(context.Background(), url, open.Options{StartAway: true, Deadline: -1})
 	if err != nil {
 		panic(err)
 	}

@@ -96,3 +96,11 @@ func TestAssertionsFail(t *testing.T) {
 		}
 	}
 }
+
+// An invalid option fails the test at once, not at the first request.
+func TestInvalidOptionFails(t *testing.T) {
+	f := &failing{TB: t}
+	if headgatetest.NewLimiter(f, headgate.WithObserver(nil)); !strings.Contains(f.message, "observer is nil") {
+		t.Errorf("%q", f.message)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 )
 
@@ -26,7 +27,7 @@ type Limiter struct {
 }
 
 // NewLimiter returns a limiter for a test and closes it at the end of the test. The options are added to NewLimiter's
-// own. An observer in the options replaces the recording.
+// own. An observer in the options replaces the recording. An invalid option fails the test.
 func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	t.Helper()
 	l := &Limiter{Clock: NewClock()}
@@ -36,6 +37,9 @@ func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	}
 	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), core.WithOutcomeClock(l.Clock.Now)}
 	l.Limiter = headgate.New(append(own, options...)...)
+	if err := core.Policy(l.Limiter, "", engine.NoLimit()).Err(); err != nil {
+		t.Fatalf("an option is invalid: %v", err)
+	}
 	t.Cleanup(func() {
 		_ = l.Close()
 		_ = store.Close()

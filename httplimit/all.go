@@ -50,12 +50,13 @@ func AllOf(limiter *headgate.Limiter, items ...Item) Settler {
 			}
 		}
 	}
-	return &allOf{limiter, items}
+	return &allOf{limiter: limiter, items: items}
 }
 
 type allOf struct {
-	limiter *headgate.Limiter
-	items   []Item
+	limiter   *headgate.Limiter
+	items     []Item
+	unsettled unsettled // with a final cost
 }
 
 // AllowRequest implements [Decider].
@@ -66,7 +67,7 @@ func (a *allOf) AllowRequest(r *http.Request) (headgate.Decision, error) {
 
 // ChargeRequest implements [Settler].
 func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err error) {
-	charges := make([]headgate.Charge, len(a.items))
+	corrects, charges := settles, make([]headgate.Charge, len(a.items))
 	for i := range a.items {
 		if charges[i], err = a.items[i].charge(r); err != nil {
 			return answer, err
@@ -78,6 +79,13 @@ func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err
 	if err != nil {
 		return answer, a.mistake(charges, err)
 	}
+	if corrects {
+		_, key := op.Subject(d.Binding.Index)
+		a.unsettled.shorten(&d, chargedKey{d.Binding.Policy, key})
+		if d.Allowed {
+			answer.Done = a.addUnsettled(r, charges)
+		}
+	}
 	answer.Decision, answer.Outcome = d, core.Outcomes(a.limiter, &op)
 	if charged != nil {
 		answer.Settle = charged.Settle
@@ -86,6 +94,19 @@ func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err
 		answer.Limits = limitsOf(&d, func(limit int) int64 { return op.Charges[limit].Cost })
 	}
 	return answer, nil
+}
+
+// addUnsettled counts the charges as unsettled until the returned function is called.
+func (a *allOf) addUnsettled(r *http.Request, charges []headgate.Charge) (settled func()) {
+	ends := make([]func(), len(charges))
+	for i := range charges {
+		ends[i] = a.unsettled.add(r.Context(), chargedKey{charges[i].Policy.Name(), strings.Clone(charges[i].Key)})
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
 }
 
 // charge returns the charge of an item for a request.

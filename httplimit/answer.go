@@ -27,7 +27,7 @@ type Answer struct {
 	Decision headgate.Decision
 	// Limits contains the request's limits as shown in the headers, with the binding limit first. If it is empty, the
 	// headers show the decision's binding limit.
-	Limits []Limit
+	Limits []HeaderLimit
 	// CountedBy describes the key of the binding limit if the request has several keys, such as "header X-API-Key".
 	CountedBy string
 	// Style is the form of the headers, unless [WithHeaders] chooses one.
@@ -44,8 +44,8 @@ type Answer struct {
 	Done func()
 }
 
-// Charge is the charge of a request. The zero value means that nothing was charged.
-type Charge struct {
+// Admission is a decided request and its charge. The zero value means that nothing was charged.
+type Admission struct {
 	// Decision is the decision on the request.
 	Decision headgate.Decision
 	// Units is the cost of the request when it was decided. A later correction of the charge does not change it.
@@ -54,7 +54,7 @@ type Charge struct {
 	settle  func(ctx context.Context, final int64) error // nil if the charge cannot be corrected
 	outcome func(failed bool, retryAfter time.Duration)  // nil if no limit has an adaptive rate
 	policy  *headgate.Policy                             // the charged policy; nil if a decider decided
-	limits  []Limit                                      // from a decider
+	limits  []HeaderLimit                                // from a decider
 	style   Style                                        // from a decider, or ""
 
 	countedBy string // from a decider
@@ -63,7 +63,7 @@ type Charge struct {
 }
 
 // writeHeaders writes the rate-limit headers for a charge.
-func (m *Middleware) writeHeaders(h http.Header, c *Charge) {
+func (m *Middleware) writeHeaders(h http.Header, c *Admission) {
 	d := &c.Decision
 	if !d.Allowed {
 		RetryAfter(h, d.RetryAfter)

@@ -10,7 +10,7 @@ import (
 )
 
 // deny responds to a denied request.
-func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Charge) {
+func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Admission) {
 	if m.denied != nil {
 		m.denied(w, r, c.Decision)
 		return

@@ -30,8 +30,8 @@ const (
 	Off Style = "off"
 )
 
-// Limit is one limit as shown in the headers. Its fields describe the binding window.
-type Limit struct {
+// HeaderLimit is one limit as shown in the headers. Its fields describe the binding window.
+type HeaderLimit struct {
 	// Name is the name of the policy, or of one limit within the policy.
 	Name string
 	// Unit names the unit, such as "tokens". It can be empty.
@@ -48,23 +48,23 @@ type Limit struct {
 }
 
 // limitOf returns the limit of a decision that has only one.
-func limitOf(d *headgate.Decision, cost int64) Limit {
+func limitOf(d *headgate.Decision, cost int64) HeaderLimit {
 	name, b := d.Binding.Policy, &d.Binding
 	if name == "" {
 		name = b.Name
 	}
-	return Limit{
+	return HeaderLimit{
 		Name: name, Rate: b.Rate, Capacity: d.Limit, Remaining: d.Remaining, Until: Until(d.RetryAfter, d.ResetAfter-b.Earlier), Cost: cost,
 	}
 }
 
 // limitsOf returns the limits of a decision with several, the binding limit first. It omits limits that allow
 // everything.
-func limitsOf(d *headgate.Decision, cost func(limit int) int64) []Limit {
-	limits := make([]Limit, 0, len(d.Limits))
+func limitsOf(d *headgate.Decision, cost func(limit int) int64) []HeaderLimit {
+	limits := make([]HeaderLimit, 0, len(d.Limits))
 	add := func(i int) {
 		if s := &d.Limits[i]; !s.Unlimited {
-			limits = append(limits, Limit{
+			limits = append(limits, HeaderLimit{
 				Name: LimitName(s.Policy, s.Name), Rate: s.Rate, Capacity: s.Limit, Remaining: s.Remaining,
 				Until: Until(s.RetryAfter, s.ResetAfter-s.Earlier), Cost: cost(i),
 			})
@@ -112,7 +112,7 @@ func RetryAfter(h http.Header, wait time.Duration) {
 
 // Write writes the headers for the limits. The binding limit must come first. Draft appends all of them to the values
 // already in h, such as an outer middleware's. The other styles replace the values in h with the first limit.
-func (s Style) Write(h http.Header, limits ...Limit) {
+func (s Style) Write(h http.Header, limits ...HeaderLimit) {
 	if len(limits) == 0 {
 		return
 	}
@@ -163,7 +163,7 @@ func (f *draftFields) write(text []byte, place int) []string {
 }
 
 // writeDraft writes the two structured fields.
-func writeDraft(h http.Header, limits []Limit) {
+func writeDraft(h http.Header, limits []HeaderLimit) {
 	var space [256]byte
 	text := space[:0]
 	for i := range limits {
@@ -220,13 +220,13 @@ func appendString(dst []byte, s string) []byte {
 
 // writeThree writes the headers of older drafts. Limit is the capacity, not the count of the rate, because a burst can
 // be larger than that count and Remaining must not exceed Limit. Reset is in seconds from now.
-func writeThree(h http.Header, l *Limit, limit, remaining, reset string) {
+func writeThree(h http.Header, l *HeaderLimit, limit, remaining, reset string) {
 	h[limit] = []string{strconv.FormatInt(l.Capacity, 10)}
 	h[remaining] = []string{strconv.FormatInt(l.Remaining, 10)}
 	h[reset] = []string{strconv.FormatInt(format.Ceil(l.Until, time.Second), 10)}
 }
 
-func writeSpring(h http.Header, l *Limit) {
+func writeSpring(h http.Header, l *HeaderLimit) {
 	rate := int64(0)
 	if l.Rate.Period > 0 {
 		rate = int64(float64(l.Rate.Count) / l.Rate.Period.Seconds())

@@ -37,7 +37,7 @@ type Middleware struct {
 	style     Style // "" means the style of the policies, or Draft
 	choose    func(*http.Request) *headgate.Policy
 	cost      func(*http.Request) int64
-	finalCost Rule
+	finalCost FinalCost
 	unsettled *unsettled // with finalCost
 	slots     *slots     // for requests delayed by a pacer
 	denied    func(http.ResponseWriter, *http.Request, headgate.Decision)
@@ -87,13 +87,13 @@ func require(set bool, argument string) {
 // request's slot. If the request's context ends earlier, Decide gives the slot back. It returns the same errors as
 // [headgate.Policy.AllowN] or the decider of [By]; [ErrNoKey]; the context's error, if the request ends while it is
 // delayed; or an error if there is no policy, or if the chosen policy or the cost is invalid.
-func (m *Middleware) Decide(r *http.Request) (c Charge, err error) {
+func (m *Middleware) Decide(r *http.Request) (c Admission, err error) {
 	err = m.decide(&c, r)
 	return c, err
 }
 
 // decide writes the result to c, because returning a Charge would copy it.
-func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
+func (m *Middleware) decide(c *Admission, r *http.Request) (err error) {
 	if m == nil || m.failed == nil {
 		return &programError{errNoMiddleware}
 	}
@@ -109,7 +109,7 @@ func (m *Middleware) decide(c *Charge, r *http.Request) (err error) {
 }
 
 // chargeBy decides a request with the decider.
-func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
+func (m *Middleware) chargeBy(c *Admission, r *http.Request) (err error) {
 	if settler, ok := m.decider.(Settler); ok {
 		a, err := settler.ChargeRequest(r, m.finalCost != nil)
 		c.Decision, c.Units, c.settle, c.limits, c.style, c.outcome, c.countedBy, c.done = a.Decision, a.Cost, a.Settle, a.Limits, a.Style, a.Outcome, a.CountedBy, a.Done
@@ -123,7 +123,7 @@ func (m *Middleware) chargeBy(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
+func (m *Middleware) charge(c *Admission, r *http.Request) (err error) {
 	// The key comes first: a request without one has no customer, so WithPolicy may know no plan for it.
 	key, err := m.key.of(r)
 	if err != nil {
@@ -146,7 +146,7 @@ func (m *Middleware) charge(c *Charge, r *http.Request) (err error) {
 	return err
 }
 
-func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Charge, r *http.Request) (err error) {
+func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Admission, r *http.Request) (err error) {
 	c.policy, c.Units = policy, 1
 	if core.Adapts(policy) {
 		key = strings.Clone(key)
@@ -189,10 +189,10 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Charge, r 
 //
 // The handler next that a [WithError] function receives does not serve the request itself. It only records that the
 // request is to be served.
-func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok bool) {
+func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Admission, ok bool) {
 	if err := m.decide(&c, r); err != nil {
 		m.fail(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ok = true }), err)
-		return Charge{}, ok
+		return Admission{}, ok
 	}
 	m.writeHeaders(w.Header(), &c)
 	if !c.Decision.Allowed {
@@ -204,7 +204,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Charge, ok
 // Handler wraps a handler with the middleware.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var c Charge
+		var c Admission
 		if err := m.decide(&c, r); err != nil {
 			m.fail(w, r, next, err)
 			return

@@ -33,14 +33,14 @@ func WithCost(cost func(*http.Request) int64) Option {
 	}
 }
 
-// WithFinalCost corrects the charge of a request after its handler has run; see [Rule]. The request is charged first,
+// WithFinalCost corrects the charge of a request after its handler has run; see [FinalCost]. The request is charged first,
 // so that concurrent requests cannot all pass on one unit. The rate-limit headers show this first charge. While such
-// charges of a key are not corrected yet, the Retry-After of its denials is at most a second, except with [By]. If used
+// charges of a key are not corrected yet, the Retry-After of its denials is at most a second; with [By], only those of [AllOf]. If used
 // with [By], WithFinalCost needs a [Settler].
-func WithFinalCost(rule Rule) Option {
+func WithFinalCost(final FinalCost) Option {
 	return func(m *Middleware) {
-		require(rule != nil, "the argument of WithFinalCost")
-		m.finalCost = rule
+		require(final != nil, "the argument of WithFinalCost")
+		m.finalCost = final
 	}
 }
 

@@ -24,7 +24,7 @@ type Response struct {
 	Header http.Header
 }
 
-// Rule returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
+// FinalCost returns the final cost of a request in units, 0 or more. If it is lower than the cost charged, the difference
 // is given back. If it is higher, the difference is charged or, if fewer units are left, all that are left. A
 // [headgate.TokenBucket] with Debt can owe the rest.
 //
@@ -33,15 +33,15 @@ type Response struct {
 //
 // Units are given back only to the window that they were charged to, and to a bucket only if it has not refilled them
 // yet. Additional units are charged at the time of the response.
-type Rule func(r *http.Request, o Response) int64
+type FinalCost func(r *http.Request, o Response) int64
 
 // OnlyStatus counts only requests whose response has one of these statuses.
-func OnlyStatus(statuses ...int) Rule {
+func OnlyStatus(statuses ...int) FinalCost {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(slices.Contains(statuses, o.Status)) }
 }
 
 // ExceptStatus counts all requests except those whose response has one of these statuses, such as 304.
-func ExceptStatus(statuses ...int) Rule {
+func ExceptStatus(statuses ...int) FinalCost {
 	return func(_ *http.Request, o Response) int64 { return o.chargedIf(!slices.Contains(statuses, o.Status)) }
 }
 
@@ -72,14 +72,14 @@ func settling(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Settles reports whether a charge needs [Middleware.Settle], because of [WithFinalCost], a limit with an adaptive rate, or
 // an [Answer].Done. Otherwise Settle does nothing, and the bytes of the response do not have to be counted.
-func (m *Middleware) Settles(c *Charge) bool {
+func (m *Middleware) Settles(c *Admission) bool {
 	return m != nil && c != nil && (m.finalCost != nil || c.outcome != nil || c.done != nil)
 }
 
 // Settle corrects the charge of a served request, and reports its outcome to limits with adaptive rates. The call to
 // the store takes at most a second, and is made even if the request's context has ended. If the store does not answer,
 // the first charge stays, and the limiter's observer receives the error.
-func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
+func (m *Middleware) Settle(r *http.Request, c *Admission, o Response) {
 	if !m.Settles(c) {
 		return
 	}
@@ -108,7 +108,7 @@ func (m *Middleware) Settle(r *http.Request, c *Charge, o Response) {
 // middleware has returned. It settles when the request's context ends; net/http ends it after the last handler. It
 // uses the last response passed to note. If note was not called, it uses first. If the context can never end, it
 // settles immediately.
-func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (note func(Response)) {
+func (m *Middleware) SettleAtEnd(r *http.Request, c *Admission, first Response) (note func(Response)) {
 	if r.Context().Done() == nil {
 		m.Settle(r, c, first)
 		return func(Response) {}
@@ -120,7 +120,7 @@ func (m *Middleware) SettleAtEnd(r *http.Request, c *Charge, first Response) (no
 }
 
 // serveAndSettle runs the handler and settles, even if the handler panics.
-func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next http.Handler, c *Charge) {
+func (m *Middleware) serveAndSettle(w http.ResponseWriter, r *http.Request, next http.Handler, c *Admission) {
 	recorder := &recorder{writer: w}
 	returned := false
 	defer func() {

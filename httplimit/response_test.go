@@ -49,7 +49,7 @@ func spent(t *testing.T, p *headgate.Policy) int64 {
 func TestFinalCostOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		rule  httplimit.Rule
+		rule  httplimit.FinalCost
 		query string
 		want  int64
 	}{

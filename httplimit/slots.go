@@ -41,7 +41,7 @@ func (s *slots) wait(ctx context.Context, name slotName, delay time.Duration, ch
 
 // sleep waits until the request's slot in a decider's pacer. If the client disconnects, sleep gives the charge back,
 // except for units that later slots depend on.
-func (c *Charge) sleep(r *http.Request) error {
+func (c *Admission) sleep(r *http.Request) error {
 	timer := time.NewTimer(c.Decision.Delay)
 	defer timer.Stop()
 	select {

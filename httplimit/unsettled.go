@@ -26,7 +26,7 @@ const unsettledWait = time.Second
 // nothing if the context cannot end, because then nothing would end a charge that the caller never settles.
 func (u *unsettled) add(ctx context.Context, of chargedKey) (settled func()) {
 	if ctx.Done() == nil {
-		return nil
+		return func() {}
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -14,9 +14,17 @@ import (
 // hour for five of ten clients that signed in at once with the right password (regression: bug 121).
 func TestUnsettledChargesShortenTheWait(t *testing.T) {
 	l := limiter(t)
-	p := l.Policy("sign-in", headgate.FixedWindow{Rate: headgate.Per(5, 15*time.Minute)})
+	limit, key, final := headgate.FixedWindow{Rate: headgate.Per(5, 15*time.Minute)}, httplimit.ByHeader("Account"), httplimit.WithFinalCost(httplimit.OnlyFailures)
+	one, first := l.Policy("one", limit), l.Policy("first", headgate.FixedWindow{Rate: headgate.PerHour(1000)})
+	t.Run("New", func(t *testing.T) { shortens(t, httplimit.New(one, key, final)) })
+	t.Run("AllOf", func(t *testing.T) {
+		items := []httplimit.Item{{Policy: first, Key: httplimit.ByIP()}, {Policy: l.Policy("second", limit), Key: key}}
+		shortens(t, httplimit.By(httplimit.AllOf(l, items...), final))
+	})
+}
+
+func shortens(t *testing.T, middleware func(http.Handler) http.Handler) {
 	status, arrived, answer := http.StatusOK, make(chan bool), make(chan bool)
-	middleware := httplimit.New(p, httplimit.ByHeader("Account"), httplimit.WithFinalCost(httplimit.OnlyFailures))
 	server := httptest.NewServer(middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- true
 		<-answer

@@ -8,7 +8,7 @@ import (
 )
 
 // Conn opens the store on a connection of the program's own Redis client, with the same layers and the same errors as
-// [Store] for a URL. headgate/adapter/goredis and headgate/adapter/rueidis make the connection:
+// [URL]. headgate/adapter/goredis and headgate/adapter/rueidis make the connection:
 //
 //	conn, err := goredisadapter.New(client)
 //	store, err := open.Conn(ctx, conn, open.Options{})

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// failed is a store that could not be opened. A program that ignores the error of [Store] gets it from every method.
+// failed is a store that could not be opened. A program that ignores the error of [URL] or [Conn] gets it from every method.
 type failed struct{ err error }
 
 // Do answers every operation with the error.

@@ -104,11 +104,11 @@ func Redacted(address string) string {
 	return redisurl.Redacted(address)
 }
 
-// Store opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
+// URL opens the store at a URL; "memory" and "" open a store in the memory of this process. Redis must answer within
 // 10 s, unless it may be unavailable ([Options.StartAway]). The caller closes the store. If the URL or an option is
 // invalid, the error is an [*engine.InputError]. Otherwise it is an error of the connection. After an error, every
 // method of the store returns this error, as does every method of a limiter that uses the store.
-func Store(ctx context.Context, address string, o Options) (Opened, error) {
+func URL(ctx context.Context, address string, o Options) (Opened, error) {
 	opened, err := open(ctx, address, &o)
 	if err != nil {
 		return Opened{Store: failed{err}}, err

@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // A deadline is at most a minute. A memory store has no deadline and is not wrapped.
 func TestDeadlineIsBounded(t *testing.T) {
 	var bad *engine.InputError
-	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
+	if _, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
 		t.Errorf("%v, want an InputError about deadline", err)
 	}
-	if _, err := open.Store(t.Context(), "redis://127.0.0.1:1?deadline=2m", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" {
+	if _, err := open.URL(t.Context(), "redis://127.0.0.1:1?deadline=2m", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" {
 		t.Errorf("%v, want an InputError about store", err)
 	}
-	if _, err := open.Store(t.Context(), "memory://", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" || !strings.HasPrefix(bad.Accepted, "memory, redis://") {
+	if _, err := open.URL(t.Context(), "memory://", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" || !strings.HasPrefix(bad.Accepted, "memory, redis://") {
 		t.Errorf("%v, want an InputError that lists memory", err)
 	}
 	for address, want := range map[string]time.Duration{"": 0, "memory": 0, "redis://h": 0, "redis://h?deadline=80ms": 80 * time.Millisecond, "redis://h?deadline=none": -1} {
@@ -30,7 +30,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", address, got, err, want)
 		}
 	}
-	store, err := open.Store(t.Context(), open.Memory, open.Options{Deadline: time.Second})
+	store, err := open.URL(t.Context(), open.Memory, open.Options{Deadline: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 
 // Tools that unwrap the layers one by one find the layers inside the deadline layer.
 func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
-	store, err := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
+	store, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRedactedHidesUserAndPassword(t *testing.T) {
 // A store that could not be opened returns its error from every method, and so does a limiter that uses it. It used to
 // panic, and Wait panicked in a goroutine of the limiter (regression: bug 115).
 func TestStoreThatFailed(t *testing.T) {
-	store, refused := open.Store(t.Context(), "redis://127.0.0.1:1", open.Options{})
+	store, refused := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{})
 	if refused == nil {
 		t.Fatal("a store was opened")
 	}
@@ -103,7 +103,7 @@ func TestStoreThatFailed(t *testing.T) {
 func TestErrorsNameOptions(t *testing.T) {
 	for field, o := range map[string]open.Options{"max_stale": {MaxStale: time.Second}} {
 		var bad *engine.InputError
-		if _, err := open.Store(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
+		if _, err := open.URL(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%v, want an error of %s", err, field)
 		}
 	}
@@ -111,7 +111,7 @@ func TestErrorsNameOptions(t *testing.T) {
 
 // Options for another kind of store are errors, and so are a nil connection and a nil context.
 func TestConnChecksItsArguments(t *testing.T) {
-	conn := rueidisadapter.New(nil, false)
+	var conn unused
 	for field, open := range map[string]func() (open.Opened, error){
 		"conn":          func() (open.Opened, error) { return open.Conn(t.Context(), nil, open.Options{}) },
 		"ctx":           func() (open.Opened, error) { return open.Conn(nil, conn, open.Options{}) }, //nolint:staticcheck // the mistake
@@ -127,3 +127,8 @@ func TestConnChecksItsArguments(t *testing.T) {
 		}
 	}
 }
+
+// unused is a connection that must not be called.
+type unused struct{ redisstore.Conn }
+
+func (unused) Cluster() bool { return false }

@@ -21,8 +21,8 @@ import (
 )
 
 // New returns an interceptor that charges each call to a policy, like [httplimit.New]. Calls made by clients are not
-// affected. For an [httplimit.Rule], the response to a call is an HTTP response without a body, with the status for its
-// code, such as 401 for unauthenticated.
+// affected. For an [httplimit.FinalCost], the response to a call is an HTTP response without a body, with the status
+// for its code, such as 401 for unauthenticated.
 func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) connect.Interceptor {
 	return &interceptor{httplimit.NewMiddleware(policy, key, options...)}
 }
@@ -89,7 +89,7 @@ func statusOf(err error) int {
 }
 
 // refusal returns the error for a refused call.
-func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
+func refusal(answer *rpc.Answer, c *httplimit.Admission) error {
 	err := connect.NewError(connect.Code(answer.Code()), errors.New(rpc.Message(answer, c)))
 	answer.Limits(func(name, value string) { err.Meta().Set(name, value) })
 	if answer.Code() != rpc.ResourceExhausted {

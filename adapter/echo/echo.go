@@ -49,7 +49,7 @@ func middleware(m *httplimit.Middleware) echo.MiddlewareFunc {
 	}
 }
 
-func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Charge, returned bool, err error) {
+func settle(m *httplimit.Middleware, c *echo.Context, r *http.Request, charge *httplimit.Admission, returned bool, err error) {
 	response, status := echo.ResolveResponseStatus(c.Response(), err)
 	if response == nil { // the response bypassed echo, so only the handler's error is known
 		m.Settle(r, charge, httplimit.Response{Status: status})

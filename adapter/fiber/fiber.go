@@ -56,7 +56,7 @@ func handler(m *httplimit.Middleware) fiber.Handler {
 type end struct {
 	middleware *httplimit.Middleware
 	request    *http.Request
-	charge     *httplimit.Charge
+	charge     *httplimit.Admission
 	ctx        *fasthttp.RequestCtx
 }
 

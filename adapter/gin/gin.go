@@ -45,7 +45,7 @@ func handler(m *httplimit.Middleware) gin.HandlerFunc {
 	}
 }
 
-func settle(m *httplimit.Middleware, c *gin.Context, r *http.Request, charge *httplimit.Charge, returned bool) {
+func settle(m *httplimit.Middleware, c *gin.Context, r *http.Request, charge *httplimit.Admission, returned bool) {
 	o := responseOf(c.Writer)
 	if c.Writer.Written() {
 		m.Settle(r, charge, o)

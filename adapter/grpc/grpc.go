@@ -27,22 +27,23 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
-// Limit provides the interceptors for one policy or decider. For an [httplimit.Rule], the response to a call is an HTTP
-// response without a body, with the status for its code, such as 401 for Unauthenticated.
-type Limit struct{ middleware *httplimit.Middleware }
+// Interceptors provides the interceptors for one policy or decider. For an [httplimit.FinalCost], the response to a
+// call is an HTTP response without a body, with the status for its code, such as 401 for Unauthenticated.
+type Interceptors struct{ middleware *httplimit.Middleware }
 
-// New returns a Limit that charges each call to a policy, like [httplimit.New].
-func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Limit {
-	return &Limit{httplimit.NewMiddleware(policy, key, options...)}
+// New returns Interceptors that charge each call to a policy, like [httplimit.New].
+func New(policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) *Interceptors {
+	return &Interceptors{httplimit.NewMiddleware(policy, key, options...)}
 }
 
-// By returns a Limit that lets a decider, such as the routes of a policies file, decide each call. See [httplimit.By].
-func By(decider httplimit.Decider, options ...httplimit.Option) *Limit {
-	return &Limit{httplimit.MiddlewareBy(decider, options...)}
+// By returns Interceptors that let a decider, such as the routes of a policies file, decide each call. See
+// [httplimit.By].
+func By(decider httplimit.Decider, options ...httplimit.Option) *Interceptors {
+	return &Interceptors{httplimit.MiddlewareBy(decider, options...)}
 }
 
 // Unary is a [grpc.UnaryServerInterceptor].
-func (l *Limit) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
+func (l *Interceptors) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	err = l.call(ctx, info.FullMethod, md, func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }, func() error {
 		response, err = handler(ctx, request)
@@ -52,7 +53,7 @@ func (l *Limit) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 }
 
 // Stream is a [grpc.StreamServerInterceptor]. A stream is charged once, when it starts.
-func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (l *Interceptors) Stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	return l.call(stream.Context(), info.FullMethod, md, stream.SetHeader, func() error { return handler(service, stream) })
 }
@@ -60,7 +61,7 @@ func (l *Limit) Stream(service any, stream grpc.ServerStream, info *grpc.StreamS
 // Tap is a [tap.ServerInHandle] that denies calls before the server creates streams for them. It runs on the goroutine
 // that reads the connection, so use it only with a memory store and without a pacer. It cannot access responses, so
 // [httplimit.WithFinalCost] has no effect, and admitted calls get no headers.
-func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (l *Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	answer := rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, request(ctx, info.FullMethodName, info.Header))
 	if !ok {
@@ -70,7 +71,7 @@ func (l *Limit) Tap(ctx context.Context, info *tap.Info) (context.Context, error
 }
 
 // call decides a call, serves it and settles its charge.
-func (l *Limit) call(ctx context.Context, method string, md metadata.MD, setHeader func(metadata.MD) error, serve func() error) error {
+func (l *Interceptors) call(ctx context.Context, method string, md metadata.MD, setHeader func(metadata.MD) error, serve func() error) error {
 	r, answer := request(ctx, method, md), rpc.NewAnswer()
 	charge, ok := l.middleware.Admit(answer, r)
 	header := metadata.MD{}
@@ -108,7 +109,7 @@ func request(ctx context.Context, method string, md metadata.MD) *http.Request {
 }
 
 // refusal returns the error for a refused call.
-func refusal(answer *rpc.Answer, c *httplimit.Charge) error {
+func refusal(answer *rpc.Answer, c *httplimit.Admission) error {
 	s := status.New(codes.Code(answer.Code()), rpc.Message(answer, c))
 	if answer.Code() != rpc.ResourceExhausted {
 		return s.Err()

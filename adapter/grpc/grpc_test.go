@@ -51,7 +51,7 @@ func serve(t *testing.T, options ...grpc.ServerOption) healthpb.HealthClient {
 	return healthpb.NewHealthClient(conn)
 }
 
-func interceptors(l *grpcadapter.Limit) []grpc.ServerOption {
+func interceptors(l *grpcadapter.Interceptors) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.UnaryInterceptor(l.Unary), grpc.StreamInterceptor(l.Stream)}
 }
 

@@ -12,6 +12,7 @@ package oteladapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -39,8 +40,11 @@ type attributes struct {
 	span trace.EventOption
 }
 
-// New returns an observer that counts with a meter from the provider.
+// New returns an observer that counts with a meter from the provider. A nil provider is an error.
 func New(provider metric.MeterProvider) (*Observer, error) {
+	if provider == nil {
+		return nil, errors.New("the meter provider is nil; accepted: otel.GetMeterProvider()")
+	}
 	counter, err := newCounter(provider, "headgate.decisions", "Decided requests that take units.")
 	if err != nil {
 		return nil, err
@@ -70,8 +74,11 @@ func newRow(policy string) *policyAttributes {
 	return r
 }
 
-// Observe counts one request. Pass it to [headgate.WithObserver].
+// Observe counts one request. Pass it to [headgate.WithObserver]. A nil observer counts nothing.
 func (o *Observer) Observe(ctx context.Context, r headgate.Result) {
+	if o == nil || o.rows == nil {
+		return
+	}
 	a := o.rows.Named(r.Policy).At(r.Decision.Allowed, r.Decision.Promise.Mode, r.Err)
 	if r.Shadow {
 		o.shadows.Add(ctx, 1, a.add...)

@@ -67,3 +67,12 @@ func TestCounterAndSpan(t *testing.T) {
 		t.Errorf("%+v", events)
 	}
 }
+
+// A nil provider is an error, and a nil observer counts nothing.
+func TestNilProvider(t *testing.T) {
+	observer, err := oteladapter.New(nil)
+	if err == nil {
+		t.Error("no error")
+	}
+	observer.Observe(t.Context(), headgate.Result{})
+}

@@ -63,8 +63,11 @@ func (o *Observer) add(policy string) *policyCounters {
 	return r
 }
 
-// Observe counts one request. Pass it to [headgate.WithObserver].
+// Observe counts one request. Pass it to [headgate.WithObserver]. A nil observer counts nothing.
 func (o *Observer) Observe(_ context.Context, r headgate.Result) {
+	if o == nil || o.rows == nil {
+		return
+	}
 	row := o.rows.Named(r.Policy)
 	if r.Shadow {
 		row.shadow.At(r.Decision.Allowed, engine.Exact, r.Err).Add(1)

@@ -92,3 +92,9 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A nil or zero observer counts nothing.
+func TestNilObserver(t *testing.T) {
+	(*prometheusadapter.Observer)(nil).Observe(t.Context(), headgate.Result{})
+	new(prometheusadapter.Observer).Observe(t.Context(), headgate.Result{})
+}

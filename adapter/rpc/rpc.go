@@ -83,7 +83,7 @@ func (a *Answer) Limits(set func(name, value string)) {
 }
 
 // Message returns the reason for the refusal.
-func Message(a *Answer, c *httplimit.Charge) string {
+func Message(a *Answer, c *httplimit.Admission) string {
 	switch a.Code() {
 	case InvalidArgument:
 		return "the call lacks a part of its key, or the key is too long"

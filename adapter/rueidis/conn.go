@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -28,9 +29,12 @@ type conn struct {
 const dedicatedCalls = 2
 
 // New returns a connection for [redisstore.New] that uses the program's client. cluster must be true for a Cluster
-// client. The caller closes the client after the store.
-func New(client rueidis.Client, cluster bool) redisstore.Conn {
-	return &conn{client: client, cluster: cluster}
+// client. The caller closes the client after the store. If the client is nil, the error is an [*engine.InputError].
+func New(client rueidis.Client, cluster bool) (redisstore.Conn, error) {
+	if client == nil {
+		return nil, engine.InvalidInput("client", "nil", "a client that rueidis.NewClient returned")
+	}
+	return &conn{client: client, cluster: cluster}, nil
 }
 
 // Do sends the commands. See [redisstore.Conn].

@@ -34,7 +34,7 @@ const jobs, workers, atOnce = 12, 6, 3
 func run(ctx context.Context, w io.Writer, url string) error { return runAll(ctx, w, url, job) }
 
 func runAll(ctx context.Context, w io.Writer, url string, work func(context.Context) error) error {
-	store, err := open.Store(ctx, url, open.Options{})
+	store, err := open.URL(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (p *proxy) complete(ctx context.Context, user string, call prompt) (used in
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	store, err := open.Store(ctx, url, open.Options{})
+	store, err := open.URL(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 }
 
 func funnel(ctx context.Context, w io.Writer, url string) error {
-	store, err := open.Store(ctx, url, options)
+	store, err := open.URL(ctx, url, options)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func main() {
 func run(ctx context.Context, w io.Writer, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	store, err := open.Store(ctx, url, open.Options{SubPrefix: "example-store"}) // its own keys
+	store, err := open.URL(ctx, url, open.Options{SubPrefix: "example-store"}) // its own keys
 	if err != nil {
 		return err
 	}

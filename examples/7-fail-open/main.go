@@ -18,7 +18,7 @@ import (
 func main() {
 	url := flag.String("store", open.Memory, "where counters are kept: memory, or the URL of a Redis")
 	flag.Parse()
-	store, err := open.Store(context.Background(), *url, open.Options{SubPrefix: "example-fail-open"}) // its own keys
+	store, err := open.URL(context.Background(), *url, open.Options{SubPrefix: "example-fail-open"}) // its own keys
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestEveryRequestPassesWithoutStore(t *testing.T) {
 	server := redistest.Standalone(t, redistest.Redis)
-	store, err := open.Store(t.Context(), "redis://"+server.Addr(), open.Options{})
+	store, err := open.URL(t.Context(), "redis://"+server.Addr(), open.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func run(ctx context.Context, w io.Writer, url string) error {
 	if err != nil {
 		return err
 	}
-	store, err := open.Store(ctx, url, open.Options{})
+	store, err := open.URL(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}

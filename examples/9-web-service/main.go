@@ -30,7 +30,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, url string) error {
-	store, err := open.Store(ctx, url, open.Options{})
+	store, err := open.URL(ctx, url, open.Options{})
 	if err != nil {
 		return err
 	}

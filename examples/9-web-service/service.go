@@ -38,8 +38,8 @@ func (s *service) handler(limiter *headgate.Limiter) http.Handler {
 	bytes := limiter.Policy("download-bytes", headgate.TokenBucket{Rate: headgate.PerHour(1 << 20), Debt: 1 << 30})
 
 	mux := http.NewServeMux()
-	mux.Handle("POST /log-in", httplimit.New(perAddress, byAddress, wrong)(
-		httplimit.New(perAccount, byAccount, wrong)(http.HandlerFunc(s.logIn))))
+	logIns := httplimit.AllOf(limiter, httplimit.Item{Policy: perAddress, Key: byAddress}, httplimit.Item{Policy: perAccount, Key: byAccount})
+	mux.Handle("POST /log-in", httplimit.By(logIns, wrong)(http.HandlerFunc(s.logIn)))
 	mux.Handle("GET /search", httplimit.New(searches, byUser, httplimit.WithCost(hundredsOfRows))(http.HandlerFunc(search)))
 	mux.Handle("GET /download", httplimit.New(bytes, byUser, httplimit.WithFinalCost(httplimit.BytesWritten))(http.HandlerFunc(download)))
 	return mux

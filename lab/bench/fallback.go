@@ -25,7 +25,7 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 	defer stopAll(servers)
 	var contenders [2]contender
 	for i, c := range []*fallback.Config{nil, {Slow: time.Second}} {
-		store, err := openstore.Store(ctx, "redis://"+servers[0].address, openstore.Options{Fallback: c, SubPrefix: fmt.Sprint(i)})
+		store, err := openstore.URL(ctx, "redis://"+servers[0].address, openstore.Options{Fallback: c, SubPrefix: fmt.Sprint(i)})
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,16 @@ import (
 // its calls after 50 ms, and decides by shares in an outage. To close it leaves the client open.
 func TestLayersOnOwnClients(t *testing.T) {
 	t.Parallel()
+	var none *redis.Client
+	for name, make := range map[string]func() (redisstore.Conn, error){
+		"go-redis": func() (redisstore.Conn, error) { return goredisadapter.New(nil) },
+		"typed":    func() (redisstore.Conn, error) { return goredisadapter.New(none) },
+		"rueidis":  func() (redisstore.Conn, error) { return rueidisadapter.New(nil, false) },
+	} {
+		if _, err := make(); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("a nil client of %s: %v", name, err)
+		}
+	}
 	s := redistest.Standalone(t, redistest.Redis)
 	theirs := redis.NewClient(&redis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true})
 	defer theirs.Close()
@@ -35,10 +45,14 @@ func TestLayersOnOwnClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	byRueidis, err := rueidisadapter.New(ours, false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	events := make(chan bool, 9)
 	byURL := program(t, "redis://"+s.Addr()+"?prefix=headgate/app", open.Options{})
 	var policies []*headgate.Policy
-	for _, conn := range []redisstore.Conn{byGoRedis, rueidisadapter.New(ours, false)} {
+	for _, conn := range []redisstore.Conn{byGoRedis, byRueidis} {
 		store, err := open.Conn(t.Context(), conn, open.Options{
 			SubPrefix: "app", MaxStale: time.Second,
 			Fallback: &fallback.Config{All: true, Expect: 1, OnOutage: func(away bool, _ error) { events <- away }},

@@ -124,7 +124,7 @@ func TestSharesForGoPrograms(t *testing.T) {
 // program returns a policy with a limit of 10 per hour, on a store from package open.
 func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 	t.Helper()
-	store, err := open.Store(t.Context(), url, o)
+	store, err := open.URL(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}

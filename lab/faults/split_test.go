@@ -304,7 +304,7 @@ func TestSplitIsRefused(t *testing.T) {
 	}
 	_, err := limiter.AllowAll(t.Context(), charges("{acme}:ann", "{acme}:bob", "cid")...)
 	var item *engine.ItemError
-	if !errors.As(err, &item) || item.Item != 2 || !strings.Contains(err.Error(), `charges.2: key is "cid"; accepted: with atomic, keys on one slot of the Cluster`) {
+	if !errors.As(err, &item) || item.Item != 2 || !strings.Contains(err.Error(), `charges.2: policy "daily": key is "cid"; accepted: with atomic, keys on one slot of the Cluster`) {
 		t.Errorf("%v", err)
 	}
 	if r, _, err := limiter.ReserveAll(t.Context(), charges("{acme}:ann", "cid", "cid2")...); r != nil || !errors.Is(err, headgate.ErrInvalid) {

@@ -52,7 +52,7 @@ type passed struct{ asked, interactive, batch int }
 func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 	const step = 100 * time.Microsecond
 	interactive := core.Policy(w.a.Limiter, "calls", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(200)))
-	batch, random := interactive.Leaving(leaves), rand.New(rand.NewPCG(1, 2))
+	batch, random := interactive.LeavingPercent(leaves), rand.New(rand.NewPCG(1, 2))
 	ask := func(policies ...*headgate.Policy) (passed int) {
 		ops := make([]engine.Op, len(policies))
 		for i, of := range policies {

@@ -78,7 +78,7 @@ routes: [{key: [{const: all}], policies: [renders, day], upstream: own}]
 	}
 	disconnect()
 	<-ended
-	program, err := open.Store(t.Context(), "redis://"+s.Addr(), open.Options{})
+	program, err := open.URL(t.Context(), "redis://"+s.Addr(), open.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

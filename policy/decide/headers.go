@@ -10,11 +10,11 @@ import (
 
 // HeaderLimits returns the limits for the response's rate-limit headers, the binding one first. It omits limits that
 // allow everything. It returns nil if nothing was decided.
-func (r *Response) HeaderLimits() []httplimit.Limit {
+func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 	if r.Unlimited() || r.Count() == 0 {
 		return nil
 	}
-	limits := make([]httplimit.Limit, 0, r.Count())
+	limits := make([]httplimit.HeaderLimit, 0, r.Count())
 	add := func(i int) {
 		c, s := r.Charge(i), r.Of(i)
 		if s.Unlimited {
@@ -24,7 +24,7 @@ func (r *Response) HeaderLimits() []httplimit.Limit {
 		if r.Count() > 1 || name == "" {
 			name = httplimit.LimitName(name, c.Limit.Name())
 		}
-		limits = append(limits, httplimit.Limit{
+		limits = append(limits, httplimit.HeaderLimit{
 			Name: name, Unit: c.Unit(), Rate: headgate.Rate(s.Rate(c.Limit)), Capacity: s.Limit, Remaining: s.Remaining,
 			Until: httplimit.Until(s.RetryAfter, s.ResetAfter-c.Limit.Earlier(s.Window)), Cost: c.Cost,
 		})

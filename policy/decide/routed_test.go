@@ -116,7 +116,7 @@ func TestFinalCostOfSeveralKeys(t *testing.T) {
 	five := func(*http.Request, httplimit.Response) int64 { return 5 }
 	for _, c := range []struct {
 		name, answer string
-		rule         httplimit.Rule
+		rule         httplimit.FinalCost
 		user, from   string
 	}{
 		{"a failure", "401,0", httplimit.OnlyFailures, "minute 1, small 0, bytes 0", "minute 0, small 3, bytes 0"},

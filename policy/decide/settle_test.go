@@ -48,7 +48,7 @@ type settling struct {
 
 // newSettling returns a settling whose handler responds with the status and the number of bytes in the query. The
 // handler panics if there is no query.
-func newSettling(t *testing.T, rule httplimit.Rule) *settling {
+func newSettling(t *testing.T, rule httplimit.FinalCost) *settling {
 	t.Helper()
 	config, err := policy.Parse("x.yaml", []byte(settledPolicies))
 	if err != nil {
@@ -107,7 +107,7 @@ func TestFinalCostByRoutes(t *testing.T) {
 	twelve := func(*http.Request, httplimit.Response) int64 { return 12 }
 	for _, c := range []struct {
 		name, target, user string
-		rule               httplimit.Rule
+		rule               httplimit.FinalCost
 		want               string
 	}{
 		{"not a failure", "/own-costs?200,0", "ann", httplimit.OnlyFailures, "minute 0, heavy 0"},

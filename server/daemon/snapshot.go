@@ -16,7 +16,7 @@ var errSnapshot = errors.New("--snapshot: Redis keeps what was spent; accepted: 
 // openStore opens the store. It restores a memory store from the snapshot.
 func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 	if c.Snapshot == "" {
-		return open.Store(ctx, c.Store, c.StoreOptions)
+		return open.URL(ctx, c.Store, c.StoreOptions)
 	}
 	if c.Store != "" && c.Store != open.Memory {
 		return opened, errSnapshot
@@ -29,12 +29,12 @@ func openStore(ctx context.Context, c *Config) (opened open.Opened, err error) {
 		return opened, fmt.Errorf("--snapshot: %w", err)
 	}
 	if file == nil {
-		return open.Store(ctx, c.Store, c.StoreOptions)
+		return open.URL(ctx, c.Store, c.StoreOptions)
 	}
 	defer file.Close()
 	options := c.StoreOptions
 	options.Restore = file
-	opened, err = open.Store(ctx, c.Store, options)
+	opened, err = open.URL(ctx, c.Store, options)
 	switch {
 	case errors.Is(err, memstore.ErrSnapshot):
 		return opened, fmt.Errorf("--snapshot %s: %w; move the file away to start without it", c.Snapshot, err)

@@ -39,7 +39,7 @@ func headgateWorker() func(ctx context.Context) error {
 }
 
 func headgateShared(ctx context.Context, address string) (func(ctx context.Context, user string) (bool, error), error) {
-	store, err := open.Store(ctx, "redis://"+address, open.Options{})
+	store, err := open.URL(ctx, "redis://"+address, open.Options{})
 	if err != nil {
 		return nil, err
 	}

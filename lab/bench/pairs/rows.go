@@ -183,7 +183,7 @@ func (a *statusRecorder) WriteHeader(status int)      { a.status = status }
 // Otherwise it measures the CPU time of this process.
 func onRedis(ofRedis bool) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, address string) (work, error) {
-		store, err := open.Store(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
+		store, err := open.URL(ctx, "unix://"+address, open.Options{Deadline: 10 * time.Second})
 		if err != nil {
 			return work{}, err
 		}

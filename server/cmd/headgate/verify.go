@@ -73,7 +73,7 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 	}
 	// The keys have their own prefix, so that verify can run on a Redis in use.
 	var now atomic.Int64 // µs
-	store, err := open.Store(ctx, address, open.Options{
+	store, err := open.URL(ctx, address, open.Options{
 		PasswordFile: storePasswordFile, SubPrefix: "verify-" + rand.Text()[:12], Deadline: -1,
 		Clock: func() time.Time { return time.UnixMicro(now.Load()) },
 	})

@@ -39,7 +39,7 @@ func Open(ctx context.Context, address string) (Target, error) {
 	case address != open.Memory && !redisurl.Known(address):
 		return nil, &engine.InputError{Field: "target", Value: address, Accepted: "resp://host:port, http://host:port, " + open.Accepted}
 	}
-	opened, err := open.Store(ctx, address, open.Options{Deadline: -1}) // no deadline, because a slow answer is a measurement
+	opened, err := open.URL(ctx, address, open.Options{Deadline: -1}) // no deadline, because a slow answer is a measurement
 	if err != nil {
 		return nil, err
 	}

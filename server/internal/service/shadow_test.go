@@ -64,7 +64,7 @@ routes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openstore.Store(t.Context(), "redis://127.0.0.1:1", openstore.Options{StartAway: true, Fallback: &fallback.Config{Expect: 1}})
+	store, err := openstore.URL(t.Context(), "redis://127.0.0.1:1", openstore.Options{StartAway: true, Fallback: &fallback.Config{Expect: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
