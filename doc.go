@@ -23,7 +23,7 @@
 //
 // For several processes that share limits through Redis:
 //
-//	headgate/open             opens a store by its URL, with the same layers as in the server
+//	headgate/open             opens a store by its URL or on a Redis client, with the same layers as in the server
 //	headgate/adapter/rueidis  adapts a Redis client, as does headgate/adapter/goredis
 //	headgate/redisstore       the store on Redis
 //	headgate/layer/stack      layers around a store: group commit (layer/batch), a local cache of denials

@@ -59,14 +59,22 @@ func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 // keys other numbers. Counters follow the rules for changed limits: what was spent stays spent, limit by limit.
 // [Limiter.Policy] takes a second policy with the same name and other limits for a mistake.
 func (p *Policy) With(limits ...Limit) *Policy {
-	p = p.orBroken()
+	with := p.orBroken().with(rulesOf(limits)...)
+	with.delays = with.paces
+	return with
+}
+
+// with returns a copy of the policy with other limits. An invalid name stays an error.
+func (p *Policy) with(rules ...engine.Limit) *Policy {
 	with := *p
-	with.group.limits = rulesOf(limits)
-	if len(limits) > 1 {
-		with.limits = placed(with.limits)
+	with.limits = rules
+	if len(rules) > 1 {
+		with.limits = placed(rules)
+	}
+	if err := engine.CheckPolicyName(p.name); err != nil {
+		with.limits = []engine.Limit{engine.Invalid(err)}
 	}
 	with.bind()
-	with.delays = with.paces
 	return &with
 }
 

@@ -78,6 +78,11 @@ func TestOneNameTwoLimits(t *testing.T) {
 	if d, err := with.AllowN(t.Context(), "k", 5); err != nil || d.Remaining != 8 || with.Err() != nil {
 		t.Errorf("With shares the counter: %+v, %v, %v", d, err, with.Err())
 	}
+	for _, bad := range []*headgate.Policy{l.Policy("a b", ten), l.Policy("", ten), nil} {
+		if err := bad.With(twenty).Err(); !errors.Is(err, headgate.ErrInvalid) {
+			t.Errorf("With does not make a name valid: %v", err)
+		}
+	}
 	if err := l.Policy("other", twenty).Err(); err != nil {
 		t.Error(err)
 	}

@@ -30,10 +30,7 @@ func (l *Limiter) Semaphore(name string, limit ConcurrencyLimit) *Semaphore {
 
 // With returns a semaphore with the same name and another limit: see [Policy.With].
 func (s *Semaphore) With(limit ConcurrencyLimit) *Semaphore {
-	with := *s.of()
-	with.group.limits = []engine.Limit{heldRule(limit)}
-	with.bind()
-	return &Semaphore{&with}
+	return &Semaphore{s.of().with(heldRule(limit))}
 }
 
 // heldRule returns the engine's limit for a semaphore.
