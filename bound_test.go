@@ -25,12 +25,12 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 		var fast, slow string
 		plain := headgate.New(headgate.WithObserver(func(_ context.Context, r headgate.Result) { fast = fmt.Sprintf("%#v %v", r, r.Err) }))
 		observed := headgate.New(headgate.WithObserver(func(_ context.Context, r headgate.Result) { slow = fmt.Sprintf("%#v %v", r, r.Err) }),
-			core.WithObserver(func(context.Context, *engine.Op, *core.Result) { seen++ }))
+			headgate.WithCore(func(c *core.Config) { c.Observer = func(context.Context, *engine.Op, *engine.Answer) { seen++ } }))
 		for _, limit := range []engine.Limit{
 			rule.TokenBucket(rule.PerSecond(3), rule.Burst(5)), rule.FixedWindow(rule.PerMinute(9)),
 			rule.Pacer(rule.PerSecond(3), rule.MaxQueue(2)), rule.SlidingLog(rule.PerSecond(4)), engine.NoLimit(),
 		} {
-			one, other := core.Policy(plain, "p", limit), core.Policy(observed, "p", limit)
+			one, other := plain.PolicyOf("p", limit), observed.PolicyOf("p", limit)
 			for range 500 {
 				key := []string{"a", "b", "c", "", strings.Repeat("k", 1025)}[random.IntN(5)]
 				n := random.Int64N(8) - 1
@@ -57,7 +57,7 @@ func TestPolicyDecidesTheSameWithAnObserver(t *testing.T) {
 // A bound policy returns an error if the limiter is closed or the caller's context has ended.
 func TestBoundPolicyHasItsErrors(t *testing.T) {
 	l := headgate.New()
-	p := core.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10)))
+	p := l.PolicyOf("p", rule.TokenBucket(rule.PerSecond(10)))
 	if d, err := p.Allow(t.Context(), "k"); err != nil || !d.Allowed {
 		t.Fatalf("%+v, %v", d, err)
 	}

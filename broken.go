@@ -1,7 +1,6 @@
 package headgate
 
 import (
-	"context"
 	"reflect"
 
 	"github.com/headgate/headgate/engine"
@@ -9,17 +8,6 @@ import (
 
 // A nil or zero value of a type with methods acts like one with an invalid option: its methods return an error and
 // charge nothing. So a program that ignores an error, or passes on a nil result, does not panic in production.
-
-// brokenStore is the store of a limiter with an invalid option.
-type brokenStore struct{ err error }
-
-func (b brokenStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
-	for i := range results {
-		results[i].Err = b.err
-	}
-}
-
-func (b brokenStore) Close() error { return b.err }
 
 // missing returns the error for a value that the program did not set.
 func missing(field, accepted string) error {
@@ -34,23 +22,23 @@ func isNil(value any) bool {
 
 var errNoContext = missing("ctx", "a context, such as context.Background()")
 
-func brokenLimiter(err error) *Limiter { return New(func(l *Limiter) { l.invalid = err }) }
+func brokenLimiter(err error) *Limiter { return New(func(o *options) { o.refuse(err) }) }
 
 var (
 	noLimiter   = brokenLimiter(missing("limiter", "the result of New"))
-	noPolicy    = brokenLimiter(missing("policy", "the result of Limiter.Policy")).policy("")
-	noSemaphore = brokenLimiter(missing("semaphore", "the result of Limiter.Semaphore")).policy("")
+	noPolicy    = brokenLimiter(missing("policy", "the result of Limiter.Policy")).PolicyOf("")
+	noSemaphore = brokenLimiter(missing("semaphore", "the result of Limiter.Semaphore")).PolicyOf("")
 )
 
 func (l *Limiter) orBroken() *Limiter {
-	if l == nil || l.store == nil {
+	if l == nil || l.core == nil {
 		return noLimiter
 	}
 	return l
 }
 
 func (p *Policy) orBroken() *Policy {
-	if p == nil || p.limiter == nil {
+	if p == nil || p.core == nil {
 		return noPolicy
 	}
 	return p

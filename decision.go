@@ -98,6 +98,15 @@ func DecisionOf(a *engine.Answer, limit func(i int) engine.Limit) (d Decision) {
 	return d
 }
 
+// decisionOn returns the decision on an operation.
+func decisionOn(op *engine.Op, a *engine.Answer) (d Decision) {
+	d.read(a, func(i int) engine.Limit { return op.Charges[i].Limit })
+	if a.Choice != 0 {
+		d.Paid = op.Charges[a.Paid(op)].Limit.Name()
+	}
+	return d
+}
+
 // read fills in the decision. Every decision is made here, by copying, except those of one limit in memory.
 func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
 	s, of := a.Binds(), limit(a.Binding)

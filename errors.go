@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -25,16 +26,8 @@ var (
 	ErrClosed = engine.ErrClosed
 	// ErrEnded means that a permit or reservation had already ended before the call: it had expired, been released or
 	// been settled. Another caller may hold its units.
-	ErrEnded = errors.New("headgate: the permit or reservation has ended")
+	ErrEnded = core.ErrEnded
 )
-
-// endedUnless returns err, or ErrEnded if err is nil and the store no longer has the permit or reservation.
-func endedUnless(has bool, err error) error {
-	if err == nil && !has {
-		return ErrEnded
-	}
-	return err
-}
 
 // DeniedError is a denial as an error, for callers that write `if err := …; err != nil`.
 // [Decision.Err] returns it. It matches [ErrDenied].

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
@@ -55,14 +54,14 @@ func builtLimits(t *testing.T) map[string]built {
 		if p.Err() != nil {
 			t.Error(p.Err())
 		}
-		all[text] = built{core.Limits(p)[0], reflect.TypeOf(limit)}
+		all[text] = built{p.Core().Limits()[0], reflect.TypeOf(limit)}
 	}
 	for text, limit := range semaphoresByText {
 		s := l.Semaphore(fmt.Sprint("s", len(all)), limit)
 		if s.Err() != nil {
 			t.Error(s.Err())
 		}
-		all[text] = built{headgate.LimitOf(s), reflect.TypeOf(limit)}
+		all[text] = built{s.Core().Limits()[0], reflect.TypeOf(limit)}
 	}
 	return all
 }

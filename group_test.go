@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -16,7 +15,7 @@ import (
 // limit is fully used. docs/classes.md describes this case.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
-	interactive := core.Policy(l, "api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
+	interactive := l.PolicyOf("api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))
 	batch := interactive.LeavingPercent(10)
 	const steps = 20 * 1000
 	var denied, passed int64
@@ -60,7 +59,7 @@ func TestLeaving(t *testing.T) {
 		"log":     rule.SlidingLog(rule.PerHour(10), rule.And(rule.PerDay(30))),
 	} {
 		l, _ := onClock(t)
-		all := core.Policy(l, "api", limit)
+		all := l.PolicyOf("api", limit)
 		class := all.LeavingPercent(25) // 3 of 10, 8 of 30
 		if err := class.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -83,13 +82,13 @@ func TestLeaving(t *testing.T) {
 func TestLeavingRejects(t *testing.T) {
 	l, _ := onClock(t)
 	for name, p := range map[string]*headgate.Policy{
-		"no unit left": core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(1),
-		"a pacer":      core.Policy(l, "a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).LeavingPercent(1),
-		"next pays":    core.Policy(l, "a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).LeavingPercent(1),
-		"equal limits": core.Policy(l, "a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).LeavingPercent(50),
-		"all":          core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(100),
-		"negative":     core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(-1),
-		"huge":         core.Policy(l, "a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(math.MaxInt),
+		"no unit left": l.PolicyOf("a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(1),
+		"a pacer":      l.PolicyOf("a", rule.Pacer(rule.PerHour(1), rule.MaxQueue(5))).LeavingPercent(1),
+		"next pays":    l.PolicyOf("a", rule.TokenBucket(rule.PerHour(9), rule.NextPays())).LeavingPercent(1),
+		"equal limits": l.PolicyOf("a", rule.SlidingLog(rule.PerHour(2), rule.And(rule.PerDay(3)))).LeavingPercent(50),
+		"all":          l.PolicyOf("a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(100),
+		"negative":     l.PolicyOf("a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(-1),
+		"huge":         l.PolicyOf("a", rule.FixedWindow(rule.PerHour(1))).LeavingPercent(math.MaxInt),
 	} {
 		if err := p.Err(); !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -29,7 +29,7 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
-		p := core.Semaphore(l, "jobs", rule.Concurrency(2, rule.LeaseTime(time.Minute)))
+		p := l.SemaphoreOf("jobs", rule.Concurrency(2, rule.LeaseTime(time.Minute)))
 		var running, served atomic.Int64
 		var wg sync.WaitGroup
 		start := time.Now()
@@ -73,8 +73,8 @@ func TestHoldAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
 		limit := rule.Concurrency(1, rule.LeaseTime(30*time.Second))
-		one := core.Semaphore(headgate.New(headgate.WithStore(store)), "jobs", limit)
-		other := core.Semaphore(headgate.New(headgate.WithStore(store)), "jobs", limit)
+		one := headgate.New(headgate.WithStore(store)).SemaphoreOf("jobs", limit)
+		other := headgate.New(headgate.WithStore(store)).SemaphoreOf("jobs", limit)
 		ctx, crash := context.WithCancel(context.Background())
 		held, _, err := acquireHeld(ctx, one, "k", 1)
 		if err != nil {
@@ -102,7 +102,7 @@ func TestHoldAcrossProcesses(t *testing.T) {
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := core.Semaphore(l, "jobs", rule.Concurrency(1, rule.LeaseTime(30*time.Second)))
+		p := l.SemaphoreOf("jobs", rule.Concurrency(1, rule.LeaseTime(30*time.Second)))
 		held, permit, err := acquireHeld(context.Background(), p, "k", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestHoldLost(t *testing.T) {
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := core.Semaphore(l, "jobs", rule.Concurrency(1))
+		p := l.SemaphoreOf("jobs", rule.Concurrency(1))
 		ctx := context.Background()
 		if _, _, err := acquireHeld(ctx, p, "k", 2); !errors.Is(err, headgate.ErrDenied) {
 			t.Errorf("2 of 1: %v", err)
@@ -162,14 +162,13 @@ func TestHoldEnds(t *testing.T) {
 
 // The number of callers waiting for one key is bounded: one more caller gets an error, and the others pass.
 func TestWaitingIsBounded(t *testing.T) {
-	defer headgate.SetMaxWaiting(3)()
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
-		l := headgate.New(headgate.WithStore(&slowStore{counting: store}))
+		l := headgate.New(headgate.WithStore(&slowStore{counting: store}), headgate.WithCore(func(c *core.Config) { c.MaxWaiting = 3 }))
 		ctx := context.Background()
-		windows := core.Policy(l, "w", rule.FixedWindow(rule.PerSecond(1)))
-		buckets := core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(1)))
-		jobs := core.Semaphore(l, "j", rule.Concurrency(1))
+		windows := l.PolicyOf("w", rule.FixedWindow(rule.PerSecond(1)))
+		buckets := l.PolicyOf("b", rule.TokenBucket(rule.PerSecond(1)))
+		jobs := l.SemaphoreOf("j", rule.Concurrency(1))
 		for name, wait := range map[string]func() error{
 			"windows": func() error { _, err := windows.Wait(ctx, "k"); return err },
 			"buckets": func() error { _, err := buckets.Wait(ctx, "k"); return err },

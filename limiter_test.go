@@ -42,41 +42,41 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want allowed=%t granted=%d remaining=%d", what, d, err, allowed, granted, remaining)
 		}
 	}
-	d, err := core.Policy(l, "", five).Allow(ctx, "k")
+	d, err := l.PolicyOf("", five).Allow(ctx, "k")
 	check("allow", d, err, true, 1, 4)
-	d, err = core.Policy(l, "", five).AllowN(ctx, "k", 2)
+	d, err = l.PolicyOf("", five).AllowN(ctx, "k", 2)
 	check("allow 2", d, err, true, 2, 2)
-	d, err = core.Policy(l, "", five).Peek(ctx, "k", 3)
+	d, err = l.PolicyOf("", five).Peek(ctx, "k", 3)
 	check("peek 3", d, err, false, 0, 2)
-	d, err = core.Policy(l, "", five).Peek(ctx, "k", 1)
+	d, err = l.PolicyOf("", five).Peek(ctx, "k", 1)
 	check("peek", d, err, true, 0, 2)
-	d, err = core.Policy(l, "", five).AtMost(ctx, "k", 9)
+	d, err = l.PolicyOf("", five).AtMost(ctx, "k", 9)
 	check("at most 9", d, err, true, 2, 0)
-	d, err = core.Policy(l, "", five).AtMost(ctx, "k", 9)
+	d, err = l.PolicyOf("", five).AtMost(ctx, "k", 9)
 	check("at most 9 when none is left", d, err, false, 0, 0)
-	d, err = core.Policy(l, "", five).Give(ctx, "k", 3)
+	d, err = l.PolicyOf("", five).Give(ctx, "k", 3)
 	check("give 3", d, err, true, 0, 3)
-	if found, err := core.Policy(l, "", five).Reset(ctx, "k"); !found || err != nil {
+	if found, err := l.PolicyOf("", five).Reset(ctx, "k"); !found || err != nil {
 		t.Errorf("reset: %t, %v", found, err)
 	}
-	if found, err := core.Policy(l, "", five).Reset(ctx, "k"); found || err != nil {
+	if found, err := l.PolicyOf("", five).Reset(ctx, "k"); found || err != nil {
 		t.Errorf("reset again: %t, %v", found, err)
 	}
 	hour := rule.FixedWindow(rule.PerHour(3))
-	d, err = core.Policy(l, "", five, hour).Allow(ctx, "k")
+	d, err = l.PolicyOf("", five, hour).Allow(ctx, "k")
 	check("allow all", d, err, true, 1, 2)
 	if len(d.Limits) != 2 || d.Limits[0].Remaining != 4 || d.Binding.Index != 1 || d.Binding.Name != "2" {
 		t.Errorf("all: %+v", d)
 	}
-	d, err = l.AllowAll(ctx, headgate.Charge{Policy: core.Policy(l, "", five), Key: "k", Units: 4}, headgate.Charge{Policy: core.Policy(l, "", hour), Key: "other", Units: 1})
+	d, err = l.AllowAll(ctx, headgate.Charge{Policy: l.PolicyOf("", five), Key: "k", Units: 4}, headgate.Charge{Policy: l.PolicyOf("", hour), Key: "other", Units: 1})
 	check("all of two keys", d, err, true, 4, 0)
 	// Two unnamed limits of one algorithm are named by position.
 	second := rule.TokenBucket(rule.PerSecond(9))
-	d, err = core.Policy(l, "", second, rule.TokenBucket(rule.PerMinute(3))).Allow(ctx, "places")
+	d, err = l.PolicyOf("", second, rule.TokenBucket(rule.PerMinute(3))).Allow(ctx, "places")
 	check("by place", d, err, true, 1, 2)
-	d, err = core.Policy(l, "", second).Allow(ctx, "places")
+	d, err = l.PolicyOf("", second).Allow(ctx, "places")
 	check("a single limit has another counter", d, err, true, 1, 8)
-	d, err = core.Policy(l, "", engine.NoLimit()).Allow(ctx, "k")
+	d, err = l.PolicyOf("", engine.NoLimit()).Allow(ctx, "k")
 	if err != nil || !d.Allowed || !d.Unlimited || d.Promise.Mode != engine.Exact {
 		t.Errorf("no limit: %+v, %v", d, err)
 	}
@@ -85,11 +85,11 @@ func TestVerbsChargePeekGiveAndReset(t *testing.T) {
 // A denial is a decision without an error. Its method Err returns an error for it.
 func TestDenialIsADecision(t *testing.T) {
 	l, _ := newLimiter(t)
-	d, err := core.Policy(l, "", five).AllowN(context.Background(), "k", 5)
+	d, err := l.PolicyOf("", five).AllowN(context.Background(), "k", 5)
 	if err != nil || d.Err() != nil {
 		t.Fatalf("%v, %v", err, d.Err())
 	}
-	d, err = core.Policy(l, "", five).Allow(context.Background(), "k")
+	d, err = l.PolicyOf("", five).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +100,12 @@ func TestDenialIsADecision(t *testing.T) {
 	if got := denied.Error(); got != `headgate: denied by "reply": 5/1m: retry after 1m0s` {
 		t.Error(got)
 	}
-	d, err = core.Policy(l, "", five).AllowN(context.Background(), "k", 6)
+	d, err = l.PolicyOf("", five).AllowN(context.Background(), "k", 6)
 	if err != nil || d.Err() == nil || d.Err().Error() != `headgate: denied by "reply": 5/1m: this can never pass` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
 	leaky := rule.TokenBucket(rule.Per(30, time.Minute), rule.Burst(15))
-	if d, err = core.Policy(l, "", leaky).AllowN(context.Background(), "k", 4); err != nil || d.Limit-d.Remaining != 4 {
+	if d, err = l.PolicyOf("", leaky).AllowN(context.Background(), "k", 4); err != nil || d.Limit-d.Remaining != 4 {
 		t.Errorf("level %d, %v, want 4", d.Limit-d.Remaining, err)
 	}
 }
@@ -132,16 +132,16 @@ func TestBadRequestsNameTheFieldAndChangeNothing(t *testing.T) {
 		"kind is unknown;":                                        {Kind: 99, Key: "k", Charges: []engine.Charge{one}},
 		"cost is 2; accepted: one cost for all limits of at most": {Kind: engine.OpAtMost, Key: "k", Charges: []engine.Charge{one, {Limit: rule.FixedWindow(rule.PerHour(3)), Cost: 2}}},
 	} {
-		r := core.Do(context.Background(), l, []engine.Op{op}, nil)[0]
+		r := l.Core().Decide(context.Background(), op)[0]
 		if !errors.Is(r.Err, headgate.ErrInvalid) || !strings.Contains(r.Err.Error(), want) {
 			t.Errorf("%v, want %s", r.Err, want)
 		}
 	}
-	results := core.Do(context.Background(), l, make([]engine.Op, engine.MaxOps+1), nil)
+	results := l.Core().Decide(context.Background(), make([]engine.Op, engine.MaxOps+1)...)
 	if !errors.Is(results[0].Err, headgate.ErrInvalid) || !strings.Contains(results[0].Err.Error(), "operations is 1001") {
 		t.Errorf("1001 operations: %v", results[0].Err)
 	}
-	if d, err := core.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
+	if d, err := l.PolicyOf("", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 		t.Errorf("a bad request was charged: %+v, %v", d, err)
 	}
 }
@@ -151,13 +151,13 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
 	other, _ := newLimiter(t)
-	foreign := core.Policy(other, "p", five)
+	foreign := other.PolicyOf("p", five)
 	all := func(charges ...headgate.Charge) error {
 		_, err := l.AllowAll(ctx, charges...)
 		return err
 	}
 	_, empty := l.Policy("p").Allow(ctx, "k")
-	_, nameless := core.Policy(l, "a b", five).Allow(ctx, "k")
+	_, nameless := l.PolicyOf("a b", five).Allow(ctx, "k")
 	for want, err := range map[string]error{
 		"limits is 0; accepted: 1 to 32":                       empty,
 		`policy is "a b"; accepted: 1 to 64`:                   nameless,
@@ -169,7 +169,7 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if d, err := core.Policy(l, "", five).Allow(ctx, "k"); err != nil || d.Remaining != 4 {
+	if d, err := l.PolicyOf("", five).Allow(ctx, "k"); err != nil || d.Remaining != 4 {
 		t.Errorf("afterwards: %+v, %v", d, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestNilStore(t *testing.T) {
 		headgate.New(headgate.WithStore(nil)),
 		headgate.New(headgate.WithStore((*memstore.Store)(nil))), // as after an ignored error of memstore.New
 	} {
-		p := core.Policy(l, "", five)
+		p := l.PolicyOf("", five)
 		d, err := p.Allow(context.Background(), "k")
 		if d.Allowed || !errors.Is(err, headgate.ErrInvalid) || !errors.Is(p.Err(), headgate.ErrInvalid) {
 			t.Errorf("%+v, %v, %v", d, err, p.Err())
@@ -195,8 +195,8 @@ func TestNilStore(t *testing.T) {
 func TestBindingPolicy(t *testing.T) {
 	ctx := context.Background()
 	l, _ := newLimiter(t)
-	perIP := core.Policy(l, "per-ip", rule.TokenBucket(rule.PerSecond(9)), rule.FixedWindow(rule.PerHour(50)))
-	perUser := core.Policy(l, "per-user", rule.FixedWindow(rule.PerHour(1)))
+	perIP := l.PolicyOf("per-ip", rule.TokenBucket(rule.PerSecond(9)), rule.FixedWindow(rule.PerHour(50)))
+	perUser := l.PolicyOf("per-user", rule.FixedWindow(rule.PerHour(1)))
 	for want, charge := range map[string]headgate.Charge{"per-ip": {Policy: perIP, Key: "a", Units: 9}, "per-user": {Policy: perUser, Key: "u", Units: 1}} {
 		if r := l.AllowEach(ctx, charge)[0]; r.Err != nil || r.Decision.Binding.Policy != want {
 			t.Errorf("%+v, %v; want %s", r.Decision.Binding, r.Err, want)
@@ -212,7 +212,7 @@ func TestBindingPolicy(t *testing.T) {
 	if d, err = perIP.AllowN(ctx, "a", 9); err != nil || d.Err().Error() != `headgate: denied by "per-ip.1": 9/s: retry after 1s` {
 		t.Errorf("%v, %v", err, d.Err())
 	}
-	sync, never := core.Semaphore(l, "sync", rule.Concurrency(1)), core.Policy(l, "never", engine.DenyAll())
+	sync, never := l.SemaphoreOf("sync", rule.Concurrency(1)), l.PolicyOf("never", engine.DenyAll())
 	if _, _, err := sync.TryAcquire(ctx, "a", 1); err != nil {
 		t.Error(err)
 	}
@@ -229,7 +229,7 @@ type observed struct {
 	ops []string
 }
 
-func (o *observed) Observe(_ context.Context, op *engine.Op, r *core.Result) {
+func (o *observed) Observe(_ context.Context, op *engine.Op, r *engine.Answer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ops = append(o.ops, op.Kind.String()+" "+op.Space+" "+op.Key+" "+map[bool]string{true: "allowed", false: "denied"}[r.Allowed])
@@ -237,11 +237,11 @@ func (o *observed) Observe(_ context.Context, op *engine.Op, r *core.Result) {
 
 func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
 	o := &observed{}
-	l, _ := newLimiter(t, core.WithObserver(o.Observe), headgate.WithSpace("shop"))
-	if _, err := core.Policy(l, "", five).AllowN(context.Background(), "k", 5); err != nil {
+	l, _ := newLimiter(t, headgate.WithCore(func(c *core.Config) { c.Observer = o.Observe }), headgate.WithSpace("shop"))
+	if _, err := l.PolicyOf("", five).AllowN(context.Background(), "k", 5); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
+	if _, err := l.PolicyOf("", five).Allow(context.Background(), "k"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(o.ops, "; "); got != "allow shop k allowed; allow shop k denied" {
@@ -252,15 +252,15 @@ func TestObserverSeesSpaceAndCloseIsIdempotent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := core.Policy(l, "", five).Allow(context.Background(), "k"); !errors.Is(err, headgate.ErrClosed) {
+	if _, err := l.PolicyOf("", five).Allow(context.Background(), "k"); !errors.Is(err, headgate.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
 
 // recorded keeps the results that an observer received.
-type recorded []core.Result
+type recorded []engine.Answer
 
-func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *core.Result) {
+func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *engine.Answer) {
 	*o = append(*o, *r)
 }
 
@@ -268,30 +268,30 @@ func (o *recorded) Observe(_ context.Context, _ *engine.Op, r *core.Result) {
 // contained other values.
 func TestObserverSeesNoFieldOfEarlierCalls(t *testing.T) {
 	var seen recorded
-	l, _ := newLimiter(t, core.WithObserver(seen.Observe))
+	l, _ := newLimiter(t, headgate.WithCore(func(c *core.Config) { c.Observer = seen.Observe }))
 	ctx := context.Background()
 	for range 20 { // the pool may keep the buffers or drop them
-		permit, _, err := core.Semaphore(l, "", rule.Concurrency(2)).TryAcquire(ctx, "held", 1)
+		permit, _, err := l.SemaphoreOf("", rule.Concurrency(2)).TryAcquire(ctx, "held", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen = nil
-		if _, err := core.Policy(l, "", five).Allow(ctx, "k"); err != nil {
+		if _, err := l.PolicyOf("", five).Allow(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := core.Policy(l, "", five).Reset(ctx, "another"); err != nil {
+		if _, err := l.PolicyOf("", five).Reset(ctx, "another"); err != nil {
 			t.Fatal(err)
 		}
 		if err := permit.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := core.Policy(l, "", five).Allow(ctx, ""); err == nil {
+		if _, err := l.PolicyOf("", five).Allow(ctx, ""); err == nil {
 			t.Fatal("an empty key passed")
 		}
-		if !reflect.DeepEqual(seen[1], core.Result{}) {
+		if !reflect.DeepEqual(seen[1], engine.Answer{}) {
 			t.Errorf("the observer saw a reset that found nothing as %+v", seen[1])
 		}
-		if d := seen[2].Answer; d.Binds().Limit != 2 || d.Granted != 0 || d.Binds().Remaining > 2 {
+		if d := seen[2]; d.Binds().Limit != 2 || d.Granted != 0 || d.Binds().Remaining > 2 {
 			t.Errorf("the observer saw a release as %+v", d)
 		}
 		if seen[3].Err == nil || seen[3].Allowed {
@@ -306,7 +306,7 @@ func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	l, _ := newLimiter(t)
 	limit := rule.Concurrency(1)
 	buffer := []byte("alice")
-	permit, _, err := core.Semaphore(l, "", limit).TryAcquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), 1)
+	permit, _, err := l.SemaphoreOf("", limit).TryAcquire(context.Background(), unsafe.String(&buffer[0], len(buffer)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestPermitKeepsACopyOfItsKey(t *testing.T) {
 	if err := permit.Release(context.Background()); err != nil {
 		t.Errorf("released: %v", err)
 	}
-	if d, err := core.Policy(l, "", limit).Peek(context.Background(), "alice", 1); err != nil || d.Remaining != 1 {
+	if d, err := l.PolicyOf("", limit).Peek(context.Background(), "alice", 1); err != nil || d.Remaining != 1 {
 		t.Errorf("%d left, %v; want 1", d.Remaining, err)
 	}
 }
@@ -333,13 +333,13 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 		l := headgate.New(headgate.WithStore(store))
 		limit := rule.Concurrency(1, rule.LeaseTime(30*time.Second))
 		ctx := context.Background()
-		permit, d, err := core.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1)
+		permit, d, err := l.SemaphoreOf("", limit).TryAcquire(ctx, "k", 1)
 		if err != nil || permit == nil || d.Remaining != 0 {
 			t.Fatalf("%+v, %+v, %v", permit, d, err)
 		}
 		held := permit.Hold(ctx)
 		time.Sleep(5 * time.Minute)
-		if other, d, err := core.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
+		if other, d, err := l.SemaphoreOf("", limit).TryAcquire(ctx, "k", 1); err != nil || other != nil || d.Allowed || held.Err() != nil {
 			t.Fatalf("after 5 minutes: %+v, %+v, %v; the holder: %v", other, d, err, held.Err())
 		}
 		if err := permit.Release(ctx); err != nil {
@@ -352,12 +352,12 @@ func TestHoldRenewsUntilReleasedOrLost(t *testing.T) {
 			t.Errorf("renewed after release: %v", err)
 		}
 
-		permit, _, err = core.Semaphore(l, "", limit).TryAcquire(ctx, "k", 1)
+		permit, _, err = l.SemaphoreOf("", limit).TryAcquire(ctx, "k", 1)
 		if err != nil || permit == nil {
 			t.Fatalf("free again: %v", err)
 		}
 		held = permit.Hold(ctx)
-		if found, err := core.Policy(l, "", limit).Reset(ctx, "k"); !found || err != nil {
+		if found, err := l.PolicyOf("", limit).Reset(ctx, "k"); !found || err != nil {
 			t.Fatal(found, err)
 		}
 		<-held.Done()
@@ -391,13 +391,14 @@ func TestRootImportsStandardLibraryOnly(t *testing.T) {
 
 // Dependencies point down. Package engine imports no package of the project except engine/algo. Stores import only
 // engine; package redisurl also imports the package for input errors. Layers also import the memory store, which
-// decides for them during an outage. The root package imports engine, its default store, the queues, the renewal of
-// leases, and the hooks for package core.
+// decides for them during an outage. Package core imports engine, its default store, the queues and the renewal of
+// leases. The root package imports core and engine.
 func TestDirections(t *testing.T) {
 	const ours = "github.com/headgate/headgate"
 	// For each directory, the project's packages that it may import, including their subpackages.
 	allowed := map[string][]string{
-		"":           {"/engine", "/memstore", "/internal/inside", "/internal/lease", "/internal/queue"},
+		"":           {"/core", "/engine"},
+		"core":       {"/engine", "/memstore", "/internal/lease", "/internal/queue"},
 		"engine":     {"/engine/algo"},
 		"memstore":   {"/engine"},
 		"redisstore": {"/engine", "/internal/format"},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
@@ -28,7 +27,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := onMemory(t)
-				before := core.Policy(l, "p", c.waits)
+				before := l.PolicyOf("p", c.waits)
 				for d, err := before.Allow(context.Background(), "k"); d.Allowed; d, err = before.Allow(context.Background(), "k") {
 					if err != nil {
 						t.Fatal(err)
@@ -47,7 +46,7 @@ func TestWaitersOfOtherLimitsPass(t *testing.T) {
 				start := time.Now()
 				ctx, end := context.WithTimeout(context.Background(), time.Second)
 				defer end()
-				d, err := core.Policy(l, "p", c.passes).Wait(ctx, "k")
+				d, err := l.PolicyOf("p", c.passes).Wait(ctx, "k")
 				if err != nil || !d.Allowed || time.Since(start) != 0 {
 					t.Errorf("%+v, %v, after %s", d, err, time.Since(start))
 				}
@@ -63,7 +62,7 @@ func TestWaitersUnderSeveralLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
 		policy := func(day int64) *headgate.Policy {
-			return core.Policy(l, "plan", rule.FixedWindow(rule.PerDay(day)), rule.FixedWindow(rule.PerMinute(9)))
+			return l.PolicyOf("plan", rule.FixedWindow(rule.PerDay(day)), rule.FixedWindow(rule.PerMinute(9)))
 		}
 		free, same, paid := policy(2), policy(2), policy(2000)
 		ctx := context.Background()
@@ -103,8 +102,8 @@ func TestReleaseWakesWaitersOfAllNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
 		ctx := context.Background()
-		few := core.Semaphore(l, "jobs", rule.Concurrency(1, rule.LeaseTime(time.Hour)))
-		more := core.Semaphore(l, "jobs", rule.Concurrency(2, rule.LeaseTime(time.Hour)))
+		few := l.SemaphoreOf("jobs", rule.Concurrency(1, rule.LeaseTime(time.Hour)))
+		more := l.SemaphoreOf("jobs", rule.Concurrency(2, rule.LeaseTime(time.Hour)))
 		_, first, err := acquireHeld(ctx, few, "k", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +153,7 @@ func TestManyWaitersLeave(t *testing.T) {
 			}
 			l, store := onMemory(t)
 			defer l.Close()
-			p := core.Policy(l, "p", limit)
+			p := l.PolicyOf("p", limit)
 			ctx := context.Background()
 			if _, err := p.Wait(ctx, "many"); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -59,22 +60,25 @@ func (c *Charge) of() *Policy {
 // contains an error.
 func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	l = l.orBroken()
-	ops, results := make([]engine.Op, len(charges)), make([]Result, len(charges))
+	ops, answers, results := make([]engine.Op, len(charges)), make([]engine.Answer, len(charges)), make([]Result, len(charges))
 	for i := range charges {
 		c := &charges[i]
 		ops[i] = engine.Op{Kind: engine.OpAllow, Key: c.Key}
 		if p := c.of(); p != nil && p.delays {
 			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(p.named(errDelays))}}
 		} else if p != nil && p.limiter == l {
-			ops[i].Space, ops[i].Charges = p.space, p.charges(nil, c.cost())
-			results[i].Policy = p.name
+			ops[i].Space, ops[i].Charges = p.core.Space(), p.core.Charges(nil, c.cost())
+			results[i].Policy = p.Name()
 		} else {
 			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(errPolicy())}}
 		}
 	}
-	for i, r := range l.do(ctx, ops, nil) {
+	l.core.Do(ctx, ops, answers)
+	for i := range results {
 		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].cost()
-		results[i].Decision, results[i].Err = decisionOf(&ops[i], &r.Answer, results[i].Policy), r.Err
+		if results[i].Err = answers[i].Err; answers[i].Err == nil {
+			results[i].Decision = charges[i].of().decision(&answers[i])
+		}
 	}
 	return results
 }
@@ -85,14 +89,14 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 // limit denied, and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
 // [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy]; they include the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
-	answer := l.list(ctx, engine.OpAllow, charges)
-	return answer.decision, answer.err
+	_, d, err := l.list(ctx, engine.OpAllow, charges)
+	return d, err
 }
 
 // PeekAll returns the decision that [Limiter.AllowAll] would make, and writes nothing.
 func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, error) {
-	answer := l.list(ctx, engine.OpPeek, charges)
-	return answer.decision, answer.err
+	_, d, err := l.list(ctx, engine.OpPeek, charges)
+	return d, err
 }
 
 // ReserveAll charges like [Limiter.AllowAll], and returns a reservation that the caller settles with the units used by
@@ -103,70 +107,65 @@ func (l *Limiter) PeekAll(ctx context.Context, charges ...Charge) (Decision, err
 // With limits of 60 requests and 10 000 tokens a minute and five concurrent calls, a call that reserved 4000 tokens and
 // used 1500 leaves 59 requests, 8500 tokens and, once it is settled, all five permits.
 func (l *Limiter) ReserveAll(ctx context.Context, charges ...Charge) (*Reservation, Decision, error) {
-	answer := l.list(ctx, engine.OpReserve, charges)
-	return answer.reservation, answer.decision, answer.err
+	return l.list(ctx, engine.OpReserve, charges)
 }
 
 // list decides the charges in one operation.
-func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (a reserved) {
+func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) (r *Reservation, d Decision, err error) {
 	if l = l.orBroken(); l.invalid != nil {
-		a.err = l.invalid
-		return a
+		return nil, d, l.invalid
 	}
-	c := calls.Get().(*opBuffers)
-	defer c.freeList()
-	op, r := &c.op[0], &c.results[0]
-	*op = engine.Op{Kind: kind}
+	c := l.core.List(ctx, func(op *engine.Op) error {
+		if op.Kind = kind; kind == engine.OpReserve {
+			op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), core.LongestDelay(ctx)
+		}
+		return l.gather(op, charges)
+	})
+	defer c.FreeList()
+	op, a := c.Op(), c.Answer()
+	if a.Err != nil {
+		return nil, d, l.named(charges, a.Err)
+	}
+	d = decisionOn(op, a)
+	d.ofList(charges, op)
 	if kind == engine.OpReserve {
-		op.ID, op.Listed, op.Ahead = rand.Text(), len(charges), longestDelay(ctx)
+		r = reservationOf(l.core.Reserved(op, a))
 	}
-	if err := l.gather(c, charges); err != nil {
-		a.err = l.named(charges, err)
-		return a
-	}
-	l.run(ctx, c.op[:], c.results[:])
-	if l.isObserved() {
-		l.observe(ctx, op, r)
-	}
-	l.releaseLate(op, r.Err)
-	if a = l.reserved(op, r, kind == engine.OpReserve); a.err != nil {
-		a.err = l.named(charges, a.err)
-	} else {
-		a.decision.ofList(charges, op)
-	}
-	return a
+	return r, d, nil
 }
 
 // ofList sets the names of the policies that a list's limits belong to.
 func (d *Decision) ofList(charges []Charge, op *engine.Op) {
-	of := func(limit int) string { return charges[op.Charges[limit].FirstItem()].of().name }
+	of := func(limit int) string { return charges[op.Charges[limit].FirstItem()].of().Name() }
 	d.Binding.Policy = of(d.Binding.Index)
 	for i := range d.Limits {
 		d.Limits[i].Policy = of(i)
 	}
 }
 
-// charge decides like AllowAll, for package core. If settled is set, the charge can be settled, and a pacer's delay is
-// no error, because the caller waits.
-func (l *Limiter) charge(ctx context.Context, charges []Charge, settled bool) (op engine.Op, d Decision, r result) {
+// ChargeAll decides like [Limiter.AllowAll], for middleware, and returns the operation. If settled is set, it also
+// returns the charge, and a pacer can delay the request. The charge is nil if nothing was charged because of an error or a
+// denial, or because no store decided.
+func (l *Limiter) ChargeAll(ctx context.Context, settled bool, charges ...Charge) (*core.Charged, engine.Op, Decision, error) {
+	op, d := engine.Op{Kind: engine.OpAllow, Hints: engine.Hints{Settled: settled}}, Decision{}
 	if l = l.orBroken(); l.invalid != nil {
-		return op, d, failed(l.invalid)
+		return nil, op, d, l.invalid
 	}
-	var c opBuffers
-	c.op[0] = engine.Op{Kind: engine.OpAllow, Hints: engine.Hints{Settled: settled}}
-	if err := l.gather(&c, charges); err != nil {
-		return op, d, failed(l.named(charges, err))
+	if err := l.gather(&op, charges); err != nil {
+		return nil, op, d, l.named(charges, err)
 	}
-	op = c.op[0]
-	if r = l.do(ctx, c.op[:], nil)[0]; r.Err != nil {
-		return op, d, failed(l.named(charges, r.Err))
+	ops, answers := []engine.Op{op}, make([]engine.Answer, 1)
+	l.core.Do(ctx, ops, answers)
+	a := &answers[0]
+	if a.Err != nil {
+		return nil, op, d, l.named(charges, a.Err)
 	}
-	if !canSettle(&r) {
-		r.Reservation = nil
+	d = decisionOn(&ops[0], a)
+	d.ofList(charges, &ops[0])
+	if !settled || !a.Allowed || a.Promise.OvershootMax == engine.Unbounded {
+		return nil, ops[0], d, nil
 	}
-	d.readOp(&op, &r.Answer)
-	d.ofList(charges, &op)
-	return op, d, r
+	return l.core.ChargedBy(ops, answers), ops[0], d, nil
 }
 
 // named adds the policy's name to the error of a charge.
@@ -181,20 +180,8 @@ func (l *Limiter) named(charges []Charge, err error) error {
 	return err
 }
 
-// freeList clears the fields that only lists set.
-func (c *opBuffers) freeList() {
-	clear(c.op[0].Charges)
-	clear(c.charges)
-	c.op[0] = engine.Op{}
-	c.results[0].Reuse()
-	c.charges = c.charges[:1]
-	calls.Put(c)
-}
-
 // gather makes one operation from the charges. It adds up charges on the same counter.
-func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
-	op := &c.op[0]
-	op.Charges = c.charges[:0]
+func (l *Limiter) gather(op *engine.Op, charges []Charge) error {
 	var term *engine.Term
 	var one [1]engine.Charge
 	for i := range charges {
@@ -205,14 +192,14 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 		policy := item.of()
 		op.Atomic = op.Atomic || item.Atomic
 		if op.Kind == engine.OpReserve {
-			term = term.Shorter(policy.term)
+			term = term.Shorter(policy.core.Term())
 		}
-		again := policy.firstPays && op.Chosen()
-		for _, own := range policy.charges(one[:0], item.cost()) {
-			own.Space, own.Key, own.Items = policy.space, item.Key, 1<<i
+		again := policy.core.FirstPays() && op.Chosen()
+		for _, own := range policy.core.Charges(one[:0], item.cost()) {
+			own.Space, own.Key, own.Items = policy.core.Space(), item.Key, 1<<i
 			at := op.Counter(&own)
 			if again || at >= 0 && op.Charges[at].Choice != own.Choice {
-				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.name), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
+				return &engine.ItemError{Item: i, Err: &engine.InputError{Field: "policy", Value: strconv.Quote(policy.Name()), Accepted: "one policy of First in a list, and none of its limits charged by another policy"}}
 			}
 			if at < 0 {
 				op.Charges = append(op.Charges, own)
@@ -225,7 +212,6 @@ func (l *Limiter) gather(c *opBuffers, charges []Charge) error {
 			}
 		}
 	}
-	c.charges = op.Charges
 	if len(op.Charges) > 0 {
 		op.Space, op.Key = op.Charges[0].Space, op.Charges[0].Key
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -26,9 +25,9 @@ type llm struct {
 func newLLM(l *headgate.Limiter) llm {
 	return llm{
 		Limiter:  l,
-		requests: core.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(60))),
-		tokens:   core.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(10_000))),
-		calls:    core.Semaphore(l, "calls", rule.Concurrency(2)),
+		requests: l.PolicyOf("requests", rule.FixedWindow(rule.PerMinute(60))),
+		tokens:   l.PolicyOf("tokens", rule.TokenBucket(rule.PerMinute(10_000))),
+		calls:    l.SemaphoreOf("calls", rule.Concurrency(2)),
 	}
 }
 
@@ -109,7 +108,7 @@ func TestReserveTogetherDenied(t *testing.T) {
 // a commit of such numbers charges as much as it can (regression: bug 88).
 func TestTogetherDoesNotWrap(t *testing.T) {
 	l, _ := onClock(t)
-	p, ctx := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), context.Background()
+	p, ctx := l.PolicyOf("p", rule.FixedWindow(rule.PerMinute(10))), context.Background()
 	of := func(units ...int64) (charges []headgate.Charge) {
 		for _, n := range units {
 			charges = append(charges, headgate.Charge{Policy: p, Key: "k", Units: n})
@@ -141,12 +140,12 @@ func TestTogetherDoesNotWrap(t *testing.T) {
 func TestTogetherDecidesByTheStricter(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	window, slow := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10)))
+	window, slow := l.PolicyOf("p", rule.FixedWindow(rule.PerMinute(10))), l.PolicyOf("b", rule.TokenBucket(rule.PerHour(10)))
 	for i, pair := range [][2]*headgate.Policy{
 		{window, window.LeavingPercent(50)},
-		{core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10))), slow},
-		{core.Policy(l, "b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
-		{core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), core.Policy(l, "log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
+		{l.PolicyOf("b", rule.TokenBucket(rule.PerSecond(10))), slow},
+		{l.PolicyOf("b", rule.TokenBucket(rule.PerHour(10), rule.AllowDebt(5))), slow},
+		{l.PolicyOf("log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(50)))), l.PolicyOf("log", rule.SlidingLog(rule.PerMinute(10), rule.And(rule.PerHour(20))))},
 	} {
 		key := strconv.Itoa(i)
 		for range 2 {
@@ -167,7 +166,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 			}
 		}
 	}
-	fast := core.Policy(l, "b", rule.TokenBucket(rule.PerSecond(10)))
+	fast := l.PolicyOf("b", rule.TokenBucket(rule.PerSecond(10)))
 	for _, pair := range [][2]*headgate.Policy{{fast, slow}, {slow, fast}} {
 		one, two := headgate.Charge{Policy: pair[0], Key: pair[0].Name(), Units: 5}, headgate.Charge{Policy: pair[1], Key: pair[0].Name(), Units: 5}
 		if d, err := l.AllowAll(ctx, one, two); err != nil || d.ResetAfter < time.Minute {
@@ -183,7 +182,7 @@ func TestTogetherDecidesByTheStricter(t *testing.T) {
 func TestTogetherSums(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	p, q := core.Policy(l, "p", rule.FixedWindow(rule.PerMinute(10))), core.Policy(l, "q", rule.FixedWindow(rule.PerMinute(10)))
+	p, q := l.PolicyOf("p", rule.FixedWindow(rule.PerMinute(10))), l.PolicyOf("q", rule.FixedWindow(rule.PerMinute(10)))
 	charges := []headgate.Charge{{Policy: p, Key: "k", Units: 3}, {Policy: q, Key: "k", Units: 1}, {Policy: p, Key: "k", Units: 4}}
 	if d, err := l.PeekAll(ctx, charges...); err != nil || !d.Allowed || d.Remaining != 10 {
 		t.Errorf("%+v, %v", d, err)
@@ -243,8 +242,8 @@ func TestFirstInAList(t *testing.T) {
 	l, _ := onClock(t)
 	month := rule.FixedWindow(rule.PerHour(3), rule.Named("month"))
 	credits := rule.FixedWindow(rule.PerDay(2), rule.Named("credits"))
-	calls, more := core.Policy(l, "calls", month, credits).First(), core.Policy(l, "more", month, credits).First()
-	burst := core.Policy(l, "burst", rule.TokenBucket(rule.PerSecond(100)))
+	calls, more := l.PolicyOf("calls", month, credits).First(), l.PolicyOf("more", month, credits).First()
+	burst := l.PolicyOf("burst", rule.TokenBucket(rule.PerSecond(100)))
 	charge := func(charges ...headgate.Charge) (headgate.Decision, error) {
 		return l.AllowAll(t.Context(), charges...)
 	}
@@ -260,7 +259,7 @@ func TestFirstInAList(t *testing.T) {
 	for name, charges := range map[string][]headgate.Charge{
 		"two":   {{Policy: calls, Key: "k", Units: 1}, {Policy: more, Key: "k", Units: 1}},
 		"again": {{Policy: calls, Key: "k", Units: 1}, {Policy: calls, Key: "other", Units: 1}},
-		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: core.Policy(l, "calls", month), Key: "k", Units: 1}},
+		"both":  {{Policy: calls, Key: "k", Units: 1}, {Policy: l.PolicyOf("calls", month), Key: "k", Units: 1}},
 	} {
 		var item *engine.ItemError
 		if _, err := charge(charges...); !errors.As(err, &item) || item.Item != 1 || !errors.Is(err, headgate.ErrInvalid) {

@@ -2,8 +2,8 @@ package headgate
 
 import (
 	"sync"
-	"unique"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -12,7 +12,7 @@ import (
 // error.
 type names struct {
 	mu sync.Mutex
-	of map[definition]unique.Handle[limitList]
+	of map[definition]*core.Policy
 }
 
 type definition struct{ kind, name string }
@@ -27,19 +27,18 @@ func (n *names) add(p *Policy) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	of := definition{p.kind, p.name}
+	of := definition{p.kind, p.core.Name()}
 	before, known := n.of[of]
 	switch {
 	case !known && len(n.of) < maxNames:
 		if n.of == nil {
-			n.of = map[definition]unique.Handle[limitList]{}
+			n.of = map[definition]*core.Policy{}
 		}
-		n.of[of] = p.listed
-	case known && before != p.listed:
-		p.limits = []engine.Limit{engine.Invalid(&engine.InputError{
-			Field: "limits", Value: p.listed.Value().String(),
-			Accepted: before.Value().String() + ", as in the first " + p.kind + " of this name; With makes one with other limits",
-		})}
-		p.bind()
+		n.of[of] = p.core
+	case known && !before.SameLimits(p.core):
+		*p = *p.on(p.core.With(engine.Invalid(&engine.InputError{
+			Field: "limits", Value: p.core.LimitsText(),
+			Accepted: before.LimitsText() + ", as in the first " + p.kind + " of this name; With makes one with other limits",
+		})))
 	}
 }

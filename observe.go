@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -29,34 +30,33 @@ type Result struct {
 // for concurrent use. The bytes of the result's strings and Decision.Limits are valid only during the call.
 // headgate/adapter/prometheus and headgate/adapter/otel provide observers. A nil observer is an invalid option.
 func WithObserver(observer func(ctx context.Context, result Result)) Option {
-	return func(l *Limiter) {
-		if l.observed = observer; observer == nil {
-			l.invalid = missing("observer", "a function; without WithObserver there is none")
+	return func(o *options) {
+		if o.observed = observer; observer == nil {
+			o.refuse(missing("observer", "a function; without WithObserver there is none"))
 		}
 	}
 }
 
-func (l *Limiter) isObserved() bool { return l.observer != nil || l.observed != nil }
-
-// observe passes the result of an operation to the observers. It is used when the caller itself needs no result.
-func (l *Limiter) observe(ctx context.Context, op *engine.Op, r *engine.Answer) {
-	if l.observer != nil {
-		l.observer(ctx, op, &result{Answer: *r})
-	}
-	if l.observed != nil && op.Kind.Takes() {
-		var d Decision
-		if r.Err == nil {
-			d.readOp(op, r)
+// observe returns an observer for the core that also passes operations that can take units to the program's.
+func (l *Limiter) observe(other core.Observer) core.Observer {
+	return func(ctx context.Context, op *engine.Op, a *engine.Answer) {
+		if other != nil {
+			other(ctx, op, a)
 		}
-		l.observed(ctx, observation(op, &d, r.Err))
+		if op.Kind.Takes() {
+			l.observed(ctx, resultOf(op, a))
+		}
 	}
 }
 
-// observation returns the result of an operation. Policy is the policy of the binding limit.
-func observation(op *engine.Op, d *Decision, err error) Result {
-	o := Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Decision: *d, Err: err}
+// resultOf returns the result of an operation. Policy is the policy of the binding limit.
+func resultOf(op *engine.Op, a *engine.Answer) Result {
+	o := Result{Verb: op.Kind.String(), Key: op.Key, Shadow: op.Hints.Shadow, Err: a.Err}
+	if a.Err == nil {
+		o.Decision = decisionOn(op, a)
+	}
 	space := op.Space
-	if i := d.Binding.Index; i < len(op.Charges) {
+	if i := o.Decision.Binding.Index; i < len(op.Charges) {
 		space, o.Key = op.Subject(i)
 		o.Units = op.Charges[i].Cost
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -159,13 +158,13 @@ func TestOutcomesReachTheLiveLimit(t *testing.T) {
 		p := l.Policy("vendor", headgate.AdaptiveRate{Rate: headgate.PerSecond(100), Min: 20, Max: 200})
 		p.Outcome("service", true, 10*time.Second)
 		p.Outcome("service", true, time.Second)
-		live := engine.Single(engine.OpAllow, "service", core.Limits(p)[0], 1)
+		live := engine.Single(engine.OpAllow, "service", p.Core().Limits()[0], 1)
 		live.Space = "policy:vendor"
 		shadow := live
 		shadow.Charges, shadow.Hints.Shadow = slices.Clone(live.Charges), true
 		shadow.Charges[0].Limit = rule.AdaptiveRate(rule.PerSecond(100), 20, 300, rule.Named("candidate"))
-		results := core.Do(t.Context(), l, []engine.Op{shadow, live}, nil)
-		if d := results[1].Answer; !results[0].Allowed || d.Allowed || d.Binds().RetryAfter != 10*time.Second {
+		results := l.Core().Decide(t.Context(), shadow, live)
+		if d := results[1]; !results[0].Allowed || d.Allowed || d.Binds().RetryAfter != 10*time.Second {
 			t.Errorf("%+v", results)
 		}
 	})

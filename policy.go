@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unique"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -21,18 +20,10 @@ import (
 // [ErrClosed].
 type Policy struct {
 	limiter *Limiter
-	kind    string // "policy" or "semaphore", for errors
-	name    string
-	space   string
-	group
-	listed unique.Handle[limitList]
-	paces  bool
-	adapts bool // some limit's rate adapts
-	delays bool // paces, and callers get a Decision whose Delay they could ignore: see errDelays
-	// bound is the fast path for a single limit in memory. It is nil if requests must go through the store's Do.
-	bound   engine.Bound
-	binding Binding      // for the decisions of a single limit
-	term    *engine.Term // for reservations
+	core    *core.Policy
+	kind    string  // "policy" or "semaphore", for errors
+	delays  bool    // paces, and callers get a Decision whose Delay they could ignore: see errDelays
+	binding Binding // for the decisions of a single limit
 }
 
 // Policy returns a policy of this limiter with 1 to 32 limits. A request passes if every limit allows it. If there are
@@ -45,41 +36,47 @@ type Policy struct {
 // limiter remembers the limits of 10 000 names.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	l = l.orBroken()
-	rules := rulesOf(limits)
-	if name == "" {
-		rules = []engine.Limit{engine.Invalid(engine.CheckPolicyName(name))}
-	}
-	p := l.policy(name, rules...)
-	p.delays = p.paces
+	p := l.PolicyOf(name, rulesOf(name, limits)...)
+	p.delays = p.core.Paces()
 	l.names.add(p)
 	return p
 }
+
+// PolicyOf returns a policy with limits of package engine, for servers, adapters and tests of stores. Its methods leave a
+// pacer's delay to the caller. The name "" selects the namespace of limits without a policy.
+func (l *Limiter) PolicyOf(name string, limits ...engine.Limit) *Policy {
+	l = l.orBroken()
+	return (&Policy{limiter: l, kind: "policy"}).on(l.core.Policy(name, limits...))
+}
+
+// on returns a copy of the policy that stands on other limits.
+func (p *Policy) on(limits *core.Policy) *Policy {
+	with := *p
+	with.core = limits
+	if all := limits.Limits(); len(all) == 1 {
+		with.binding = Binding{Policy: limits.Name(), Name: all[0].Name(), Rate: Rate(all[0].Rate(0))}
+	}
+	return &with
+}
+
+// Core returns what the policy stands on: see [Limiter.Core].
+func (p *Policy) Core() *core.Policy { return p.orBroken().core }
 
 // With returns a policy with the same name and other limits, for a program that changes its limits, or that gives some
 // keys other numbers. Counters follow the rules for changed limits: what was spent stays spent, limit by limit.
 // [Limiter.Policy] takes a second policy with the same name and other limits for a mistake.
 func (p *Policy) With(limits ...Limit) *Policy {
-	with := p.orBroken().with(rulesOf(limits)...)
-	with.delays = with.paces
+	p = p.orBroken()
+	with := p.on(p.core.With(rulesOf(p.core.Name(), limits)...))
+	with.delays = with.core.Paces()
 	return with
 }
 
-// with returns a copy of the policy with other limits. An invalid name stays an error.
-func (p *Policy) with(rules ...engine.Limit) *Policy {
-	with := *p
-	with.limits = rules
-	if len(rules) > 1 {
-		with.limits = placed(rules)
-	}
-	if err := engine.CheckPolicyName(p.name); err != nil {
-		with.limits = []engine.Limit{engine.Invalid(err)}
-	}
-	with.bind()
-	return &with
-}
-
 // rulesOf returns the engine's limits for the limits of a policy.
-func rulesOf(limits []Limit) []engine.Limit {
+func rulesOf(name string, limits []Limit) []engine.Limit {
+	if name == "" {
+		return []engine.Limit{engine.Invalid(engine.CheckPolicyName(name))}
+	}
 	rules := make([]engine.Limit, len(limits))
 	punishes := len(limits) > 0
 	for i, limit := range limits {
@@ -104,24 +101,6 @@ func rule(limit Limit) engine.Limit {
 	return r
 }
 
-// policy returns a policy with engine limits. If the name is empty, the policy uses the namespace of ad-hoc limits, as
-// in servers.
-func (l *Limiter) policy(name string, limits ...engine.Limit) *Policy {
-	l = l.orBroken()
-	p := &Policy{limiter: l, kind: "policy", name: name, space: l.adHoc(), group: group{limits: slices.Clone(limits)}}
-	if name != "" {
-		p.space = l.inSpace(engine.PolicySpace(name))
-	}
-	if len(limits) > 1 {
-		p.limits = placed(limits)
-	}
-	if err := engine.CheckPolicyName(name); err != nil && name != "" {
-		p.limits = []engine.Limit{engine.Invalid(err)}
-	}
-	p.bind()
-	return p
-}
-
 // Must returns the policy or semaphore, and panics if it is invalid. It is meant for package-level variables:
 //
 //	var api = headgate.Must(limiter.Policy("api", headgate.TokenBucket{Rate: headgate.PerSecond(100)}))
@@ -132,18 +111,6 @@ func Must[P interface{ Err() error }](p P) P {
 	return p
 }
 
-// bind sets the fields that depend on the policy's limits.
-func (p *Policy) bind() {
-	l := p.limiter
-	p.listed, p.bound = p.group.listed(), nil
-	p.paces = slices.ContainsFunc(p.limits, func(l engine.Limit) bool { return l.Algorithm().Paces() })
-	p.adapts = slices.ContainsFunc(p.limits, func(l engine.Limit) bool { return l.Algorithm().Adapts() })
-	if store, ok := l.store.(engine.Binder); ok && len(p.limits) == 1 && !p.adapts && l.observer == nil {
-		p.bound = store.Bind(p.space, p.limits[0])
-		p.binding = Binding{Policy: p.name, Name: p.limits[0].Name(), Rate: Rate(p.limits[0].Rate(0))}
-	}
-}
-
 // Err returns an error if the policy's name, its term, a limit or an option of its limiter is invalid. It names the
 // policy and matches [ErrInvalid]. Every other method that returns an error then returns the same one. An invalid term
 // affects only the methods that reserve.
@@ -151,20 +118,26 @@ func (p *Policy) Err() error {
 	p = p.orBroken()
 	err := p.limiter.invalid
 	if err == nil {
-		request := engine.Op{Kind: engine.OpPeek, Space: p.space, Key: "any"}
-		request.Charges = p.charges(nil, 1)
-		if p.term != nil {
-			request.Kind, request.ID, request.Term = engine.OpReserve, "any", p.term
-		}
-		err = request.Check()
+		err = p.core.Err()
 	}
 	return p.named(err)
 }
 
-// named adds the policy's name to the error of an invalid limit or request.
+// named makes an error of package core one of the policy: it has the policy's name if a limit or a request is invalid,
+// and a denial is a [DeniedError].
 func (p *Policy) named(err error) error {
-	if err != nil && p.name != "" && errors.Is(err, ErrInvalid) {
-		return &policyError{p.kind, p.name, err}
+	if err == nil {
+		return nil
+	}
+	if denied, ok := errors.AsType[*core.DeniedError](err); ok {
+		err = &DeniedError{Decision: p.decision(&denied.Answer)}
+		if denied.Cause != nil {
+			err = fmt.Errorf("%w: %w", err, denied.Cause)
+		}
+		return err
+	}
+	if p.core.Name() != "" && errors.Is(err, ErrInvalid) {
+		return &policyError{p.kind, p.core.Name(), err}
 	}
 	return err
 }
@@ -182,7 +155,7 @@ func (e *policyError) Error() string {
 func (e *policyError) Unwrap() error { return e.err }
 
 // Name returns the policy's name.
-func (p *Policy) Name() string { return p.orBroken().name }
+func (p *Policy) Name() string { return p.orBroken().core.Name() }
 
 // Allow charges the key one unit of each of the policy's limits, or nothing at all. A policy with a [Pacer] or
 // [FairPacer] returns an error from Allow, AllowN, AtMost and Charge: use Wait or Reserve, which tell the caller how long
@@ -207,21 +180,21 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 // simple decides a request on the fast path. It returns false and changes nothing if the request must go through the
 // store's Do, which also returns the errors.
 func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
-	if p == nil || p.bound == nil || ctx == nil || p.limiter.closed.Load() {
+	if p == nil || p.core == nil {
 		return false
 	}
-	a := p.bound.Allow(ctx, key, n)
+	a := p.core.Simple(ctx, key, n)
 	if !a.Decided {
 		return false
 	}
 	if a.Allowed {
 		d.Allowed, d.Granted = true, n
 	}
-	d.Limit, d.Remaining = p.limits[0].Capacity(), a.Remaining
+	d.Limit, d.Remaining = p.core.Limits()[0].Capacity(), a.Remaining
 	d.RetryAfter, d.ResetAfter = engine.Micros(a.RetryAfter), engine.Micros(a.ResetAfter)
 	d.Binding, d.At = p.binding, time.UnixMicro(a.AtMicros)
 	if observed := p.limiter.observed; observed != nil {
-		observed(ctx, Result{Verb: "allow", Policy: p.name, Key: key, Units: n, Decision: *d})
+		observed(ctx, Result{Verb: "allow", Policy: p.binding.Policy, Key: key, Units: n, Decision: *d})
 	}
 	return true
 }
@@ -234,9 +207,12 @@ func (p *Policy) decide(ctx context.Context, d *Decision, kind engine.Kind, key 
 	if p.delays && kind.Takes() {
 		return p.named(errDelays)
 	}
-	if err := p.ask(ctx, d, kind, key, units); err != nil {
+	c := p.core.Ask(ctx, kind, key, units)
+	defer c.Free()
+	if err := c.Answer().Err; err != nil {
 		return p.named(err)
 	}
+	p.read(d, c.Answer())
 	return nil
 }
 
@@ -246,17 +222,25 @@ var errDelays error = &engine.InputError{
 	Field: "limit", Value: "a pacer", Accepted: "any other limit for this verb; Wait, Reserve and ReserveAll take a pacer, and tell the caller how long to wait",
 }
 
-// ask is decide without the policy's name in the error.
-func (p *Policy) ask(ctx context.Context, d *Decision, kind engine.Kind, key string, units int64) error {
-	c := calls.Get().(*opBuffers)
-	defer c.free()
-	r := p.limiter.ask(ctx, c, kind, p.space, key, p.group, units, "")
-	if r.Err != nil {
-		return r.Err
+// decision returns the decision of an answer about the policy's limits, or the zero Decision after an error.
+func (p *Policy) decision(a *engine.Answer) (d Decision) {
+	if a.Err == nil {
+		p.read(&d, a)
 	}
-	d.readOp(&c.op[0], r)
-	d.of(p.name)
-	return nil
+	return d
+}
+
+// read fills in the decision of an answer about the policy's limits.
+func (p *Policy) read(d *Decision, a *engine.Answer) {
+	limits := p.core.Limits()
+	d.read(a, func(i int) engine.Limit { return limits[i] })
+	d.Binding.Policy = p.core.Name()
+	for i := range d.Limits {
+		d.Limits[i].Policy = p.core.Name()
+	}
+	if a.Choice != 0 {
+		d.Paid = limits[a.Choice-1].Name()
+	}
 }
 
 // AtMost charges as many units as can pass now, up to n, and returns their number in [Decision.Granted]. If no unit can
@@ -282,8 +266,44 @@ func (p *Policy) Give(ctx context.Context, key string, n int64) (d Decision, err
 // Reset clears the key's spent units, and reports whether there were any.
 func (p *Policy) Reset(ctx context.Context, key string) (found bool, err error) {
 	p = p.orBroken()
-	c := calls.Get().(*opBuffers)
-	defer c.free()
-	r := p.limiter.ask(ctx, c, engine.OpReset, p.space, key, p.group, 0, "")
-	return r.Found, p.named(r.Err)
+	c := p.core.Ask(ctx, engine.OpReset, key, 0)
+	defer c.Free()
+	return c.Answer().Found, p.named(c.Answer().Err)
+}
+
+// Wait charges the key one unit as soon as it passes, and then returns. See [Policy.WaitN].
+func (p *Policy) Wait(ctx context.Context, key string) (Decision, error) { return p.WaitN(ctx, key, 1) }
+
+// WaitN charges the key n units as soon as they pass, and then returns. It also returns when ctx ends.
+//
+// With token buckets and pacers, WaitN reserves the units and returns at the reserved slot, so no caller of any process
+// overtakes another. The gaps between slots are measured by the store's clock, so calls can start a little later than
+// their slots. With other limits WaitN holds nothing while it waits, so a caller in another process can overtake it.
+// Within a process, callers of one key under the same limits pass in order of arrival. A pacer's MaxWait and MaxQueue
+// do not bound the waiting callers: those that do not fit into its queue wait in the process.
+//
+// WaitN fails at once if the wait would end after the deadline of ctx: the error matches [ErrDenied] and
+// [context.DeadlineExceeded]. It also fails with ErrDenied if n units can never pass. The error matches
+// [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key. It returns other errors as
+// [Policy] does, without retrying. If the caller gives up, its units are given back within a second, as with
+// [Reservation.Cancel]; if a call is in flight at that time, within a second after its answer.
+//
+// With 10 a second and burst 1, ten callers that arrive at once return after 0, 100, …, 900 ms.
+func (p *Policy) WaitN(ctx context.Context, key string, n int64) (Decision, error) {
+	p = p.orBroken()
+	a := p.core.Wait(ctx, key, n)
+	return p.decision(&a), p.named(a.Err)
+}
+
+// Outcome reports how an allowed request of the key ended, for an [AdaptiveRate]. Set
+// failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
+// Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
+//
+// This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
+// within a minute. A retryAfter is sent in the background without waiting for this request, so that other processes on
+// the store pause too. The process keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No
+// report is sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an
+// outcome.
+func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
+	p.orBroken().core.Outcome(key, failed, retryAfter)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -31,7 +30,7 @@ func TestPolicyErr(t *testing.T) {
 		{"none", nil, `headgate: policy "none": limits is 0`},
 		{"twice", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Named("n")), rule.FixedWindow(rule.PerHour(8), rule.Named("n"))}, `twice`},
 	} {
-		err := core.Policy(l, c.name, c.limits...).Err()
+		err := l.PolicyOf(c.name, c.limits...).Err()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, headgate.ErrInvalid)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

@@ -2,27 +2,25 @@ package headgate
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/queue"
+	"github.com/headgate/headgate/core"
 )
 
 // Reservation holds units that a caller reserved with [Policy.Reserve]. The caller settles it once, with Cancel or
 // Commit. Units of a reservation that is never settled stay spent, unless the policy has a term
 // ([Policy.SettleWithin]). A Reservation is safe for concurrent use. A nil Reservation, as after a denial, holds nothing:
 // Cancel does nothing, and Commit, Report and Renew return an error that matches [ErrDenied].
-type Reservation struct {
-	limiter *Limiter
-	held    *engine.Reservation
-	slot    time.Time // when the caller may use the units, on this process's clock
-}
+type Reservation struct{ core *core.Reservation }
 
-// longestReserve is the longest delay that a call without a deadline accepts.
-const longestReserve = 36525 * 24 * time.Hour
+// reservationOf returns the facade of a reservation, or nil if there is none.
+func reservationOf(r *core.Reservation) *Reservation {
+	if r == nil {
+		return nil
+	}
+	return &Reservation{r}
+}
 
 // Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
 // apart from penalties, Reserve also reserves units that refill later: the caller must wait for [Reservation.Delay].
@@ -34,8 +32,10 @@ const longestReserve = 36525 * 24 * time.Hour
 //
 // With 10 a second and burst 1, the third of three reservations has a delay of 200 ms.
 func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation, Decision, error) {
-	answer := p.reserve(ctx, key, n, true)
-	return answer.reservation, answer.decision, p.orBroken().named(answer.err)
+	p = p.orBroken()
+	r, c := p.core.Reserve(ctx, key, n)
+	defer c.FreeReserve()
+	return reservationOf(r), p.decision(c.Answer()), p.named(c.Answer().Err)
 }
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
@@ -48,98 +48,15 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 	if p.delays {
 		return nil, Decision{}, p.named(errDelays)
 	}
-	op, r := p.settled(ctx, key, n)
-	return r.Reservation, decisionOf(&op, &r.Answer, p.name), p.named(r.Err)
+	charged, a := p.core.Charge(ctx, key, n)
+	return reservationOf(charged.Reservation()), p.decision(&a), p.named(a.Err)
 }
 
-// settled decides an allow whose charge can be settled. The result contains no reservation if there is nothing to
-// settle.
-func (p *Policy) settled(ctx context.Context, key string, n int64) (engine.Op, result) {
-	ops := []engine.Op{{Kind: engine.OpAllow, Hints: engine.Hints{Settled: true}, Space: p.space, Key: strings.Clone(key), Charges: p.charges(nil, n)}}
-	r := p.limiter.do(ctx, ops, nil)[0]
-	if !canSettle(&r) {
-		r.Reservation = nil
-	}
-	return ops[0], r
-}
-
-// canSettle reports whether a charge can be settled: a store has charged it.
-func canSettle(r *result) bool {
-	return r.Err == nil && r.Allowed && r.Promise.OvershootMax != engine.Unbounded
-}
-
-// reserve decides a reserve operation. If always is set, every admitted request gets a reservation; otherwise, only a
-// request with a delay does.
-func (p *Policy) reserve(ctx context.Context, key string, n int64, always bool) reserved {
+// ChargeLater is [Policy.Charge] for middleware, which also waits for a pacer's delay itself.
+func (p *Policy) ChargeLater(ctx context.Context, key string, n int64) (*core.Charged, Decision, error) {
 	p = p.orBroken()
-	c := calls.Get().(*opBuffers)
-	defer c.freeReserve()
-	c.op[0].Ahead = longestDelay(ctx)
-	id := ""
-	if p.term != nil && always {
-		id = rand.Text()
-		c.op[0].SetTerm(p.term)
-	}
-	r := p.limiter.ask(ctx, c, engine.OpReserve, p.space, key, p.group, n, id)
-	answer := p.limiter.reserved(&c.op[0], r, always)
-	if answer.err == nil {
-		answer.decision.Binding.Policy = p.name
-	}
-	return answer
-}
-
-func (c *opBuffers) freeReserve() {
-	c.op[0].Ahead, c.op[0].Term = 0, nil
-	c.free()
-}
-
-// longestDelay returns the longest delay that the caller accepts: the time until its deadline.
-func longestDelay(ctx context.Context) time.Duration {
-	if ctx == nil {
-		return longestReserve
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		return min(longestReserve, max(0, time.Until(deadline))).Truncate(time.Microsecond)
-	}
-	return longestReserve
-}
-
-// reserved is the result of a reserve operation, and the caller's place in the queue if it waits for its slot.
-type reserved struct {
-	reservation *Reservation
-	decision    Decision
-	err         error
-
-	waiter queue.SlotWaiter // for a caller that waits for its slot
-	name   lineName
-}
-
-func (l *Limiter) reserved(op *engine.Op, r *engine.Answer, always bool) (a reserved) {
-	if a.err = r.Err; a.err != nil {
-		return a
-	}
-	a.decision.readOp(op, r)
-	if r.Allowed && (always || r.Delay > 0) {
-		id := op.ID
-		if id == "" {
-			id = rand.Text()
-		}
-		a.reservation = &Reservation{limiter: l, held: r.Reservation(op, id), slot: time.Now().Add(a.decision.Delay)}
-	}
-	return a
-}
-
-// reserveEach decides several reserve operations in one call.
-func (l *Limiter) reserveEach(ctx context.Context, ops []engine.Op) []reserved {
-	results, answers := make([]engine.Answer, len(ops)), make([]reserved, len(ops))
-	l.run(ctx, ops, results)
-	for i := range ops {
-		if l.isObserved() {
-			l.observe(ctx, &ops[i], &results[i])
-		}
-		answers[i] = l.reserved(&ops[i], &results[i], true)
-	}
-	return answers
+	charged, a := p.core.Charge(ctx, key, n)
+	return charged, p.decision(&a), p.named(a.Err)
 }
 
 // Reservation parses text that [Reservation.String] returned. Any process that uses the same store can parse it. The
@@ -148,15 +65,16 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 	if l = l.orBroken(); l.invalid != nil {
 		return nil, l.invalid
 	}
-	held, err := engine.ParseReservation(text)
-	if err != nil {
-		return nil, err
+	r, err := l.core.Reservation(text)
+	return reservationOf(r), err
+}
+
+// Core returns what the reservation stands on, or nil: see [Limiter.Core].
+func (r *Reservation) Core() *core.Reservation {
+	if r.isEmpty() {
+		return nil
 	}
-	slot := int64(0)
-	for i := range held.Limits {
-		slot = max(slot, held.Limits[i].Slot)
-	}
-	return &Reservation{limiter: l, held: held, slot: time.UnixMicro(slot)}, nil
+	return r.core
 }
 
 // String returns the reservation as text. [Limiter.Reservation] parses it, in another process or after a restart. The
@@ -165,7 +83,7 @@ func (r *Reservation) String() string {
 	if r.isEmpty() {
 		return ""
 	}
-	return r.held.String()
+	return r.core.Held().String()
 }
 
 // Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, the delay
@@ -174,9 +92,9 @@ func (r *Reservation) Delay() time.Duration {
 	if r.isEmpty() {
 		return 0
 	}
-	return max(0, time.Until(r.slot))
+	return max(0, time.Until(r.core.Slot()))
 }
 
 var errNoReservation = fmt.Errorf("%w: there is no reservation", ErrDenied)
 
-func (r *Reservation) isEmpty() bool { return r == nil || r.held == nil }
+func (r *Reservation) isEmpty() bool { return r == nil || r.core == nil }

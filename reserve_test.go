@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -41,7 +40,7 @@ func reserve(t *testing.T, p *headgate.Policy, n int64, delay time.Duration) *he
 func TestReservationText(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
-	p := core.Policy(l, "p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(1)))
+	p := l.PolicyOf("p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(1)))
 	reserve(t, p, 1, 0)
 	r := reserve(t, p, 1, 100*time.Millisecond)
 	if delay := r.Delay(); delay > 100*time.Millisecond || delay < 50*time.Millisecond {
@@ -79,7 +78,7 @@ func TestReservationText(t *testing.T) {
 func TestReserveThenCommit(t *testing.T) {
 	l, clock := onClock(t)
 	ctx := context.Background()
-	p := core.Policy(l, "llm", rule.TokenBucket(rule.PerMinute(60_000), rule.Burst(10_000)))
+	p := l.PolicyOf("llm", rule.TokenBucket(rule.PerMinute(60_000), rule.Burst(10_000)))
 	for _, c := range []struct{ reserved, used, left int64 }{{4000, 1000, 9000}, {2000, 3000, 6000}, {1000, 0, 6000}, {500, 500, 5500}} {
 		r := reserve(t, p, c.reserved, 0)
 		if _, err := r.Commit(ctx, c.used); err != nil {
@@ -102,7 +101,7 @@ func TestReserveThenCommit(t *testing.T) {
 // A reservation whose slot is after the deadline is denied, and charges nothing.
 func TestReserveDeadline(t *testing.T) {
 	l, _ := onClock(t)
-	p := core.Policy(l, "p", rule.TokenBucket(rule.PerMinute(1)))
+	p := l.PolicyOf("p", rule.TokenBucket(rule.PerMinute(1)))
 	reserve(t, p, 1, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
 	defer cancel()
@@ -117,8 +116,8 @@ func TestReserveDeadline(t *testing.T) {
 func TestReserveInvalid(t *testing.T) {
 	l, _ := onClock(t)
 	ctx := context.Background()
-	bucket := core.Policy(l, "p", rule.TokenBucket(rule.PerMinute(1)))
-	semaphore := core.Policy(l, "s", rule.Concurrency(1))
+	bucket := l.PolicyOf("p", rule.TokenBucket(rule.PerMinute(1)))
+	semaphore := l.PolicyOf("s", rule.Concurrency(1))
 	for name, call := range map[string]func() error{
 		"cost":  func() error { _, _, err := bucket.Reserve(ctx, "k", 0); return err },
 		"key":   func() error { _, _, err := bucket.Reserve(ctx, "", 1); return err },
@@ -153,7 +152,7 @@ func TestManyWait(t *testing.T) {
 		var wg sync.WaitGroup
 		start := time.Now()
 		for _, l := range limiters {
-			p := core.Policy(l, "p", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(1)))
+			p := l.PolicyOf("p", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(1)))
 			var passed []int
 			var mu sync.Mutex
 			for i := range 1000 {
@@ -193,7 +192,7 @@ func (s *slowStore) Do(ctx context.Context, ops []engine.Op, results []engine.An
 func TestWaitLeavesInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
-		p := core.Policy(headgate.New(headgate.WithStore(&slowStore{counting: store})), "p", rule.TokenBucket(rule.PerMinute(1)))
+		p := headgate.New(headgate.WithStore(&slowStore{counting: store})).PolicyOf("p", rule.TokenBucket(rule.PerMinute(1)))
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(1500*time.Microsecond, cancel) // their call is in flight from 1 ms to 2 ms
 		var wg sync.WaitGroup

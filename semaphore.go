@@ -2,9 +2,8 @@ package headgate
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -23,14 +22,15 @@ func (l *Limiter) Semaphore(name string, limit ConcurrencyLimit) *Semaphore {
 		rule = engine.Invalid(engine.CheckPolicyName(name))
 	}
 	l = l.orBroken()
-	s := l.semaphore(name, rule)
+	s := l.SemaphoreOf(name, rule)
 	l.names.add(s.policy)
 	return s
 }
 
 // With returns a semaphore with the same name and another limit: see [Policy.With].
 func (s *Semaphore) With(limit ConcurrencyLimit) *Semaphore {
-	return &Semaphore{s.of().with(heldRule(limit))}
+	p := s.of()
+	return &Semaphore{p.on(p.core.With(heldRule(limit)))}
 }
 
 // heldRule returns the engine's limit for a semaphore.
@@ -41,12 +41,15 @@ func heldRule(limit ConcurrencyLimit) engine.Limit {
 	return limit.concurrency()
 }
 
-// semaphore returns a semaphore with engine limits.
-func (l *Limiter) semaphore(name string, limits ...engine.Limit) *Semaphore {
-	p := l.policy(name, limits...)
+// SemaphoreOf returns a semaphore with limits of package engine: see [Limiter.PolicyOf].
+func (l *Limiter) SemaphoreOf(name string, limits ...engine.Limit) *Semaphore {
+	p := l.PolicyOf(name, limits...)
 	p.kind = "semaphore"
 	return &Semaphore{p}
 }
+
+// Core returns what the semaphore stands on: see [Limiter.Core].
+func (s *Semaphore) Core() *core.Policy { return s.of().core }
 
 // Err returns an error if the name, the limit or an option of the limiter is invalid. It names the semaphore and
 // matches [ErrInvalid]. Every other method then returns the same error.
@@ -63,31 +66,22 @@ func (s *Semaphore) Err() error { return s.of().Err() }
 // the limit, and [ErrStoreUnavailable] if 100 000 callers of this process already wait for the key.
 func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, error) {
 	p := s.of()
-	if ctx == nil {
-		return nil, p.named(errNoContext)
-	}
-	permit := &Permit{policy: p, key: strings.Clone(key), id: rand.Text(), units: n}
-	w, err := p.limiter.lines.join(ctx, p.line(permit.key))
+	permit, err := p.core.Acquire(ctx, key, n)
 	if err != nil {
-		return nil, err
+		return nil, p.named(err)
 	}
-	err = permit.await(ctx)
-	w.leave()
-	if err != nil {
-		return nil, err
-	}
-	return permit, nil
+	return &Permit{p, permit}, nil
 }
 
 // TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil, and
 // RetryAfter is the time until enough permits expire; a release may free units earlier.
 func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permit, Decision, error) {
-	permit := &Permit{policy: s.of(), key: strings.Clone(key), id: rand.Text(), units: n}
-	d, err := permit.extend(ctx, engine.OpAcquire)
-	if err != nil || !d.Allowed {
-		return nil, d, err
+	p := s.of()
+	permit, a := p.core.TryAcquire(ctx, key, n)
+	if permit == nil {
+		return nil, p.decision(&a), p.named(a.Err)
 	}
-	return permit, d, nil
+	return &Permit{p, permit}, p.decision(&a), nil
 }
 
 // Peek returns the decision that TryAcquire would make, and writes nothing: Remaining is the number of free units.

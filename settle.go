@@ -24,7 +24,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.isEmpty() {
 		return nil
 	}
-	_, err := r.settle(ctx, r.held.Settle(0))
+	_, err := r.core.Settle(ctx, r.core.Held().Settle(0))
 	if errors.Is(err, ErrEnded) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (r *Reservation) Commit(ctx context.Context, used ...int64) (dropped int64,
 	if err != nil {
 		return 0, err
 	}
-	return r.settle(ctx, op)
+	return r.core.Settle(ctx, op)
 }
 
 // CommitNamed is [Reservation.Commit] with the units used by each policy, by its name. Charges of policies that are not
@@ -62,7 +62,7 @@ func (r *Reservation) CommitNamed(ctx context.Context, used map[string]int64) (d
 	if err != nil {
 		return 0, err
 	}
-	return r.settle(ctx, op)
+	return r.core.Settle(ctx, op)
 }
 
 // Report records the units used so far and restarts the term. It takes the same numbers as [Reservation.Commit]. Units
@@ -76,7 +76,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	if err != nil {
 		return err
 	}
-	return r.report(ctx, op)
+	return r.core.Report(ctx, op)
 }
 
 // ReportNamed is [Reservation.Report] with the units used by each policy, as in [Reservation.CommitNamed]. Charges of
@@ -86,7 +86,7 @@ func (r *Reservation) ReportNamed(ctx context.Context, used map[string]int64) er
 	if err != nil {
 		return err
 	}
-	return r.report(ctx, op)
+	return r.core.Report(ctx, op)
 }
 
 // Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
@@ -97,33 +97,7 @@ func (r *Reservation) Renew(ctx context.Context) error {
 	if r.isEmpty() {
 		return errNoReservation
 	}
-	settle := r.held.Settle(0)
-	if err := r.report(ctx, settle); err != nil {
-		return err
-	}
-	op, ok := settle.Permits()
-	if !ok {
-		return nil
-	}
-	op.Kind = engine.OpRenew
-	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return endedUnless(answer.Allowed, answer.Err)
-}
-
-// report sends a settlement as a report, if the reservation has a term.
-func (r *Reservation) report(ctx context.Context, op engine.Op) error {
-	if r.held.Term == nil {
-		return nil
-	}
-	op.Stage = engine.Report
-	_, err := r.settle(ctx, op)
-	return err
-}
-
-// settle runs a settlement. It returns ErrEnded if the reservation is not open.
-func (r *Reservation) settle(ctx context.Context, op engine.Op) (dropped int64, err error) {
-	answer := r.limiter.do(ctx, []engine.Op{op}, nil)[0]
-	return answer.Dropped, endedUnless(answer.Found, answer.Err)
+	return r.core.Renew(ctx)
 }
 
 // settlement returns the operation that settles the reservation with the units used.
@@ -131,7 +105,8 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 	if r.isEmpty() {
 		return engine.Op{}, errNoReservation
 	}
-	items := r.held.Items()
+	held := r.core.Held()
+	items := held.Items()
 	if r.oneKey() {
 		items = 1
 	}
@@ -139,21 +114,22 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 	case len(used) != items:
 		return engine.Op{}, usedError(fmt.Sprint(len(used), " numbers"), fmt.Sprintf("%d, one for each charge that was reserved", items))
 	case items == 1:
-		return r.held.Settle(used[0]), nil
+		return held.Settle(used[0]), nil
 	default:
-		return r.held.SettleEach(func(item int) int64 { return used[item] }), nil
+		return held.SettleEach(func(item int) int64 { return used[item] }), nil
 	}
 }
 
 // oneKey reports whether the reservation is of one policy and one key, so that one number is the cost of the request.
 func (r *Reservation) oneKey() bool {
-	for i := range r.held.Limits {
-		l := &r.held.Limits[i]
-		if l.Space != r.held.Limits[0].Space || l.Key != r.held.Limits[0].Key {
+	held := r.core.Held()
+	for i := range held.Limits {
+		l := &held.Limits[i]
+		if l.Space != held.Limits[0].Space || l.Key != held.Limits[0].Key {
 			return false
 		}
 	}
-	return r.held.Listed <= 1
+	return held.Listed <= 1
 }
 
 // namedSettlement returns the operation that settles the reservation with the units used by each policy, and with the
@@ -162,10 +138,11 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 	if r.isEmpty() {
 		return engine.Op{}, errNoReservation
 	}
-	op := r.held.Settle(0)
+	held := r.core.Held()
+	op := held.Settle(0)
 	keys := map[string]string{}
 	for i := range op.Charges {
-		l := &r.held.Limits[i]
+		l := &held.Limits[i]
 		if l.Limit.Algorithm().Holds() {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -18,7 +17,7 @@ import (
 func TestWatchTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
-		tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(10*time.Second, headgate.ReleaseCharge)
+		tokens := l.PolicyOf("tokens", rule.FixedWindow(rule.PerDay(10_000))).SettleWithin(10*time.Second, headgate.ReleaseCharge)
 		left := func(want int64) {
 			t.Helper()
 			if d, err := tokens.Peek(t.Context(), "ann", 1); err != nil || d.Remaining != want {
@@ -26,7 +25,7 @@ func TestWatchTerms(t *testing.T) {
 			}
 		}
 		forgotten, _, err := tokens.Reserve(t.Context(), "ann", 4000)
-		if err != nil || core.Term(forgotten).Within != 10*time.Second {
+		if err != nil || forgotten.Core().Held().Term.Within != 10*time.Second {
 			t.Fatal(err)
 		}
 		reported, _, _ := tokens.Reserve(t.Context(), "ann", 1000)
@@ -60,9 +59,9 @@ func TestWatchTermsOfOperations(t *testing.T) {
 		l := headgate.New()
 		limit := rule.FixedWindow(rule.PerDay(10))
 		op := engine.Op{Kind: engine.OpReserve, Key: "k", ID: "a", Term: &engine.Term{Within: time.Second, Then: engine.ReleaseCharge}, Charges: []engine.Charge{{Limit: limit, Cost: 4}}}
-		core.Do(t.Context(), l, []engine.Op{op}, nil)
+		l.Core().Decide(t.Context(), op)
 		time.Sleep(3 * time.Second)
-		if d, err := core.Policy(l, "", limit).Peek(t.Context(), "k", 1); err != nil || d.Remaining != 10 {
+		if d, err := l.PolicyOf("", limit).Peek(t.Context(), "k", 1); err != nil || d.Remaining != 10 {
 			t.Errorf("%d left, %v; want 10", d.Remaining, err)
 		}
 		_ = l.Close()
@@ -72,12 +71,12 @@ func TestWatchTermsOfOperations(t *testing.T) {
 func TestTermsOfLists(t *testing.T) {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	long := core.Policy(l, "long", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, headgate.KeepCharge)
-	short := core.Policy(l, "short", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Minute, headgate.ReleaseCharge)
-	without := core.Policy(l, "without", rule.FixedWindow(rule.PerDay(10)))
+	long := l.PolicyOf("long", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, headgate.KeepCharge)
+	short := l.PolicyOf("short", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Minute, headgate.ReleaseCharge)
+	without := l.PolicyOf("without", rule.FixedWindow(rule.PerDay(10)))
 	r, _, err := l.ReserveAll(t.Context(), headgate.Charge{Policy: without, Key: "k", Units: 1}, headgate.Charge{Policy: long, Key: "k", Units: 1}, headgate.Charge{Policy: short, Key: "k", Units: 1})
-	if err != nil || core.Term(r).Within != time.Minute || core.Term(r).Then != engine.ReleaseCharge {
-		t.Fatalf("%+v, %v; the shortest term counts", core.Term(r), err)
+	if err != nil || r.Core().Held().Term.Within != time.Minute || r.Core().Held().Term.Then != engine.ReleaseCharge {
+		t.Fatalf("%+v, %v; the shortest term counts", r.Core().Held().Term, err)
 	}
 	if err := r.Report(t.Context(), 1, 1); !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("two numbers of three charges: %v", err)
@@ -86,17 +85,17 @@ func TestTermsOfLists(t *testing.T) {
 		t.Error(err)
 	}
 	plain, _, _ := without.Reserve(t.Context(), "k", 1)
-	if err := plain.Report(t.Context(), 5); err != nil || core.Term(plain) != nil {
+	if err := plain.Report(t.Context(), 5); err != nil || plain.Core().Held().Term != nil {
 		t.Errorf("a report without a term: %v", err)
 	}
 	for within, want := range map[time.Duration]bool{time.Millisecond: true, engine.MaxWithin: true, 0: false, time.Microsecond: false, engine.MaxWithin + time.Millisecond: false} {
-		p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(within, headgate.KeepCharge)
+		p := l.PolicyOf("p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(within, headgate.KeepCharge)
 		_, _, err := p.Reserve(context.Background(), "k", 1)
 		if (err == nil) != want || (p.Err() == nil) != want {
 			t.Errorf("a term of %s: %v, %v", within, err, p.Err())
 		}
 	}
-	p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, 9)
+	p := l.PolicyOf("p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, 9)
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": unsettled is another word; accepted: keep, release or estimate`) {
 		t.Error(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -60,8 +59,8 @@ func TestWaitLeftInFlightCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, store := onMemory(t)
-				late := core.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})), "p", limit)
-				p := core.Policy(l, "p", limit)
+				late := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})).PolicyOf("p", limit)
+				p := l.PolicyOf("p", limit)
 				before, err := p.Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
@@ -104,7 +103,7 @@ func TestWaitLeftInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := onMemory(t)
 		hung := &lateStore{counting: store, late: 24 * time.Hour}
-		p := core.Policy(headgate.New(headgate.WithStore(hung)), "p", rule.TokenBucket(rule.PerHour(5)))
+		p := headgate.New(headgate.WithStore(hung)).PolicyOf("p", rule.TokenBucket(rule.PerHour(5)))
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := p.Wait(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
@@ -128,7 +127,7 @@ func TestLeaversInFlightLeaveNoGap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, store := onMemory(t)
-				p := core.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})), "p", limit)
+				p := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 100 * time.Millisecond})).PolicyOf("p", limit)
 				leave, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(150*time.Millisecond, cancel) // the second call is in flight from 100 to 200 ms
 				start := time.Now()
@@ -175,7 +174,7 @@ func TestLeaversLeaveNoGap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, store := onMemory(t)
-				p := core.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 7 * time.Millisecond})), "p", limit)
+				p := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 7 * time.Millisecond})).PolicyOf("p", limit)
 				end := time.Now().Add(time.Minute)
 				var passed atomic.Int64
 				var all sync.WaitGroup
@@ -216,8 +215,8 @@ func TestLateAnswerGivesBackNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
 		limit := rule.TokenBucket(rule.PerSecond(10), rule.Burst(10))
-		late := core.Policy(headgate.New(headgate.WithStore(&lateStore{counting: store, late: 500 * time.Millisecond})), "p", limit)
-		p := core.Policy(l, "p", limit)
+		late := headgate.New(headgate.WithStore(&lateStore{counting: store, late: 500 * time.Millisecond})).PolicyOf("p", limit)
+		p := l.PolicyOf("p", limit)
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := late.WaitN(ctx, "k", 8); !errors.Is(err, context.DeadlineExceeded) {
@@ -241,7 +240,7 @@ func TestCloseGivesSlotsBack(t *testing.T) {
 		l, store := onMemory(t)
 		limit := rule.Pacer(rule.PerMinute(1), rule.MaxQueue(9))
 		closed := headgate.New(headgate.WithStore(store))
-		p := core.Policy(closed, "p", limit)
+		p := closed.PolicyOf("p", limit)
 		if _, err := p.Wait(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +257,7 @@ func TestCloseGivesSlotsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.Wait()
-		if d, err := core.Policy(l, "p", limit).Peek(context.Background(), "k", 1); err != nil || d.ResetAfter > time.Minute {
+		if d, err := l.PolicyOf("p", limit).Peek(context.Background(), "k", 1); err != nil || d.ResetAfter > time.Minute {
 			t.Errorf("%+v, %v", d, err)
 		}
 	})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
@@ -55,7 +54,7 @@ func TestWaitInOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, store := onMemory(t)
-				p := core.Policy(l, "p", limit)
+				p := l.PolicyOf("p", limit)
 				const callers = 1000
 				decisions := make([]headgate.Decision, callers)
 				var wg sync.WaitGroup
@@ -98,7 +97,7 @@ func TestWaitDeadline(t *testing.T) {
 			"window": rule.FixedWindow(rule.PerMinute(1)), // this limit cannot reserve
 		} {
 			l, _ := onMemory(t)
-			p := core.Policy(l, "p", limit)
+			p := l.PolicyOf("p", limit)
 			if _, err := p.Wait(context.Background(), "k"); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +151,7 @@ func TestWaitCancelled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := onMemory(t)
-				p := core.Policy(l, "p", c.limit)
+				p := l.PolicyOf("p", c.limit)
 				cancelled, cancel := context.WithCancel(context.Background())
 				var passed, failed atomic.Int64
 				var wg sync.WaitGroup
@@ -194,7 +193,7 @@ func TestWaitCancelled(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)
-		p := core.Policy(l, "p", rule.FixedWindow(rule.PerDay(1)))
+		p := l.PolicyOf("p", rule.FixedWindow(rule.PerDay(1)))
 		ctx := context.Background()
 		if _, err := p.WaitN(ctx, "k", 2); !errors.Is(err, headgate.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("2 of 1: %v", err)
@@ -239,7 +238,7 @@ func TestTwoProcessesWait(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				p := core.Policy(limiters[i%2], "mail", rule.Pacer(rule.PerSecond(10), rule.MaxWait(300*time.Millisecond)))
+				p := limiters[i%2].PolicyOf("mail", rule.Pacer(rule.PerSecond(10), rule.MaxWait(300*time.Millisecond)))
 				for {
 					if _, err := p.Wait(ctx, "smtp"); err != nil {
 						return
@@ -260,7 +259,7 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 	if raced.On {
 		t.Skip("pools drop what they hold")
 	}
-	p := core.Policy(headgate.New(), "p", rule.TokenBucket(rule.PerSecond(1_000_000)))
+	p := headgate.New().PolicyOf("p", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		if _, err := p.Wait(ctx, "k"); err != nil {
@@ -277,7 +276,7 @@ func TestWaitFailsAtOnceBehindAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := core.Policy(l, "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(3)))
+		p := l.PolicyOf("p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(3)))
 		for range 4 {
 			if _, err := p.Allow(t.Context(), "k"); err != nil {
 				t.Fatal(err)

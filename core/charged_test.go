@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/headgate/headgate"
@@ -20,21 +21,26 @@ func TestSettledAllow(t *testing.T) {
 		rule.TokenBucket(rule.PerHour(3)), rule.FixedWindow(rule.PerHour(3)), rule.SlidingLog(rule.PerHour(3)),
 		rule.Pacer(rule.PerHour(1), rule.MaxQueue(2)),
 	}
-	p := core.Policy(limiter, "all", limits...)
+	p := limiter.PolicyOf("all", limits...)
 	op := engine.Op{Kind: engine.OpAllow, Space: "policy:all", Key: "k", Hints: engine.Hints{Settled: true}}
 	for i, limit := range limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
-	ask := func() core.Result { return core.Do(ctx, limiter, []engine.Op{op}, nil)[0] }
-	first, _, third := ask(), ask(), ask()
-	if !first.Allowed || !third.Allowed || third.Delay == 0 || third.Reservation == nil {
+	ask := func() (engine.Answer, *core.Reservation) {
+		a := limiter.Core().Decide(ctx, op)[0]
+		return a, limiter.Core().Reserved(&op, &a)
+	}
+	first, _ := ask()
+	ask()
+	third, held := ask()
+	if !first.Allowed || !third.Allowed || third.Delay == 0 || held == nil {
 		t.Fatalf("%+v %+v", first, third)
 	}
-	if fourth := ask(); fourth.Allowed || fourth.Reservation != nil {
+	if fourth, held := ask(); fourth.Allowed || held != nil {
 		t.Errorf("a denied one: %+v", fourth)
 	}
 	for range 2 { // the second time must not change anything
-		if err := third.Reservation.Cancel(ctx); err != nil {
+		if _, err := held.Settle(ctx, held.Held().Settle(0)); err != nil && !errors.Is(err, core.ErrEnded) {
 			t.Fatal(err)
 		}
 		d, err := p.Peek(ctx, "k", 1)
@@ -50,9 +56,9 @@ func TestChargedIsCorrected(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	ctx := context.Background()
-	p := core.Policy(limiter, "bytes", rule.TokenBucket(rule.PerDay(100), rule.AllowDebt(900)), rule.FixedWindow(rule.PerDay(20)), engine.NoLimit())
+	p := limiter.PolicyOf("bytes", rule.TokenBucket(rule.PerDay(100), rule.AllowDebt(900)), rule.FixedWindow(rule.PerDay(20)), engine.NoLimit())
 	for i, c := range []struct{ cost, final, bucket, window int64 }{{10, 3, 97, 17}, {3, 3, 94, 14}, {0, 4, 90, 10}, {0, 0, 90, 10}, {1, 40, 50, 0}} {
-		charged, d, err := core.Charge(ctx, p, "k", c.cost)
+		charged, d, err := p.ChargeLater(ctx, "k", c.cost)
 		if err != nil || !d.Allowed || d.Binding.Policy != "bytes" {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -64,10 +70,10 @@ func TestChargedIsCorrected(t *testing.T) {
 			t.Errorf("%d and then %d: %d and %d left, %v; want %d and %d", c.cost, c.final, d.Limits[0].Remaining, d.Limits[1].Remaining, err, c.bucket, c.window)
 		}
 	}
-	if charged, d, err := core.Charge(ctx, p, "k", 1); charged != nil || d.Allowed || err != nil {
+	if charged, d, err := p.ChargeLater(ctx, "k", 1); charged != nil || d.Allowed || err != nil {
 		t.Errorf("a denied one: %v, %+v, %v", charged, d, err)
 	}
-	charged, _, err := core.Charge(ctx, p, "another", 0)
+	charged, _, err := p.ChargeLater(ctx, "another", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +92,9 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 	defer limiter.Close()
 	ctx := context.Background()
 	limits := []engine.Limit{rule.FixedWindow(rule.PerDay(10), rule.Named("included")), rule.FixedWindow(rule.PerDay(20), rule.Named("credits"))}
-	p := core.Policy(limiter, "calls", limits...).First()
+	p := limiter.PolicyOf("calls", limits...).First()
 	for i, c := range []struct{ final, included, credits int64 }{{6, 4, 20}, {7, 4, 13}, {30, 4, 0}, {2, 2, 0}} {
-		charged, d, err := core.Charge(ctx, p, "k", 0)
+		charged, d, err := p.ChargeLater(ctx, "k", 0)
 		if err != nil || !d.Allowed {
 			t.Fatalf("%d: %+v, %v", i, d, err)
 		}
@@ -97,7 +103,7 @@ func TestChargedChoicePaysOnce(t *testing.T) {
 		}
 		var left [2]int64
 		for at, limit := range limits {
-			d, err := core.Policy(limiter, "calls", limit).Peek(ctx, "k", 1)
+			d, err := limiter.PolicyOf("calls", limit).Peek(ctx, "k", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

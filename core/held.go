@@ -6,14 +6,13 @@ import (
 	"math"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/lease"
 )
 
 // Held contains the permits of a request. The caller ends them with Release.
 type Held struct {
-	limiter *headgate.Limiter
+	limiter *Limiter
 	ops     []engine.Op // acquires that the store has granted
 	term    time.Duration
 	expires time.Time // used only by the goroutine that Hold starts
@@ -23,7 +22,7 @@ type Held struct {
 }
 
 // HeldBy returns the permits of granted acquires ([engine.OpAcquire]). It retains ops.
-func HeldBy(l *headgate.Limiter, ops []engine.Op) *Held {
+func (l *Limiter) HeldBy(ops []engine.Op) *Held {
 	h := &Held{limiter: l, ops: ops, term: math.MaxInt64}
 	for i := range ops {
 		h.term = min(h.term, engine.LeaseOf(ops[i].Charges))
@@ -76,9 +75,12 @@ func (h *Held) do(ctx context.Context, kind engine.Kind) (denied bool, err error
 	for i := range h.ops {
 		h.ops[i].Kind = kind
 	}
-	for _, r := range Do(ctx, h.limiter, h.ops, nil) {
-		err = cmp.Or(err, r.Err)
-		denied = denied || r.Err == nil && !r.Allowed
+	answers := make([]engine.Answer, len(h.ops))
+	h.limiter.Do(ctx, h.ops, answers)
+	for i := range answers {
+		a := &answers[i]
+		err = cmp.Or(err, a.Err)
+		denied = denied || a.Err == nil && !a.Allowed
 	}
 	return denied, err
 }

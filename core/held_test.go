@@ -47,15 +47,15 @@ func holdOne(t *testing.T) (*core.Held, *breakable, *headgate.Semaphore) {
 	l := headgate.New(headgate.WithStore(b))
 	t.Cleanup(func() { l.Close() })
 	limit := rule.Concurrency(1, rule.LeaseTime(time.Minute))
-	ops := []engine.Op{{Kind: engine.OpAcquire, Space: core.Space(l, engine.PolicySpace("jobs")), Key: "k", ID: "one", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}
-	if r := core.Do(t.Context(), l, ops, nil)[0]; r.Err != nil || !r.Allowed {
+	ops := []engine.Op{{Kind: engine.OpAcquire, Space: l.Core().Space(engine.PolicySpace("jobs")), Key: "k", ID: "one", Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}
+	if r := l.Core().Decide(t.Context(), ops...)[0]; r.Err != nil || !r.Allowed {
 		t.Fatalf("%+v", r)
 	}
-	held := core.HeldBy(l, ops)
+	held := l.Core().HeldBy(ops)
 	ctx, end := context.WithCancel(t.Context())
 	held.Hold(ctx)
 	end() // a release must be possible after the end of the request
-	return held, b, core.Semaphore(l, "jobs", limit)
+	return held, b, l.SemaphoreOf("jobs", limit)
 }
 
 func free(t *testing.T, s *headgate.Semaphore, want int64) {

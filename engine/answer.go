@@ -119,6 +119,13 @@ func (a *Answer) Resize(n int) {
 // use this memory: copies of the answer share it.
 func (a *Answer) Reuse() { *a = Answer{rest: a.rest[:0]} }
 
+// Clone returns a copy of the answer that shares no memory with it.
+func (a *Answer) Clone() Answer {
+	clone := *a
+	clone.rest = slices.Clone(a.rest)
+	return clone
+}
+
 // Keep returns a copy of the answer with only the standings at the given indexes, at least one. It shares no memory
 // with a. The binding limit is the first of them if they omit it.
 func (a *Answer) Keep(indexes ...int) Answer {

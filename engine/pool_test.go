@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -48,7 +47,7 @@ func TestPoolOfGroups(t *testing.T) {
 	}
 	l := headgate.New()
 	defer l.Close()
-	p, spent := core.Policy(l, "p", limit), map[string]int64{}
+	p, spent := l.PolicyOf("p", limit), map[string]int64{}
 	for i, c := range []struct {
 		key   string
 		units int64
@@ -95,7 +94,7 @@ func TestPoolOfPermits(t *testing.T) {
 	} {
 		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
 		acquire.ID = "a permit"
-		results := core.Do(t.Context(), l, []engine.Op{acquire, peek}, nil)
+		results := l.Core().Decide(t.Context(), acquire, peek)
 		if results[0].Err != nil || !results[0].Allowed || results[1].Err != nil {
 			t.Fatalf("step %d: %+v", i, results)
 		}

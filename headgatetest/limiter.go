@@ -35,9 +35,9 @@ func NewLimiter(t TB, options ...headgate.Option) *Limiter {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), core.WithOutcomeClock(l.Clock.Now)}
+	own := []headgate.Option{headgate.WithStore(store), headgate.WithObserver(l.record), headgate.WithCore(func(c *core.Config) { c.Now = l.Clock.Now })}
 	l.Limiter = headgate.New(append(own, options...)...)
-	if err := core.Policy(l.Limiter, "", engine.NoLimit()).Err(); err != nil {
+	if err := l.PolicyOf("", engine.NoLimit()).Err(); err != nil {
 		t.Fatalf("an option is invalid: %v", err)
 	}
 	t.Cleanup(func() {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httpclient"
 	"github.com/headgate/headgate/httplimit"
@@ -138,7 +137,7 @@ func TestClientIsNeverDenied(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := headgate.New()
 				defer limiter.Close()
-				server := &handlerTransport{longest: c.latency, handler: httplimit.New(core.Policy(limiter, "p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
+				server := &handlerTransport{longest: c.latency, handler: httplimit.New(limiter.PolicyOf("p", c.limit), httplimit.All(), httplimit.WithHeaders(c.style))(hello)}
 				client := &http.Client{Transport: httpclient.New(server, httpclient.WithMaxWait(10*time.Minute))}
 				took := crowd(t, client, c.callers, c.n)
 				t.Logf("%d requests in %s, at most %d at a time, %d denied", c.n, took, server.most.Load(), server.denied.Load())
@@ -160,7 +159,7 @@ func TestClientOnRealSockets(t *testing.T) {
 		denied.Add(1)
 		w.WriteHeader(http.StatusTooManyRequests)
 	}
-	server := httptest.NewServer(httplimit.New(core.Policy(limiter, "p", rule.TokenBucket(rule.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(deny))(hello))
+	server := httptest.NewServer(httplimit.New(limiter.PolicyOf("p", rule.TokenBucket(rule.PerSecond(1000))), httplimit.ByIP(), httplimit.WithDenied(deny))(hello))
 	defer server.Close()
 	base := &http.Transport{MaxIdleConnsPerHost: 50}
 	transport := httpclient.New(base)
@@ -430,7 +429,7 @@ func TestLimitByPolicy(t *testing.T) {
 		limiter := headgate.New()
 		defer limiter.Close()
 		server := &script{steps: []func(http.ResponseWriter, *http.Request){answering(200)}}
-		pace := core.Policy(limiter, "upstream", rule.Pacer(rule.PerSecond(10), rule.MaxWait(time.Minute)))
+		pace := limiter.PolicyOf("upstream", rule.Pacer(rule.PerSecond(10), rule.MaxWait(time.Minute)))
 		client := &http.Client{Transport: httpclient.Limit(&handlerTransport{handler: server}, pace, nil)}
 		if took := crowd(t, client, 5, 21); took < 2*time.Second || took > 2200*time.Millisecond {
 			t.Errorf("21 requests at 10 a second took %s", took)

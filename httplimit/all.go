@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -73,9 +72,9 @@ func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err
 			return answer, err
 		}
 		answer.Cost = max(answer.Cost, charges[i].Units)
-		settles = settles || core.Paces(charges[i].Policy)
+		settles = settles || charges[i].Policy.Core().Paces()
 	}
-	charged, op, d, err := core.ChargeAll(r.Context(), a.limiter, settles, charges...)
+	charged, op, d, err := a.limiter.ChargeAll(r.Context(), settles, charges...)
 	if err != nil {
 		return answer, a.mistake(charges, err)
 	}
@@ -86,7 +85,7 @@ func (a *allOf) ChargeRequest(r *http.Request, settles bool) (answer Answer, err
 			answer.Done = a.addUnsettled(r, charges)
 		}
 	}
-	answer.Decision, answer.Outcome = d, core.Outcomes(a.limiter, &op)
+	answer.Decision, answer.Outcome = d, a.limiter.Core().Outcomes(&op)
 	if charged != nil {
 		answer.Settle = charged.Settle
 	}

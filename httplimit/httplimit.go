@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/queue"
 )
 
@@ -148,7 +147,7 @@ func (m *Middleware) charge(c *Admission, r *http.Request) (err error) {
 
 func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Admission, r *http.Request) (err error) {
 	c.policy, c.Units = policy, 1
-	if core.Adapts(policy) {
+	if policy.Core().Adapts() {
 		key = strings.Clone(key)
 		c.outcome = func(failed bool, retryAfter time.Duration) { policy.Outcome(key, failed, retryAfter) }
 	}
@@ -157,13 +156,13 @@ func (m *Middleware) chargeOn(policy *headgate.Policy, key string, c *Admission,
 			return &programError{fmt.Errorf("WithCost returned %d; accepted: 0 or more", c.Units)}
 		}
 	}
-	if m.finalCost == nil && !core.Paces(policy) {
+	if m.finalCost == nil && !policy.Core().Paces() {
 		c.Decision, err = policy.AllowN(r.Context(), key, c.Units)
 		return err
 	}
 	// If a client leaves while the store decides, its slot is still given back.
 	ctx, cancel := queue.Outliving(settleWithin, r.Context())
-	charged, d, err := core.Charge(ctx, policy, key, c.Units)
+	charged, d, err := policy.ChargeLater(ctx, key, c.Units)
 	cancel()
 	c.Decision = d
 	if m.finalCost != nil {

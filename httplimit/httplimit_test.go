@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/httplimit"
@@ -66,7 +65,7 @@ func with(name string, values ...string) func(*http.Request) {
 // Each address has its own limit. A denied request gets a 429 with Retry-After, a problem and rate-limit headers.
 // Responses to allowed requests contain the headers too.
 func TestPerIP(t *testing.T) {
-	p := core.Policy(limiter(t), "per-ip", rule.TokenBucket(rule.Per(2, 3*time.Second)))
+	p := limiter(t).PolicyOf("per-ip", rule.TokenBucket(rule.Per(2, 3*time.Second)))
 	h := httplimit.New(p, httplimit.ByIP())(hello)
 	for n, want := range []string{`"per-ip";r=1;t=2`, `"per-ip";r=0;t=3`} {
 		w := get(h, from("192.0.2.1:40000"))
@@ -160,7 +159,7 @@ func TestMissingPart(t *testing.T) {
 		"":                                anonymous,
 	} {
 		var problem httplimit.Problem
-		w := get(httplimit.New(core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1))), key)(hello), with("X-None", "1"))
+		w := get(httplimit.New(limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1))), key)(hello), with("X-None", "1"))
 		detail := "the request lacks a part of its key"
 		if want != "" {
 			detail += ": " + want
@@ -218,7 +217,7 @@ func TestKeys(t *testing.T) {
 	if r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes)+"y"); len(long) != 71 || of(httplimit.HashLong(user)) == long {
 		t.Errorf("two long keys become %q", long)
 	}
-	h := httplimit.New(core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1))), user)(hello)
+	h := httplimit.New(limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1))), user)(hello)
 	for detail, edit := range map[string]func(*http.Request){
 		"the request lacks a part of its key: header X-User":            with("X-Other", "1"),
 		"the request cannot be counted: key; accepted: 1 to 1024 bytes": with("X-User", strings.Repeat("x", 1025)),
@@ -245,7 +244,7 @@ func TestCostAndStyles(t *testing.T) {
 		},
 		httplimit.Off: {},
 	} {
-		p := core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(20)))
+		p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(10), rule.Burst(20)))
 		w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost), httplimit.WithHeaders(style))(hello))
 		got := map[string]string{}
 		for name, values := range w.Header() {
@@ -269,7 +268,7 @@ func TestCostAndStyles(t *testing.T) {
 		}
 	}
 	// If a request's cost can never pass, its denial contains no Retry-After.
-	p := core.Policy(limiter(t), "p", rule.FixedWindow(rule.PerMinute(5)))
+	p := limiter(t).PolicyOf("p", rule.FixedWindow(rule.PerMinute(5)))
 	if w := get(httplimit.New(p, httplimit.All(), httplimit.WithCost(cost))(hello), with("X-Big", "1")); w.Code != 429 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("a cost above the limit: %d %v", w.Code, w.Header())
 	}
@@ -277,8 +276,8 @@ func TestCostAndStyles(t *testing.T) {
 
 // Regression: bug 37. An inner middleware adds its limit to the outer middleware's two draft fields.
 func TestNestedMiddlewares(t *testing.T) {
-	outer := httplimit.New(core.Policy(limiter(t), "all", rule.FixedWindow(rule.PerHour(9))), httplimit.All())
-	inner := httplimit.New(core.Policy(limiter(t), "route", rule.FixedWindow(rule.PerHour(1))), httplimit.All())
+	outer := httplimit.New(limiter(t).PolicyOf("all", rule.FixedWindow(rule.PerHour(9))), httplimit.All())
+	inner := httplimit.New(limiter(t).PolicyOf("route", rule.FixedWindow(rule.PerHour(1))), httplimit.All())
 	h := outer(inner(hello))
 	for i, want := range []string{`"all";r=8;t=3600, "route";r=0;t=3600`, `"all";r=7;t=3600, "route";r=0;t=3600`} {
 		w := get(h)
@@ -302,7 +301,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 
 // While the store does not answer, requests get a 503, or are served with FailOpen.
 func TestStoreAway(t *testing.T) {
-	p := core.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1)))
+	p := headgate.New(headgate.WithStore(away{})).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1)))
 	if w := get(httplimit.New(p, httplimit.All())(hello)); w.Code != http.StatusServiceUnavailable || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
@@ -354,7 +353,7 @@ func TestFinalCostNeedsSettler(t *testing.T) {
 // The handler receives the server's own ResponseWriter, so it can flush, hijack and so on.
 func TestResponseWriterIsTheServers(t *testing.T) {
 	var got http.ResponseWriter
-	p := core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(1)))
+	p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1)))
 	h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { got = w }))
 	if w := get(h); got != http.ResponseWriter(w) {
 		t.Errorf("the handler got %T", got)
@@ -370,7 +369,7 @@ func (d *discard) WriteHeader(int)             {}
 
 // An allowed request from an IPv4 address needs at most one allocation, for the headers.
 func TestAllocations(t *testing.T) {
-	p := core.Policy(headgate.New(), "per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
+	p := headgate.New().PolicyOf("per-ip", rule.TokenBucket(rule.PerSecond(1_000_000)))
 	h := httplimit.New(p, httplimit.ByIP())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	w := &discard{header: http.Header{}}

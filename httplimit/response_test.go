@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -68,7 +67,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 		{"negative", func(*http.Request, httplimit.Response) int64 { return -5 }, "200,0", 0},
 	} {
 		t.Run(c.name+" "+c.query, func(t *testing.T) {
-			p := core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerHour(100)))
+			p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerHour(100)))
 			three := func(*http.Request) int64 { return 3 }
 			h := httplimit.New(p, httplimit.All(), httplimit.WithCost(three), httplimit.WithFinalCost(c.rule))(answers)
 			func() {
@@ -84,7 +83,7 @@ func TestFinalCostOfResponses(t *testing.T) {
 
 // A HEAD request is not charged for its body, because no body is sent.
 func TestHEADHasNoBytes(t *testing.T) {
-	p := core.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerHour(100)))
+	p := limiter(t).PolicyOf("bytes", rule.TokenBucket(rule.PerHour(100)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
 	for _, c := range []struct {
 		method string
@@ -100,7 +99,7 @@ func TestHEADHasNoBytes(t *testing.T) {
 // If a limit allows debt, a download that exceeds it is charged in full, as a debt. The client is charged even if it
 // disconnects before the end.
 func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
-	p := core.Policy(limiter(t), "bytes", rule.TokenBucket(rule.PerSecond(1000), rule.AllowDebt(1<<20)))
+	p := limiter(t).PolicyOf("bytes", rule.TokenBucket(rule.PerSecond(1000), rule.AllowDebt(1<<20)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))
 	ctx, gone := context.WithCancel(t.Context())
 	leaving := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(w, r); gone() })
@@ -115,7 +114,7 @@ func TestFinalCostIsOwedAndSurvivesTheClient(t *testing.T) {
 // response is a 503.
 func TestPolicyByPlan(t *testing.T) {
 	l := limiter(t)
-	free, paid := core.Policy(l, "free", rule.FixedWindow(rule.PerDay(1))), core.Policy(l, "paid", rule.FixedWindow(rule.PerDay(5)))
+	free, paid := l.PolicyOf("free", rule.FixedWindow(rule.PerDay(1))), l.PolicyOf("paid", rule.FixedWindow(rule.PerDay(5)))
 	plan := func(r *http.Request) *headgate.Policy {
 		if r.Header.Get("X-Plan") == "paid" {
 			return paid
@@ -141,7 +140,7 @@ func TestPolicyByPlan(t *testing.T) {
 
 // Regression: bug 29. FailOpen serves requests while the store is away, but not a request that omits its key.
 func TestFailOpenNeedsAKey(t *testing.T) {
-	p := core.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1)))
+	p := headgate.New(headgate.WithStore(away{})).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1)))
 	h := httplimit.New(p, httplimit.ByHeader("X-User"), httplimit.WithError(httplimit.FailOpen))(hello)
 	for name, want := range map[string]int{"alice": 200, "": 400, strings.Repeat("x", engine.MaxKeyBytes+1): 400} {
 		if w := get(h, with("X-User", name)); w.Code != want {
@@ -152,7 +151,7 @@ func TestFailOpenNeedsAKey(t *testing.T) {
 
 // Regression: bug 36. If the store does not answer, settling neither panics nor changes the response.
 func TestSettleWithoutStore(t *testing.T) {
-	p := core.Policy(headgate.New(headgate.WithStore(&once{Store: store(t)})), "p", rule.TokenBucket(rule.PerSecond(9)))
+	p := headgate.New(headgate.WithStore(&once{Store: store(t)})).PolicyOf("p", rule.TokenBucket(rule.PerSecond(9)))
 	h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.BytesWritten))(answers)
 	for i, want := range []int{200, 503} {
 		if w := get(h, func(r *http.Request) { r.URL.RawQuery = "200,3" }); w.Code != want {
@@ -180,7 +179,7 @@ func TestPacerDelaysRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := core.Policy(l, "p", rule.Pacer(rule.PerSecond(10), rule.MaxWait(time.Second)))
+		p := l.PolicyOf("p", rule.Pacer(rule.PerSecond(10), rule.MaxWait(time.Second)))
 		served := 0
 		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 		start := time.Now()
@@ -199,7 +198,7 @@ func TestPacerDelaysRequests(t *testing.T) {
 
 // An adapter without http.Handler gets the same responses from Admit and Settle.
 func TestAdmitAndSettle(t *testing.T) {
-	p := core.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(1)))
+	p := limiter(t).PolicyOf("p", rule.FixedWindow(rule.PerHour(1)))
 	m := httplimit.NewMiddleware(p, httplimit.ByHeader("X-User"), httplimit.WithFinalCost(httplimit.OnlyFailures))
 	admit := func(user string, status int) (int, bool) {
 		r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
@@ -217,7 +216,7 @@ func TestAdmitAndSettle(t *testing.T) {
 			t.Errorf("request %d: %d, %t; want %d, %t", i, code, ok, c.want, c.ok)
 		}
 	}
-	open := httplimit.NewMiddleware(core.Policy(headgate.New(headgate.WithStore(away{})), "p", rule.TokenBucket(rule.PerSecond(1))), httplimit.All(), httplimit.WithError(httplimit.FailOpen))
+	open := httplimit.NewMiddleware(headgate.New(headgate.WithStore(away{})).PolicyOf("p", rule.TokenBucket(rule.PerSecond(1))), httplimit.All(), httplimit.WithError(httplimit.FailOpen))
 	r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
 	c, ok := open.Admit(w, r)
 	open.Settle(r, &c, httplimit.Response{Status: 200})
@@ -232,7 +231,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, <-chan htt
 	t.Helper()
 	responses := make(chan httplimit.Response, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { responses <- o; return o.Charged }
-	p := core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(100)))
+	p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(100)))
 	server := httptest.NewServer(httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(count))(handler))
 	t.Cleanup(server.Close)
 	return server, responses
@@ -378,7 +377,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 		got := ""
 		var o httplimit.Response
 		count := func(_ *http.Request, response httplimit.Response) int64 { o = response; return 1 }
-		p := core.Policy(limiter(t), "p", rule.TokenBucket(rule.PerSecond(100)))
+		p := limiter(t).PolicyOf("p", rule.TokenBucket(rule.PerSecond(100)))
 		h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(count))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			got = can(w)
 			w.WriteHeader(http.StatusEarlyHints)
@@ -405,7 +404,7 @@ func TestRuleAddsNothingToTheWriter(t *testing.T) {
 func TestResetOfTheBindingWindow(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	policy := core.Policy(limiter, "reply", rule.SlidingLog(rule.PerSecond(2), rule.And(rule.PerHour(50))))
+	policy := limiter.PolicyOf("reply", rule.SlidingLog(rule.PerSecond(2), rule.And(rule.PerHour(50))))
 	handler := httplimit.New(policy, httplimit.ByIP())(answers)
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?200,0", nil))
@@ -418,7 +417,7 @@ func TestResetOfTheBindingWindow(t *testing.T) {
 func TestHeadersOfSeveralLimits(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
-	policy := core.Policy(limiter, "plan", rule.FixedWindow(rule.PerHour(50), rule.Named("hour")), engine.NoLimit(), rule.SlidingLog(rule.PerSecond(2)))
+	policy := limiter.PolicyOf("plan", rule.FixedWindow(rule.PerHour(50), rule.Named("hour")), engine.NoLimit(), rule.SlidingLog(rule.PerSecond(2)))
 	answer := httptest.NewRecorder()
 	httplimit.New(policy, httplimit.ByIP())(answers).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?200,0", nil))
 	want := `"plan.3";q=2;w=1, "plan.hour";q=50;w=3600`

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -30,7 +29,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := headgate.New()
 				defer l.Close()
-				p := core.Policy(l, "p", limit)
+				p := l.PolicyOf("p", limit)
 				slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(1100 * time.Millisecond) })
 				h := httplimit.New(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))(slow)
 				var mu sync.Mutex
@@ -64,7 +63,7 @@ func TestFinalCostGivesBackNothingTwice(t *testing.T) {
 // Settling charges or gives back only the difference from the first charge, on each limit. It can charge more than a
 // window has left.
 func TestFinalCostOfSeveralLimits(t *testing.T) {
-	p := core.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), engine.NoLimit())
+	p := limiter(t).PolicyOf("p", rule.FixedWindow(rule.PerHour(10)), rule.SlidingLog(rule.PerHour(100)), engine.NoLimit())
 	for _, c := range []struct{ cost, final, small, large int64 }{{4, 1, 1, 1}, {2, 5, 6, 6}, {0, 2, 8, 8}, {1, 30, 10, 38}} {
 		h := httplimit.New(p, httplimit.All(), httplimit.WithCost(func(*http.Request) int64 { return c.cost }),
 			httplimit.WithFinalCost(func(*http.Request, httplimit.Response) int64 { return c.final }))
@@ -82,7 +81,7 @@ func TestDisconnectGivesPacerSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := headgate.New()
 		defer l.Close()
-		p := core.Policy(l, "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)), rule.FixedWindow(rule.PerDay(100)))
+		p := l.PolicyOf("p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)), rule.FixedWindow(rule.PerDay(100)))
 		start := time.Now()
 		var mu sync.Mutex
 		var served []time.Duration
@@ -148,7 +147,7 @@ func TestDisconnectInFlightGivesSlotBack(t *testing.T) {
 		}
 		defer memory.Close()
 		store := &lateAnswers{Store: memory}
-		p := core.Policy(headgate.New(headgate.WithStore(store)), "p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)))
+		p := headgate.New(headgate.WithStore(store)).PolicyOf("p", rule.Pacer(rule.PerSecond(1), rule.MaxQueue(99)))
 		h := httplimit.New(p, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		get(h)
 		leave, cancel := context.WithCancel(t.Context())
@@ -189,7 +188,7 @@ func TestDisconnectedClientOfADeciderIsSettled(t *testing.T) {
 // context ends.
 func TestSettleAtEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := core.Policy(limiter(t), "p", rule.FixedWindow(rule.PerHour(9)))
+		p := limiter(t).PolicyOf("p", rule.FixedWindow(rule.PerHour(9)))
 		m := httplimit.NewMiddleware(p, httplimit.All(), httplimit.WithFinalCost(httplimit.OnlyFailures))
 		for i, c := range []struct {
 			status int // from the outer handler, or 0 if it writes none

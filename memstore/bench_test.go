@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -50,7 +49,7 @@ func BenchmarkNewKeys(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p = core.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			p = headgate.New(headgate.WithStore(store)).PolicyOf("", limit)
 			b.StartTimer()
 		}
 		if _, err := p.Allow(ctx, keys[i%n]); err != nil {
@@ -67,7 +66,7 @@ func decideAll(b *testing.B, limit engine.Limit) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx, p := context.Background(), core.Policy(headgate.New(headgate.WithStore(store)), "", limit)
+			ctx, p := context.Background(), headgate.New(headgate.WithStore(store)).PolicyOf("", limit)
 			keys := make([]string, n)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("user:%015d", i)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
@@ -49,7 +48,7 @@ func TestBytes(t *testing.T) {
 			key := fmt.Sprintf("%s%015d", strings.Repeat("k", c.length-15), i)
 			var err error
 			if c.limit.Algorithm().Holds() {
-				_, _, err = core.Semaphore(l, "", c.limit).TryAcquire(context.Background(), key, 1)
+				_, _, err = l.SemaphoreOf("", c.limit).TryAcquire(context.Background(), key, 1)
 			} else {
 				err = take(t, l, key, c.limit)
 			}

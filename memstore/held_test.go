@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -35,13 +34,13 @@ func TestUntouchedKeyIsNotStored(t *testing.T) {
 	if err := take(t, l, "a", seconds(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Policy(l, "", seconds(1)).Give(context.Background(), "a", 1); err != nil {
+	if _, err := l.PolicyOf("", seconds(1)).Give(context.Background(), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	// An allow on several limits, followed by a give, leaves nothing stored either.
 	both := []engine.Charge{{Limit: seconds(1), Cost: 1}, {Limit: rule.TokenBucket(rule.PerSecond(9)), Cost: 1}}
 	for _, kind := range []engine.Kind{engine.OpAllow, engine.OpGive} {
-		if r := core.Do(context.Background(), l, []engine.Op{{Kind: kind, Key: "a", Charges: both}}, nil)[0]; r.Err != nil {
+		if r := l.Core().Decide(context.Background(), []engine.Op{{Kind: kind, Key: "a", Charges: both}}...)[0]; r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}
@@ -61,7 +60,7 @@ func TestExpiryIsTheLongestOfSeveral(t *testing.T) {
 		}
 	}
 	for _, charges := range [][]engine.Charge{{{Limit: short}, {Limit: long}}, {{Limit: long}, {Limit: short}}} {
-		r := core.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}, nil)[0]
+		r := l.Core().Decide(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: "a", Charges: charges}}...)[0]
 		if r.Err != nil || !r.Found || r.TTL != time.Minute {
 			t.Errorf("%v, %v, %v; want a minute", r.Found, r.TTL, r.Err)
 		}

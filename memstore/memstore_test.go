@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/raced"
@@ -31,7 +30,7 @@ var errNoRoom = errors.New("no room")
 
 func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) error {
 	t.Helper()
-	d, err := core.Policy(l, "", limit).Allow(context.Background(), key)
+	d, err := l.PolicyOf("", limit).Allow(context.Background(), key)
 	if err == nil && d.Full {
 		if d.Allowed || d.Granted != 0 || d.RetryAfter < time.Second {
 			t.Errorf("for lack of room: %+v", d)
@@ -43,7 +42,7 @@ func take(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) err
 
 func stored(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) bool {
 	t.Helper()
-	r := core.Do(context.Background(), l, []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}, nil)
+	r := l.Core().Decide(context.Background(), []engine.Op{{Kind: engine.OpExpiry, Key: key, Charges: []engine.Charge{{Limit: limit}}}}...)
 	return r[0].Found
 }
 
@@ -68,7 +67,7 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 	if err := take(t, l, "0", seconds(10)); err != nil {
 		t.Errorf("a known key on a full store: %v", err)
 	}
-	if _, err := core.Policy(l, "", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
+	if _, err := l.PolicyOf("", seconds(1)).Peek(context.Background(), "new", 1); err != nil {
 		t.Errorf("a peek needs no room: %v", err)
 	}
 	clock.Advance(10 * time.Second)
@@ -118,7 +117,7 @@ func TestKeyInUseDoesNotExpire(t *testing.T) {
 	if err := take(t, l, "new", bucket); err != nil {
 		t.Fatalf("idle has expired: %v", err)
 	}
-	if d, err := core.Policy(l, "", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
+	if d, err := l.PolicyOf("", bucket).Peek(context.Background(), "busy", 1); err != nil || d.Remaining != 52 {
 		t.Errorf("busy has %d left of 100 (%v), want 52", d.Remaining, err)
 	}
 	if got := store.Stats(); got.Keys != 2 || got.Expired != 1 {
@@ -154,7 +153,7 @@ func TestFloodKeepsTheBoundAndAllCounts(t *testing.T) {
 func TestDeniedRequestsReserveNoRoom(t *testing.T) {
 	store, l := open(t, memstore.Config{MaxKeys: 1, Clock: headgatetest.NewClock().Now})
 	for range 3 {
-		if _, err := core.Policy(l, "", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
+		if _, err := l.PolicyOf("", seconds(1)).AllowN(context.Background(), "k", 11); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -178,7 +177,7 @@ func TestConfigIsChecked(t *testing.T) {
 func TestSystemClockAdvances(t *testing.T) {
 	_, l := open(t, memstore.Config{})
 	before := time.Now()
-	d, err := core.Policy(l, "", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
+	d, err := l.PolicyOf("", rule.FixedWindow(rule.PerDay(5), rule.Align("clock"))).Allow(context.Background(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +208,7 @@ func TestNoAllocation(t *testing.T) {
 		if err := take(t, l, "k", limit); err != nil {
 			t.Fatal(err)
 		}
-		p := core.Policy(l, "", limit)
+		p := l.PolicyOf("", limit)
 		allocs := testing.AllocsPerRun(200, func() {
 			if _, err := p.Allow(ctx, "k"); err != nil {
 				t.Error(err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/headgate/headgate"
 	connectadapter "github.com/headgate/headgate/adapter/connect"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -89,7 +88,7 @@ func (s *service) call(t *testing.T, procedure string, option connect.ClientOpti
 func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	return core.Policy(l, "per-ip", limit)
+	return l.PolicyOf("per-ip", limit)
 }
 
 // With each of the three protocols, responses to unary calls and streams contain the headers, and the error for a

@@ -20,7 +20,6 @@ import (
 
 	"github.com/headgate/headgate"
 	grpcadapter "github.com/headgate/headgate/adapter/grpc"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -58,7 +57,7 @@ func interceptors(l *grpcadapter.Interceptors) []grpc.ServerOption {
 func policy(t *testing.T, limit engine.Limit) *headgate.Policy {
 	l := headgate.New()
 	t.Cleanup(func() { _ = l.Close() })
-	return core.Policy(l, "per-ip", limit)
+	return l.PolicyOf("per-ip", limit)
 }
 
 // watch starts a stream and receives its first message.

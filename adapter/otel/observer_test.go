@@ -14,7 +14,6 @@ import (
 
 	"github.com/headgate/headgate"
 	oteladapter "github.com/headgate/headgate/adapter/otel"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/rule"
 )
 
@@ -35,7 +34,7 @@ func TestCounterAndSpan(t *testing.T) {
 	}
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()
-	api := core.Policy(limiter, "api", rule.FixedWindow(rule.PerHour(1)))
+	api := limiter.PolicyOf("api", rule.FixedWindow(rule.PerHour(1)))
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer("test")
 	ctx, span := tracer.Start(context.Background(), "request")
 	for range 3 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/headgate/headgate"
 	prometheusadapter "github.com/headgate/headgate/adapter/prometheus"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -31,7 +30,7 @@ func TestInvalidNameIsNotALabel(t *testing.T) {
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()
 	for _, name := range []string{"caf\xe9", "(other)", "api"} {
-		_, _ = core.Policy(limiter, name, rule.FixedWindow(rule.PerHour(2))).Allow(t.Context(), "a-key")
+		_, _ = limiter.PolicyOf(name, rule.FixedWindow(rule.PerHour(2))).Allow(t.Context(), "a-key")
 	}
 	const want = `
 # HELP headgate_decisions_total Decided requests that take units.
@@ -50,20 +49,20 @@ func TestDecisionsByPolicyOutcomeAndMode(t *testing.T) {
 	ctx := context.Background()
 	limiter := headgate.New(headgate.WithObserver(observer.Observe))
 	defer limiter.Close()
-	api := core.Policy(limiter, "api", rule.FixedWindow(rule.PerHour(2)))
+	api := limiter.PolicyOf("api", rule.FixedWindow(rule.PerHour(2)))
 	for range 3 {
 		_, _ = api.Allow(ctx, "a-key")
 	}
 	_, _ = api.Peek(ctx, "a-key", 1)
 	_, _ = api.Allow(ctx, "")
-	_, _ = core.Policy(limiter, "", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
-	_, _ = limiter.AllowAll(ctx, headgate.Charge{Policy: api, Key: "b-key", Units: 1}, headgate.Charge{Policy: core.Policy(limiter, "day", rule.FixedWindow(rule.PerDay(1))), Key: "b-key", Units: 1})
+	_, _ = limiter.PolicyOf("", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
+	_, _ = limiter.AllowAll(ctx, headgate.Charge{Policy: api, Key: "b-key", Units: 1}, headgate.Charge{Policy: limiter.PolicyOf("day", rule.FixedWindow(rule.PerDay(1))), Key: "b-key", Units: 1})
 	shadow := engine.Single(engine.OpAllow, "a-key", rule.FixedWindow(rule.PerHour(2)), 3)
 	shadow.Charges[0].Space, shadow.Hints.Shadow = "own:policy:api:shadow", true
-	_ = core.Do(ctx, limiter, []engine.Op{shadow}, nil)
+	_ = limiter.Core().Decide(ctx, shadow)
 	broken := headgate.New(headgate.WithStore(away{}), headgate.WithObserver(observer.Observe))
 	defer broken.Close()
-	_, _ = core.Policy(broken, "api", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
+	_, _ = broken.PolicyOf("api", rule.FixedWindow(rule.PerHour(2))).Allow(ctx, "a-key")
 	const want = `
 # HELP headgate_decisions_total Decided requests that take units.
 # TYPE headgate_decisions_total counter

@@ -13,7 +13,6 @@ import (
 
 	"github.com/headgate/headgate"
 	fiberadapter "github.com/headgate/headgate/adapter/fiber"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -70,7 +69,7 @@ func TestFiberNested(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	policy := func(name string) fiber.Handler {
-		return fiberadapter.New(core.Policy(limiter, name, rule.FixedWindow(rule.PerHour(9))), httplimit.All())
+		return fiberadapter.New(limiter.PolicyOf(name, rule.FixedWindow(rule.PerHour(9))), httplimit.All())
 	}
 	app := fiber.New()
 	app.Get("/", policy("a"), policy("b"), func(c fiber.Ctx) error { return c.SendString("hello") })

@@ -96,7 +96,7 @@ func outcomes(t *testing.T, start starter) {
 // denial checks that the response to an admitted request contains the rate-limit headers, and that a denied request
 // also gets a problem body and does not reach the handler.
 func denial(t *testing.T, start starter) {
-	url := start(t, core.Policy(limiter(t), "per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
+	url := start(t, limiter(t).PolicyOf("per-ip", rule.FixedWindow(rule.PerHour(2))), httplimit.ByIP())
 	for i, want := range []string{`"per-ip";r=1;t=3600`, `"per-ip";r=0;t=3600`} {
 		a := get(t, url+"/hello")
 		if a.status != 200 || a.body != "hello" || a.header.Get("Ratelimit") != want || a.header.Get("Ratelimit-Policy") != `"per-ip";q=2;w=3600` {
@@ -114,7 +114,7 @@ func denial(t *testing.T, start starter) {
 // that is too long, gets a 400.
 func keys(t *testing.T, start starter) {
 	l := limiter(t)
-	url := start(t, core.Policy(l, "user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
+	url := start(t, l.PolicyOf("user", rule.FixedWindow(rule.PerHour(1))), httplimit.ByPathValue("id"))
 	for i, c := range []struct {
 		path string
 		want int
@@ -123,7 +123,7 @@ func keys(t *testing.T, start starter) {
 			t.Errorf("request %d of %s: %+v, want %d", i, c.path, a, c.want)
 		}
 	}
-	url = start(t, core.Policy(l, "header", rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"))
+	url = start(t, l.PolicyOf("header", rule.FixedWindow(rule.PerHour(1))), httplimit.ByHeader("X-User"))
 	for i, c := range []struct {
 		user string
 		want int
@@ -144,12 +144,14 @@ func (late) Error() string { return "for the test" }
 func responses(t *testing.T, start starter) {
 	seen, gave := make(chan httplimit.Response, 1), make(chan struct{}, 1)
 	count := func(_ *http.Request, o httplimit.Response) int64 { seen <- o; return httplimit.OnlyFailures(nil, o) }
-	observe := core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-		if op.Kind == engine.OpSettle {
-			gave <- struct{}{}
+	observe := headgate.WithCore(func(c *core.Config) {
+		c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+			if op.Kind == engine.OpSettle {
+				gave <- struct{}{}
+			}
 		}
 	})
-	policy := core.Policy(limiter(t, observe), "p", rule.FixedWindow(rule.PerHour(9)))
+	policy := limiter(t, observe).PolicyOf("p", rule.FixedWindow(rule.PerHour(9)))
 	url := start(t, policy, httplimit.All(), httplimit.WithFinalCost(count))
 	spent := int64(0)
 	for _, c := range []struct {
@@ -186,7 +188,7 @@ func (away) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 }
 
 func storeAway(t *testing.T, start starter) {
-	policy := core.Policy(limiter(t, headgate.WithStore(away{})), "p", rule.FixedWindow(rule.PerHour(1)))
+	policy := limiter(t, headgate.WithStore(away{})).PolicyOf("p", rule.FixedWindow(rule.PerHour(1)))
 	if a := get(t, start(t, policy, httplimit.All())+"/hello"); a.status != 503 || a.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("fail closed: %+v", a)
 	}

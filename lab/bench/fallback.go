@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
@@ -35,7 +34,7 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 		contenders[i] = contender{name: "headgate", ask: func(key string) error {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
 			op.Hints.Local = true
-			results := core.Do(context.WithoutCancel(ctx), limiter, []engine.Op{op}, nil)
+			results := limiter.Core().Decide(context.WithoutCancel(ctx), []engine.Op{op}...)
 			if results[0].Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")
 			}

@@ -18,7 +18,6 @@ import (
 	ululestore "github.com/ulule/limiter/v3/drivers/store/memory"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -63,7 +62,7 @@ func middleware(_ context.Context, s settings) ([]table, error) {
 // middlewares returns Headgate's middleware, the others, and the handler without middleware.
 func middlewares() ([]contender, error) {
 	headgates := headgate.New()
-	perIP := core.Policy(headgates, "per-ip", rule.TokenBucket(rule.PerDay(manyPerDay)))
+	perIP := headgates.PolicyOf("per-ip", rule.TokenBucket(rule.PerDay(manyPerDay)))
 	gcra, err := throttledGCRAOf(throttled.PerDay(manyPerDay), manyPerDay-1)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/stack"
@@ -31,11 +30,11 @@ type model struct {
 func newModel(l *headgate.Limiter) *model {
 	return &model{
 		Limiter:  l,
-		requests: core.Policy(l, "requests", rule.FixedWindow(rule.PerMinute(1_000_000_000))),
-		tokens:   core.Policy(l, "tokens", rule.TokenBucket(rule.PerMinute(4_000_000_000))),
-		daily:    core.Policy(l, "daily", rule.FixedWindow(rule.PerDay(4_000_000_000))),
-		budget:   core.Policy(l, "budget", rule.FixedWindow(engine.Rate{Count: 4_000_000_000, Months: 1}, rule.Align("UTC"))),
-		streams:  core.Semaphore(l, "streams", rule.Concurrency(100_000, rule.LeaseTime(time.Second))),
+		requests: l.PolicyOf("requests", rule.FixedWindow(rule.PerMinute(1_000_000_000))),
+		tokens:   l.PolicyOf("tokens", rule.TokenBucket(rule.PerMinute(4_000_000_000))),
+		daily:    l.PolicyOf("daily", rule.FixedWindow(rule.PerDay(4_000_000_000))),
+		budget:   l.PolicyOf("budget", rule.FixedWindow(engine.Rate{Count: 4_000_000_000, Months: 1}, rule.Align("UTC"))),
+		streams:  l.SemaphoreOf("streams", rule.Concurrency(100_000, rule.LeaseTime(time.Second))),
 	}
 }
 

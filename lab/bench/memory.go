@@ -16,7 +16,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -198,7 +197,7 @@ func own(keys int) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	policy, ctx := core.Policy(limiter, "bench", daily), context.Background()
+	policy, ctx := limiter.PolicyOf("bench", daily), context.Background()
 	return contender{name: "headgate", ours: true, ask: func(key string) error {
 		_, err := policy.Allow(ctx, key)
 		return err
@@ -213,7 +212,7 @@ func together(keys int) (contender, error) {
 	}
 	type call struct {
 		ops     []engine.Op
-		results []core.Result
+		results []engine.Answer
 	}
 	ctx, calls := context.Background(), sync.Pool{New: func() any { return new(call) }}
 	askMany := func(keys []string) error {
@@ -225,7 +224,8 @@ func together(keys int) (contender, error) {
 		for i, key := range keys {
 			c.ops[i].Key = key
 		}
-		c.results = core.Do(ctx, limiter, c.ops[:len(keys)], c.results)
+		c.results = slices.Grow(c.results[:0], len(keys))[:len(keys)]
+		limiter.Core().Do(ctx, c.ops[:len(keys)], c.results)
 		for i := range c.results {
 			if err := c.results[i].Err; err != nil {
 				return err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/headgate/headgate"
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
@@ -209,7 +208,7 @@ func open(ctx context.Context, url string, layers stack.Config) (engine.Store, e
 // asked returns a contender that requests one unit of a limit at a time from a Headgate store.
 func asked(ctx context.Context, name string, store engine.Store, limit engine.Limit) contender {
 	limiter := headgate.New(headgate.WithStore(store))
-	policy := core.Policy(limiter, "bench", limit)
+	policy := limiter.PolicyOf("bench", limit)
 	return contender{name: name, ours: true, ask: func(key string) error {
 		_, err := policy.Allow(ctx, key)
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/rule"
 
 	"github.com/headgate/headgate"
@@ -39,7 +38,7 @@ func waiting(ctx context.Context, _ settings) ([]table, error) {
 		}
 		defer func() { _ = store.Close() }()
 		stores = append(stores, store)
-		policies = append(policies, core.Policy(headgate.New(headgate.WithStore(store)), "waiting", limit))
+		policies = append(policies, headgate.New(headgate.WithStore(store)).PolicyOf("waiting", limit))
 	}
 	start := time.Now()
 	for i := range waiters {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 )
 
 // Callers whose contexts end must neither keep units nor affect other callers. Their keys are not used by others.
@@ -22,7 +21,7 @@ const (
 
 // limited returns a policy's limit, as the audit knows it, and the policy of a program with that name.
 func (c *callers) limited(p *program, policy string) (*limit, *headgate.Policy) {
-	return limitOf(c.limits, policy), core.Policy(p.limiter, policy, p.limits[policy])
+	return limitOf(c.limits, policy), p.limiter.PolicyOf(policy, p.limits[policy])
 }
 
 // leave runs a caller that waits for its units, and others that leave before, until end is called. Half of the others

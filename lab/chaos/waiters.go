@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
@@ -66,7 +65,7 @@ func (c *callers) wait(p *program, seed uint64) {
 		if !ok {
 			continue
 		}
-		at := core.Policy(p.limiter, l.policy, limit)
+		at := p.limiter.PolicyOf(l.policy, limit)
 		for n := range waitersEach {
 			random := rand.New(rand.NewPCG(seed, uint64(waiterProcess*100+10*i+n)))
 			c.works.Go(func() {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/redistest"
@@ -134,5 +133,5 @@ func program(t *testing.T, url string, o open.Options) *headgate.Policy {
 			t.Error(err)
 		}
 	})
-	return core.Policy(limiter, "per-user", rule.FixedWindow(rule.PerHour(10)))
+	return limiter.PolicyOf("per-user", rule.FixedWindow(rule.PerHour(10)))
 }

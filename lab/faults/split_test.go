@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -292,10 +291,10 @@ func TestSplitIsRefused(t *testing.T) {
 	t.Parallel()
 	_, plain, store, _ := interrupted(t)
 	limiter := headgate.New(headgate.WithStore(store))
-	daily := core.Policy(limiter, "daily", rule.FixedWindow(rule.PerDay(10)))
+	daily := limiter.PolicyOf("daily", rule.FixedWindow(rule.PerDay(10)))
 	left := func(key string, want int64) {
 		t.Helper()
-		if d, err := core.Policy(headgate.New(headgate.WithStore(plain)), "daily", rule.FixedWindow(rule.PerDay(10))).Peek(t.Context(), key, 1); err != nil || d.Remaining != want {
+		if d, err := headgate.New(headgate.WithStore(plain)).PolicyOf("daily", rule.FixedWindow(rule.PerDay(10))).Peek(t.Context(), key, 1); err != nil || d.Remaining != want {
 			t.Errorf("%d left of %s, %v; want %d", d.Remaining, key, err, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/redistest"
@@ -37,14 +36,14 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 		t.Cleanup(func() { _, _ = limiters[i].Close(), opened.Close() })
 	}
 	budget := func(l *headgate.Limiter) *headgate.Policy {
-		return core.Policy(l, "budget", rule.FixedWindow(rule.PerDay(awayBudget)))
+		return l.PolicyOf("budget", rule.FixedWindow(rule.PerDay(awayBudget)))
 	}
 	held := make([]*headgate.Reservation, awayStreams)
 	each(awayStreams, func(i int) {
 		l := limiters[i%2]
 		r, d, err := l.ReserveAll(t.Context(),
 			headgate.Charge{Policy: budget(l), Key: "acme", Units: 1000},
-			headgate.Charge{Policy: core.Policy(l, "user", rule.TokenBucket(rule.PerMinute(10_000))), Key: fmt.Sprint("user ", i), Units: 1000})
+			headgate.Charge{Policy: l.PolicyOf("user", rule.TokenBucket(rule.PerMinute(10_000))), Key: fmt.Sprint("user ", i), Units: 1000})
 		if err != nil || !d.Allowed {
 			t.Errorf("stream %d: %+v, %v", i, d, err)
 		}

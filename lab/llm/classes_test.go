@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
@@ -51,14 +50,14 @@ type passed struct{ asked, interactive, batch int }
 // per second.
 func floodOf(w *world, leaves int, lasts time.Duration) (p passed) {
 	const step = 100 * time.Microsecond
-	interactive := core.Policy(w.a.Limiter, "calls", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(200)))
+	interactive := w.a.Limiter.PolicyOf("calls", rule.TokenBucket(rule.PerSecond(1000), rule.Burst(200)))
 	batch, random := interactive.LeavingPercent(leaves), rand.New(rand.NewPCG(1, 2))
 	ask := func(policies ...*headgate.Policy) (passed int) {
 		ops := make([]engine.Op, len(policies))
 		for i, of := range policies {
-			ops[i] = engine.Op{Kind: engine.OpAllow, Space: engine.PolicySpace("calls"), Key: fmt.Sprint(leaves), Charges: []engine.Charge{{Limit: core.Limits(of)[0], Cost: 1}}}
+			ops[i] = engine.Op{Kind: engine.OpAllow, Space: engine.PolicySpace("calls"), Key: fmt.Sprint(leaves), Charges: []engine.Charge{{Limit: of.Core().Limits()[0], Cost: 1}}}
 		}
-		for _, r := range core.Do(context.Background(), w.a.Limiter, ops, nil) {
+		for _, r := range w.a.Limiter.Core().Decide(context.Background(), ops...) {
 			if r.Err != nil {
 				w.Fatal(r.Err)
 			}

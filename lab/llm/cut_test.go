@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -64,8 +63,8 @@ func cutStreams(w *world) {
 func (w *world) stream(tokens named, key string, estimate int64, term time.Duration, then engine.Unsettled) *headgate.Reservation {
 	w.Helper()
 	r, d, err := w.a.ReserveAll(context.Background(),
-		headgate.Charge{Policy: core.Policy(w.a.Limiter, requests.policy, requests.limit).SettleWithin(term, then), Key: key, Units: 1},
-		headgate.Charge{Policy: core.Policy(w.a.Limiter, tokens.policy, tokens.limit).SettleWithin(term, then), Key: key, Units: estimate})
+		headgate.Charge{Policy: w.a.Limiter.PolicyOf(requests.policy, requests.limit).SettleWithin(term, then), Key: key, Units: 1},
+		headgate.Charge{Policy: w.a.Limiter.PolicyOf(tokens.policy, tokens.limit).SettleWithin(term, then), Key: key, Units: estimate})
 	if r == nil {
 		w.Fatalf("denied: %+v, %v", d, err)
 	}
@@ -82,7 +81,7 @@ func (w *world) endOverdue() {
 			w.Fatal(err)
 		}
 		for _, r := range due {
-			core.Do(ctx, w.a.Limiter, []engine.Op{r.Overdue()}, nil)
+			w.a.Limiter.Core().Decide(ctx, r.Overdue())
 		}
 		if open, err = keeper.OpenCount(ctx); err != nil {
 			w.Fatal(err)

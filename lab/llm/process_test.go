@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 )
 
@@ -46,7 +45,7 @@ func (p process) call(charges ...charge) (*headgate.Reservation, headgate.Decisi
 	p.Helper()
 	list := make([]headgate.Charge, len(charges))
 	for i, c := range charges {
-		list[i] = headgate.Charge{Policy: core.Policy(p.Limiter, c.policy, c.limit), Key: c.key, Units: c.units}
+		list[i] = headgate.Charge{Policy: p.Limiter.PolicyOf(c.policy, c.limit), Key: c.key, Units: c.units}
 	}
 	r, d, err := p.ReserveAll(context.Background(), list...)
 	if err != nil || (r != nil) != d.Allowed {
@@ -77,7 +76,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 		return false, 0
 	}
 	op := held.SettleEach(func(item int) int64 { return used[item] })
-	result := core.Do(context.Background(), p.Limiter, []engine.Op{op}, nil)[0]
+	result := p.Limiter.Core().Decide(context.Background(), op)[0]
 	if result.Err != nil {
 		p.Error(result.Err)
 	}
@@ -87,7 +86,7 @@ func (p process) commit(reservation string, used ...int64) (settled bool, droppe
 // peek returns the decision for a single charge, without charging it.
 func (p process) peek(c charge) headgate.Decision {
 	p.Helper()
-	d, err := core.Policy(p.Limiter, c.policy, c.limit).Peek(context.Background(), c.key, c.units)
+	d, err := p.Limiter.PolicyOf(c.policy, c.limit).Peek(context.Background(), c.key, c.units)
 	if err != nil {
 		p.Error(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/testbed"
@@ -33,8 +32,8 @@ const termOfCalls = 3 * time.Second
 
 // callPolicies returns the charges of a call. On a Cluster, their keys are on several slots.
 func callPolicies(l *headgate.Limiter, units int64) []headgate.Charge {
-	tokens := core.Policy(l, "tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge)
-	budget := core.Policy(l, "budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
+	tokens := l.PolicyOf("tokens", rule.FixedWindow(rule.PerDay(1_000_000_000))).SettleWithin(termOfCalls, engine.ReleaseCharge)
+	budget := l.PolicyOf("budget", rule.SlidingWindow(rule.PerDay(1_000_000_000)))
 	return []headgate.Charge{{Policy: tokens, Key: "ann", Units: units}, {Policy: budget, Key: "org", Units: 10 * units}}
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
@@ -64,7 +63,7 @@ func spendLeases(store *redisstore.Store, task string) error {
 	for end := time.Now().Add(leaseLasts); time.Now().Before(end); {
 		time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
 		at := time.Now()
-		d, err := core.Policy(l, "", limit).Allow(context.Background(), "hot")
+		d, err := l.PolicyOf("", limit).Allow(context.Background(), "hot")
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -62,14 +61,14 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 		for i := range limiters {
 			t.Run(name, func(t *testing.T) {
 				key := headgate.Key(name, string(rune('a'+i)))
-				p := core.Policy(limiters[1-i], "cancelled", limit)
+				p := limiters[1-i].PolicyOf("cancelled", limit)
 				before, err := p.Allow(t.Context(), key)
 				if err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				store := &afterAnswer{stores[i], cancel, make(chan struct{})}
-				leaving := core.Policy(headgate.New(headgate.WithStore(store)), "cancelled", limit)
+				leaving := headgate.New(headgate.WithStore(store)).PolicyOf("cancelled", limit)
 				if _, err := leaving.Wait(ctx, key); !errors.Is(err, context.Canceled) {
 					t.Errorf("one left in flight with %v", err)
 				}
@@ -90,9 +89,9 @@ func TestCancelledWaitsOnRedis(t *testing.T) {
 // before the remaining callers.
 func TestLeaversOfSlotsOnRedis(t *testing.T) {
 	limiters, stores := twoProcesses(t, redistest.Redis)
-	p := core.Policy(limiters[0], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
+	p := limiters[0].PolicyOf("slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
 	answers := &answered{Store: stores[0]}
-	byWeb := core.Policy(headgate.New(headgate.WithStore(answers)), "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
+	byWeb := headgate.New(headgate.WithStore(answers)).PolicyOf("slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99)))
 	served := httplimit.New(byWeb, httplimit.All())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a client that has left is served") }))
 	if _, err := p.Allow(t.Context(), "all"); err != nil {
 		t.Fatal(err)
@@ -108,7 +107,7 @@ func TestLeaversOfSlotsOnRedis(t *testing.T) {
 		})
 	}
 	peek := func() headgate.Decision {
-		d, err := core.Policy(limiters[1], "slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99))).Peek(t.Context(), "all", 1)
+		d, err := limiters[1].PolicyOf("slots", rule.Pacer(rule.PerMinute(1), rule.MaxQueue(99))).Peek(t.Context(), "all", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

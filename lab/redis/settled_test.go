@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/redistest"
@@ -25,29 +24,34 @@ func TestSettledAllowOnRedis(t *testing.T) {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit.WithPosition(i + 1), Cost: 1})
 	}
 	for i, l := range limiters {
-		if r := core.Do(ctx, l, []engine.Op{op}, nil)[0]; r.Err != nil || !r.Allowed || r.Reservation == nil {
+		if r := l.Core().Decide(ctx, op)[0]; r.Err != nil || !r.Allowed || l.Core().Reserved(&op, &r) == nil {
 			t.Fatalf("request %d: %+v", i, r)
 		}
 	}
 	peek := op
 	peek.Kind, peek.Hints.Settled = engine.OpPeek, false
 	for round := range 3 {
-		last := core.Do(ctx, limiters[0], []engine.Op{op}, nil)[0]
+		last := limiters[0].Core().Decide(ctx, op)[0]
 		if last.Err != nil || !last.Allowed || last.Delay == 0 {
 			t.Fatalf("round %d: %+v", round, last)
 		}
-		if over := core.Do(ctx, limiters[1], []engine.Op{op}, nil)[0]; over.Err != nil || over.Allowed || over.Reservation != nil {
+		if over := limiters[1].Core().Decide(ctx, op)[0]; over.Err != nil || over.Allowed || limiters[1].Core().Reserved(&op, &over) != nil {
 			t.Errorf("round %d, beyond the limits: %+v", round, over)
 		}
-		other, err := limiters[1].Reservation(last.Reservation.String())
+		text := limiters[0].Core().Reserved(&op, &last).Held().String()
+		own, err := limiters[0].Reservation(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, held := range []*headgate.Reservation{last.Reservation, other} { // the second must not change anything
+		other, err := limiters[1].Reservation(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, held := range []*headgate.Reservation{own, other} { // the second must not change anything
 			if err := held.Cancel(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := core.Do(ctx, limiters[1], []engine.Op{peek}, nil)[0].Answer
+			d := limiters[1].Core().Decide(ctx, peek)[0]
 			for i := range 3 {
 				if d.Of(i).Remaining != 1 {
 					t.Errorf("round %d: limit %d has %d left, want 1", round, i, d.Of(i).Remaining)

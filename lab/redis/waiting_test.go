@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
@@ -57,7 +56,7 @@ func waitInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	var wg sync.WaitGroup
 	slots := make(chan time.Time, callers)
 	for _, l := range limiters {
-		p := core.Policy(l, "waiting", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1)))
+		p := l.PolicyOf("waiting", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1)))
 		wg.Go(func() {
 			for range callers / 2 {
 				wg.Go(func() {
@@ -97,7 +96,7 @@ func TestNextPaysOnRedis(t *testing.T) { onBoth(t, nextPaysInTwoProcesses) }
 func nextPaysInTwoProcesses(t *testing.T, flavor redistest.Flavor) {
 	limiters, stores := twoProcesses(t, flavor)
 	policy := func(process, rate int64) *headgate.Policy {
-		return core.Policy(limiters[process], "guava", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1), rule.NextPays()))
+		return limiters[process].PolicyOf("guava", rule.TokenBucket(rule.PerSecond(rate), rule.Burst(1), rule.NextPays()))
 	}
 	ctx := context.Background()
 	const unit = 50 * time.Millisecond            // at 20 per second

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -85,7 +84,7 @@ func anHour(t *testing.T, first, second engine.Limit) (a, b answers) {
 		if i%2 == 1 && first != second {
 			limit, count = second, &b
 		}
-		d, err := core.Policy(limiter, "", limit).Allow(context.Background(), "k")
+		d, err := limiter.PolicyOf("", limit).Allow(context.Background(), "k")
 		if err != nil {
 			t.Fatal(err)
 		}

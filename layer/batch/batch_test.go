@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
@@ -91,7 +90,7 @@ func TestWaitingCallersShareACall(t *testing.T) {
 		var allowed []int
 		for i := range 8 {
 			go func() {
-				d, err := core.Policy(l, "", five).Allow(context.Background(), "k")
+				d, err := l.PolicyOf("", five).Allow(context.Background(), "k")
 				if err != nil {
 					t.Error(err)
 				}
@@ -140,7 +139,7 @@ func TestCallsAreBounded(t *testing.T) {
 					for _, key := range keys {
 						ops = append(ops, engine.Single(engine.OpAllow, string(key), five, 1))
 					}
-					for _, r := range core.Do(context.Background(), l, ops, nil) {
+					for _, r := range l.Core().Decide(context.Background(), ops...) {
 						if r.Err != nil || !r.Allowed {
 							t.Errorf("%s: %+v", keys, r)
 						}
@@ -159,7 +158,7 @@ func TestCallsAreBounded(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1, MaxBytes: 1024})
 		defer store.Close()
 		for range 5 {
-			go func() { _, _ = core.Policy(l, "", five).Allow(context.Background(), strings.Repeat("k", 400)) }()
+			go func() { _, _ = l.PolicyOf("", five).Allow(context.Background(), strings.Repeat("k", 400)) }()
 			synctest.Wait()
 		}
 		close(g.open)
@@ -180,7 +179,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		within := func(d time.Duration, key string) error {
 			ctx, cancel := context.WithTimeout(context.Background(), d)
 			defer cancel()
-			_, err := core.Policy(l, "", five).Allow(ctx, key)
+			_, err := l.PolicyOf("", five).Allow(ctx, key)
 			return err
 		}
 		go func() { _ = within(2*time.Second, "first") }()
@@ -213,7 +212,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		if len(g.decided) == 0 || g.decided[0] != "in flight" {
 			t.Errorf("decided %q; want the key in flight as it was", g.decided)
 		}
-		if d, err := core.Policy(l, "", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
+		if d, err := l.PolicyOf("", five).Peek(context.Background(), "in flight", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%d left, %v; want 5: what the operation in flight took is given back", d.Remaining, err)
 		}
 		if got := store.Stats(); got.Waiting != 0 {
@@ -324,7 +323,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		defer store.Close()
 		for range 200 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if _, _, err := core.Policy(l, "", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
+			if _, _, err := l.PolicyOf("", five).Reserve(ctx, "k", 1); !errors.Is(err, headgate.ErrOutcomeUnknown) {
 				t.Error(err)
 			}
 			cancel()
@@ -338,7 +337,7 @@ func TestLateCallsAreBounded(t *testing.T) {
 		if waiting := store.Stats().Waiting; waiting != 0 {
 			t.Errorf("%d operations are in flight, want none", waiting)
 		}
-		if d, err := core.Policy(l, "", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
+		if d, err := l.PolicyOf("", five).Peek(context.Background(), "k", 1); err != nil || d.Remaining != 5 {
 			t.Errorf("%+v, %v: want all units back", d, err)
 		}
 	})
@@ -359,7 +358,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 				patience := time.Duration(1+i%100) * time.Millisecond
 				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
-				_, err := core.Policy(l, "", five).Allow(ctx, strconv.Itoa(i))
+				_, err := l.PolicyOf("", five).Allow(ctx, strconv.Itoa(i))
 				switch {
 				case errors.Is(err, batch.ErrQueueFull):
 					mu.Lock()
@@ -378,7 +377,7 @@ func TestCrowdLeavesAtItsDeadlines(t *testing.T) {
 			t.Errorf("%+v, %d refused", got, full)
 		}
 		close(g.open)
-		if _, err := core.Policy(l, "", five).Allow(context.Background(), "after"); err != nil {
+		if _, err := l.PolicyOf("", five).Allow(context.Background(), "after"); err != nil {
 			t.Errorf("after the crowd: %v", err)
 		}
 		if err := store.Close(); err != nil {
@@ -397,7 +396,7 @@ func TestCloseAnswersAllCallers(t *testing.T) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 				defer cancel()
-				_, err := core.Policy(l, "", five).Allow(ctx, "k")
+				_, err := l.PolicyOf("", five).Allow(ctx, "k")
 				if i > 1 && !errors.Is(err, headgate.ErrClosed) || i < 2 && err == nil {
 					t.Errorf("caller %d: %v", i, err)
 				}
@@ -421,7 +420,7 @@ func TestInvalidOperationsAndSettings(t *testing.T) {
 	g, store, l := start(t, batch.Config{})
 	defer store.Close()
 	close(g.open)
-	r := core.Do(context.Background(), l, []engine.Op{engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1)}, nil)
+	r := l.Core().Decide(context.Background(), engine.Single(engine.OpAllow, "", five, 1), engine.Single(engine.OpAllow, "k", five, 1))
 	if !errors.Is(r[0].Err, headgate.ErrInvalid) || r[1].Err != nil {
 		t.Errorf("%v, %v", r[0].Err, r[1].Err)
 	}
@@ -443,7 +442,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 		defer store.Close()
 		for range 2 {
 			go func() {
-				if _, err := core.Policy(l, "", five).Allow(context.Background(), "k"); err != nil {
+				if _, err := l.PolicyOf("", five).Allow(context.Background(), "k"); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 )
@@ -26,7 +25,7 @@ func TestObserveSeesOpsAndWait(t *testing.T) {
 		var callers sync.WaitGroup
 		for i := range 3 {
 			callers.Go(func() {
-				_, _ = core.Policy(l, "", rule.FixedWindow(rule.PerHour(5))).Allow(context.Background(), fmt.Sprint(i))
+				_, _ = l.PolicyOf("", rule.FixedWindow(rule.PerHour(5))).Allow(context.Background(), fmt.Sprint(i))
 			})
 			synctest.Wait()
 			time.Sleep(time.Second)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
@@ -18,8 +17,7 @@ import (
 func TestBlockIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Second})
-		policy := core.Policy(l, "api",
-			rule.TokenBucket(rule.PerMinute(1), rule.Burst(2)), rule.Penalty(rule.PerMinute(3), rule.Block(10*time.Second)))
+		policy := l.PolicyOf("api", rule.TokenBucket(rule.PerMinute(1), rule.Burst(2)), rule.Penalty(rule.PerMinute(3), rule.Block(10*time.Second)))
 		take := func(cost int64) headgate.Decision {
 			t.Helper()
 			d, err := policy.AllowN(context.Background(), "flood", cost)

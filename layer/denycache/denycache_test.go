@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
@@ -55,7 +54,7 @@ func start(t *testing.T, c denycache.Config) (*remote, *headgate.Limiter) {
 
 func allow(t *testing.T, l *headgate.Limiter, key string, limit engine.Limit) headgate.Decision {
 	t.Helper()
-	d, err := core.Policy(l, "", limit).Allow(context.Background(), key)
+	d, err := l.PolicyOf("", limit).Allow(context.Background(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +129,7 @@ func TestOtherOperationsGoToTheStore(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, l := start(t, denycache.Config{MaxStale: time.Hour})
 			for range 6 {
-				for _, r := range core.Do(context.Background(), l, []engine.Op{op}, nil) {
+				for _, r := range l.Core().Decide(context.Background(), op) {
 					if r.Err != nil || r.Promise != (engine.Promise{}) {
 						t.Errorf("%s: %+v", name, r)
 					}
@@ -163,16 +162,16 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 			}
 		}
 		deny()
-		if _, err := core.Policy(l, "", other).Give(ctx, "k", 1); err != nil {
+		if _, err := l.PolicyOf("", other).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		deny() // denied once more, by the store
-		if _, err := core.Policy(l, "", limit).Reset(ctx, "k"); err != nil {
+		if _, err := l.PolicyOf("", limit).Reset(ctx, "k"); err != nil {
 			t.Fatal(err)
 		}
 		deny()
 		// One call contains the same operations, with a give in between.
-		r := core.Do(ctx, l, []engine.Op{engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1)}, nil)
+		r := l.Core().Decide(ctx, engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpGive, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1), engine.Single(engine.OpAllow, "k", limit, 1))
 		if r[0].Promise.Mode != engine.Cached || !r[2].Allowed || r[3].Allowed || r[3].Promise.Mode != engine.Exact {
 			t.Errorf("around a give: %+v", r)
 		}
@@ -196,12 +195,12 @@ func TestGiveAndResetDropTheDenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := start(t, denycache.Config{MaxStale: time.Hour})
 		allow(t, l, "k", limit)
-		go func() { _, _ = core.Policy(l, "", limit).Allow(ctx, "k") }()
+		go func() { _, _ = l.PolicyOf("", limit).Allow(ctx, "k") }()
 		time.Sleep(f.away * 3 / 2) // it was decided, and its answer is in flight
 		f.mu.Lock()
 		f.away = time.Microsecond
 		f.mu.Unlock()
-		if _, err := core.Policy(l, "", limit).Give(ctx, "k", 1); err != nil {
+		if _, err := l.PolicyOf("", limit).Give(ctx, "k", 1); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

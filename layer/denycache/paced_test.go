@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -150,7 +149,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 		store := f.Store
 		f.Store = failing{store}
 		f.mu.Unlock()
-		if _, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err == nil {
+		if _, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err == nil {
 			t.Fatal("the forwarded request did not fail")
 		}
 		f.mu.Lock()
@@ -159,7 +158,7 @@ func TestFailedRequestTakesNoToken(t *testing.T) {
 		if !allow(t, l, "k", limit).Allowed {
 			t.Error("no other caller gets the token of the failed request")
 		}
-		if _, err := core.Policy(l, "", limit).Allow(ctx, "k"); err == nil {
+		if _, err := l.PolicyOf("", limit).Allow(ctx, "k"); err == nil {
 			t.Error("a caller whose context ended got an answer")
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/denycache"
@@ -73,7 +72,7 @@ func TestResetReachesOtherProcesses(t *testing.T) {
 		}
 		reset := func(key string) {
 			t.Helper()
-			if _, err := core.Policy(here, "", limit).Reset(t.Context(), key); err != nil {
+			if _, err := here.PolicyOf("", limit).Reset(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

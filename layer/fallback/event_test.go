@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
@@ -25,7 +24,7 @@ func TestOutagesAreEvents(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 1, fallback.Config{OnOutage: func(away bool, cause error) { events <- event{away, cause} }})
 		defer end(t, all)
-		p := core.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(1000)))
+		p := all[0].Limiter.PolicyOf("p", rule.FixedWindow(rule.PerHour(1000)))
 		call := func(n int) {
 			for range n {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
@@ -58,17 +57,17 @@ func TestSharesOfAnOutage(t *testing.T) {
 				s := newServer(t)
 				all := s.start(t, 4, fallback.Config{})
 				defer end(t, all)
-				if _, err := core.Policy(all[0].Limiter, "p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
+				if _, err := all[0].Limiter.PolicyOf("p", c.limit).AllowN(t.Context(), "k", c.spent); err != nil {
 					t.Fatal(err)
 				}
 				for _, p := range all { // each process receives the remaining units
-					if d, err := core.Policy(p.Limiter, "p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
+					if d, err := p.Limiter.PolicyOf("p", c.limit).Peek(t.Context(), "k", 1); err != nil || d.Promise.Mode != engine.Exact {
 						t.Fatal(d, err)
 					}
 				}
 				s.set(headgate.ErrStoreUnavailable, false)
 				for _, p := range all { // a share ignores outcomes
-					core.Policy(p.Limiter, "p", c.limit).Outcome("k", true, time.Hour)
+					p.Limiter.PolicyOf("p", c.limit).Outcome("k", true, time.Hour)
 				}
 				passed, last := allow(t, all, "k", c.limit)
 				if passed != c.left || last.Promise.Mode != engine.Fallback || last.Promise.OvershootMax != 80 {
@@ -122,7 +121,7 @@ func TestHangingStore(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			d, err := core.Policy(all[0].Limiter, "p", limit).Allow(ctx, "k")
+			d, err := all[0].Limiter.PolicyOf("p", limit).Allow(ctx, "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +159,7 @@ func TestEndedContext(t *testing.T) {
 		defer cancelOver()
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		p := core.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(5)))
+		p := all[0].Limiter.PolicyOf("p", rule.FixedWindow(rule.PerHour(5)))
 		for range 50 {
 			for ctx, want := range map[context.Context]error{over: context.DeadlineExceeded, cancelled: context.Canceled} {
 				if d, err := p.Allow(ctx, "k"); !errors.Is(err, want) {
@@ -234,11 +233,11 @@ func TestLossIsRemembered(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if d, err := core.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := all[0].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of an hour, 11 s after the loss: %+v, %v", d, err)
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if d, err := core.Policy(all[0].Limiter, "p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
+		if d, err := all[0].Limiter.PolicyOf("p", short).Allow(t.Context(), "k"); err != nil || d.Promise.Mode != engine.Fallback {
 			t.Errorf("a limit of a second, and the store is away again: %+v, %v", d, err)
 		}
 	})
@@ -261,7 +260,7 @@ func TestUnansweredOperations(t *testing.T) {
 		limit := rule.TokenBucket(rule.PerSecond(10))
 		s.set(loud{}, false)
 		for range 20 {
-			if _, err := core.Policy(all[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
+			if _, err := all[0].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) {
 				t.Fatalf("a wrong password: %v", err)
 			}
 		}
@@ -269,7 +268,7 @@ func TestUnansweredOperations(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 20 {
-			if _, err := core.Policy(all[0].Limiter, "p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
+			if _, err := all[0].Limiter.PolicyOf("p", limit).Allow(cancelled, "k"); !errors.Is(err, context.Canceled) {
 				t.Fatalf("a cancelled call: %v", err)
 			}
 		}
@@ -277,23 +276,23 @@ func TestUnansweredOperations(t *testing.T) {
 			t.Error("these errors began an outage")
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
-		if _, err := core.Policy(all[0].Limiter, "p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
+		if _, err := all[0].Limiter.PolicyOf("p", limit).Give(t.Context(), "k", 1); !errors.Is(err, headgate.ErrStoreUnavailable) {
 			t.Errorf("give: %v", err)
 		}
 		alone := s.start(t, 1, fallback.Config{})
 		defer end(t, alone)
-		if _, err := core.Policy(alone[0].Limiter, "p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) || !strings.HasSuffix(err.Error(), "set Config.Expect (--expect-processes)") {
+		if _, err := alone[0].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k"); !errors.Is(err, headgate.ErrStoreUnavailable) || !strings.HasSuffix(err.Error(), "set Config.Expect (--expect-processes)") {
 			t.Errorf("started in the outage: %v", err)
 		}
 		expecting := s.start(t, 1, fallback.Config{Expect: 5})
 		defer end(t, expecting)
-		if d, err := core.Policy(expecting[0].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
+		if d, err := expecting[0].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k"); err != nil || d.Limit != 2 {
 			t.Errorf("started in the outage, of five: %+v, %v; want a burst of 2", d, err)
 		}
-		if d, err := core.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
+		if d, err := expecting[0].Limiter.PolicyOf("p", limit).AllowN(t.Context(), "k", 10); err != nil || d.RetryAfter != time.Second {
 			t.Errorf("a cost above the share: %+v, %v; want to try again in 1 s", d, err)
 		}
-		if d, err := core.Policy(expecting[0].Limiter, "p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
+		if d, err := expecting[0].Limiter.PolicyOf("p", limit).AllowN(t.Context(), "k", 11); err != nil || d.RetryAfter != headgate.Never {
 			t.Errorf("a cost above the limit: %+v, %v; want never", d, err)
 		}
 	})
@@ -306,8 +305,8 @@ func TestPermitsOfAnOutage(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		p := core.Semaphore(all[0].Limiter, "p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
-		single := core.Semaphore(all[0].Limiter, "q", rule.Concurrency(1))
+		p := all[0].Limiter.SemaphoreOf("p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
+		single := all[0].Limiter.SemaphoreOf("q", rule.Concurrency(1))
 		acquire := func(mode engine.Mode, want bool) *headgate.Permit {
 			t.Helper()
 			permit, d, err := p.TryAcquire(t.Context(), "k", 1)
@@ -359,7 +358,7 @@ func TestGapsDoNotAccumulate(t *testing.T) {
 			if i%2 == 1 {
 				s.set(headgate.ErrStoreUnavailable, false)
 			}
-			d, err := core.Policy(all[i/2%2].Limiter, "p", limit).Allow(t.Context(), "k")
+			d, err := all[i/2%2].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
@@ -73,13 +72,13 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 		defer end(t, all)
 		limit := rule.SlidingLog(rule.Per(5, 3*time.Second), rule.And(rule.PerHour(50)))
 		for i := range 45 {
-			if d, err := core.Policy(all[i%2].Limiter, "p", limit).Allow(t.Context(), "k"); err != nil || !d.Allowed {
+			if d, err := all[i%2].Limiter.PolicyOf("p", limit).Allow(t.Context(), "k"); err != nil || !d.Allowed {
 				t.Fatal(i, d, err)
 			}
 			time.Sleep(time.Second)
 		}
 		for _, p := range all {
-			if _, err := core.Policy(p.Limiter, "p", limit).Peek(t.Context(), "k", 1); err != nil {
+			if _, err := p.Limiter.PolicyOf("p", limit).Peek(t.Context(), "k", 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,7 +111,7 @@ func TestSharesDoNotLend(t *testing.T) {
 			"next": rule.TokenBucket(rule.PerSecond(10), rule.NextPays()),
 			"debt": rule.TokenBucket(rule.PerSecond(10), rule.AllowDebt(1000)),
 		} {
-			d, err := core.Policy(all[0].Limiter, name, limit).AllowN(t.Context(), name, 100)
+			d, err := all[0].Limiter.PolicyOf(name, limit).AllowN(t.Context(), name, 100)
 			if err != nil || d.Allowed || d.RetryAfter != time.Second {
 				t.Errorf("%s: %+v, %v", name, d, err)
 			}
@@ -131,7 +130,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 		all := s.begin(t, 1, fallback.Config{})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		p := core.Semaphore(all[0].Limiter, "p", rule.Concurrency(4, rule.LeaseTime(10*time.Second)))
+		p := all[0].Limiter.SemaphoreOf("p", rule.Concurrency(4, rule.LeaseTime(10*time.Second)))
 		if _, d, err := p.TryAcquire(t.Context(), "k", 1); err != nil || d.Allowed || d.RetryAfter != 7500*time.Millisecond {
 			t.Errorf("2.5 s after the start: %+v, %v", d, err)
 		}
@@ -151,7 +150,7 @@ func TestFullMemoryOfSharesDenies(t *testing.T) {
 		all := s.start(t, 1, c)
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
-		p := core.Policy(all[0].Limiter, "p", rule.FixedWindow(rule.PerHour(1)))
+		p := all[0].Limiter.PolicyOf("p", rule.FixedWindow(rule.PerHour(1)))
 		passed := 0
 		for range 3 {
 			for key := range 500 {

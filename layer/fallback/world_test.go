@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/membership"
@@ -237,7 +236,7 @@ func allow(t *testing.T, all []process, key string, limit engine.Limit) (passed 
 		denied = 0
 		for _, p := range all {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			d, err := core.Policy(p.Limiter, "p", limit).Allow(ctx, key)
+			d, err := p.Limiter.PolicyOf("p", limit).Allow(ctx, key)
 			cancel()
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/membership"
@@ -131,7 +130,7 @@ func TestOvershootStaysWithinTheStatedBound(t *testing.T) {
 					for time.Since(started) < lasts {
 						time.Sleep(time.Duration(rand.Int64N(2 * int64(time.Second) / int64(perSecond))))
 						at := time.Since(started)
-						d, err := core.Policy(l, "", limit).Allow(context.Background(), "hot")
+						d, err := l.PolicyOf("", limit).Allow(context.Background(), "hot")
 						if err != nil {
 							t.Error(err)
 						} else if d.Allowed {
@@ -192,7 +191,7 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 		time.Sleep(settled)
 		warm := func() {
 			for range 3 {
-				if _, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
+				if _, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -226,18 +225,18 @@ func TestUnspentUnitsGoBack(t *testing.T) {
 		store, l := process(t, s, prefetch.Config{Limits: []engine.Limit{limit}, Life: time.Second, MaxUnits: 100, HotAfter: 1})
 		time.Sleep(settled)
 		for range 3 {
-			_, _ = core.Policy(l, "", limit).Allow(context.Background(), "k")
+			_, _ = l.PolicyOf("", limit).Allow(context.Background(), "k")
 		}
 		s.mu.Lock()
 		s.down = true
 		s.mu.Unlock()
 		// Held units are spent while the store does not answer, until they expire.
-		d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
+		d, err := l.PolicyOf("", limit).Allow(context.Background(), "k")
 		if err != nil || !d.Allowed || d.Promise.Mode != engine.Leased {
 			t.Errorf("while the store does not answer: %+v, %v", d, err)
 		}
 		time.Sleep(2 * time.Second)
-		if _, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err == nil {
+		if _, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err == nil {
 			t.Error("a unit was spent after its life")
 		}
 		if got := store.Stats(); got.Lost != 98 {
@@ -258,7 +257,7 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 		time.Sleep(10 * settled)
 		passed := 0
 		for range 40 {
-			d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
+			d, err := l.PolicyOf("", limit).Allow(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,16 +268,16 @@ func TestFewUnitsAreNotPrefetched(t *testing.T) {
 		if passed != 20 {
 			t.Errorf("%d of 20 passed", passed)
 		}
-		if _, err := core.Policy(l, "", limit).Reset(context.Background(), "k"); err != nil {
+		if _, err := l.PolicyOf("", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			_, _ = core.Policy(l, "", limit).Allow(context.Background(), "k") // one unit, then one unit and 9 prefetched ones, then one of the prefetched units
+			_, _ = l.PolicyOf("", limit).Allow(context.Background(), "k") // one unit, then one unit and 9 prefetched ones, then one of the prefetched units
 		}
-		if _, err := core.Policy(l, "", limit).Reset(context.Background(), "k"); err != nil {
+		if _, err := l.PolicyOf("", limit).Reset(context.Background(), "k"); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil || d.Promise.Mode != engine.Exact || d.Remaining != 19 {
+		if d, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err != nil || d.Promise.Mode != engine.Exact || d.Remaining != 19 {
 			t.Errorf("after a reset: %+v, %v", d, err)
 		}
 	})
@@ -295,7 +294,7 @@ func TestNothingIsPrefetchedWithoutAKnownNumber(t *testing.T) {
 		ask := func(limit engine.Limit) {
 			t.Helper()
 			for range 5 {
-				if d, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil || d.Promise != (engine.Promise{}) && store.Stats().Members == 0 {
+				if d, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err != nil || d.Promise != (engine.Promise{}) && store.Stats().Members == 0 {
 					t.Errorf("%+v, %v", d, err)
 				}
 			}
@@ -392,7 +391,7 @@ func TestLogCountsPrefetchedUnitsFromTheirEnd(t *testing.T) {
 		start := time.Now()
 		ask := func(times int) {
 			for range times {
-				d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
+				d, err := l.PolicyOf("", limit).Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
@@ -53,7 +52,7 @@ func turns(t *testing.T, joins int) {
 				if i == 1 && tick < joins {
 					continue
 				}
-				if _, err := core.Policy(l, "", limit).Allow(context.Background(), "k"); err != nil {
+				if _, err := l.PolicyOf("", limit).Allow(context.Background(), "k"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -70,7 +69,7 @@ func drain(t *testing.T, limiters []*headgate.Limiter, limit engine.Limit) (pass
 	t.Helper()
 	for _, l := range limiters {
 		for {
-			d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
+			d, err := l.PolicyOf("", limit).Allow(context.Background(), "k")
 			if err != nil {
 				t.Fatal(err)
 			}

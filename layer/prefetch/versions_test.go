@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/prefetch"
@@ -27,7 +26,7 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		time.Sleep(time.Minute)
 		allow := func(limit engine.Limit, want engine.Mode) headgate.Decision {
 			t.Helper()
-			d, err := core.Policy(l, "", limit).Allow(ctx, "k")
+			d, err := l.PolicyOf("", limit).Allow(ctx, "k")
 			if err != nil || !d.Allowed || d.Promise.Mode != want {
 				t.Fatalf("%v: %+v, %v; want it allowed, %s", limit, d, err, want)
 			}
@@ -35,7 +34,7 @@ func TestVersionsShareTheirPrefetchedUnits(t *testing.T) {
 		}
 		left := func() int64 {
 			t.Helper()
-			d, err := core.Policy(headgate.New(headgate.WithStore(s)), "", larger).Peek(ctx, "k", 1)
+			d, err := headgate.New(headgate.WithStore(s)).PolicyOf("", larger).Peek(ctx, "k", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

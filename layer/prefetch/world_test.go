@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
@@ -141,7 +140,7 @@ func (w *world) holds() (units, said int64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
 		for range 3 { // the key becomes hot, and the process prefetches
-			if _, err := core.Policy(n.asks, "", bucket).Allow(context.Background(), "k"); err != nil {
+			if _, err := n.asks.PolicyOf("", bucket).Allow(context.Background(), "k"); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -150,7 +149,7 @@ func (w *world) holds() (units, said int64) {
 	defer w.away(false)
 	for _, n := range w.nodes {
 		for {
-			d, err := core.Policy(n.asks, "", bucket).Allow(context.Background(), "k")
+			d, err := n.asks.PolicyOf("", bucket).Allow(context.Background(), "k")
 			if err != nil {
 				break
 			}

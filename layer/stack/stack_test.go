@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
@@ -65,7 +64,7 @@ func TestEachLayerAnswersItsOwnOperations(t *testing.T) {
 		modes := func(limit engine.Limit, times int) map[engine.Mode]int {
 			counts := map[engine.Mode]int{}
 			for range times {
-				d, err := core.Policy(l, "", limit).Allow(context.Background(), "k")
+				d, err := l.PolicyOf("", limit).Allow(context.Background(), "k")
 				if err != nil {
 					t.Fatal(err)
 				}

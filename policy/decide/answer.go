@@ -40,7 +40,7 @@ func (b *Batch) decided(at *plan, response *Response) {
 	if at.request.Shadowed && at.besides.to > at.besides.from {
 		response.Shadows = b.shadowAnswers(at)
 	}
-	response.Answer, response.Listed = result.Answer, at.request.listed()
+	response.Answer, response.Listed = *result, at.request.listed()
 	if response.Listed {
 		_, response.Key = op.Subject(0)
 	}
@@ -59,7 +59,7 @@ func (b *Batch) decided(at *plan, response *Response) {
 		response.charged(at)
 	}
 	if kind == engine.OpAllow && response.Allowed && op.Adapts() {
-		response.Outcome = core.Outcomes(b.rules.Limiter, op)
+		response.Outcome = b.rules.Limiter.Outcomes(op)
 	}
 	if op.Hints.Settled {
 		response.Charged = b.toSettle(at, result)
@@ -104,7 +104,7 @@ func (r *Response) charged(at *plan) {
 }
 
 // toSettle returns a request's charges, including those on shadows. It is nil if nothing was charged.
-func (b *Batch) toSettle(at *plan, deciding *core.Result) *core.Charged {
+func (b *Batch) toSettle(at *plan, deciding *engine.Answer) *core.Charged {
 	if !deciding.Allowed || deciding.Promise.OvershootMax == engine.Unbounded {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (b *Batch) toSettle(at *plan, deciding *core.Result) *core.Charged {
 			op.Charges[j].Key = strings.Clone(op.Charges[j].Key)
 		}
 	}
-	return core.ChargedBy(b.rules.Limiter, ops, b.Results[at.op:to])
+	return b.rules.Limiter.ChargedBy(ops, b.Results[at.op:to])
 }
 
 // shadowed answers a request whose limits are all shadows. The request passes. A reset, give or expiry returns the

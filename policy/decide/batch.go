@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -15,7 +14,7 @@ import (
 // Rules are the settings for deciding requests.
 type Rules struct {
 	// Limiter decides the operations.
-	Limiter *headgate.Limiter
+	Limiter *core.Limiter
 	// Failure is the failure mode of inline limits. Policies have their own.
 	Failure policy.Failure
 	// HashKeys contains the secrets for hashing keys before they reach the store. It is nil if keys are not hashed.
@@ -39,7 +38,7 @@ type Batch struct {
 	// Ops contains the operations of all requests. Results contains their answers in the same order. A caller that
 	// does not call Do must decide Ops in the same way as [Do].
 	Ops     []engine.Op
-	Results []core.Result
+	Results []engine.Answer
 
 	rules     *Rules
 	policies  *policy.Set
@@ -81,9 +80,9 @@ func (b *Batch) Refuse(r *Request, err error) {
 func (b *Batch) Do(ctx context.Context) { Do(ctx, b.rules.Limiter, b.Ops, b.Room()) }
 
 // Room returns Results, resized to the length of Ops.
-func (b *Batch) Room() []core.Result {
+func (b *Batch) Room() []engine.Answer {
 	if cap(b.Results) < len(b.Ops) {
-		b.Results = make([]core.Result, len(b.Ops))
+		b.Results = make([]engine.Answer, len(b.Ops))
 	}
 	b.Results = b.Results[:len(b.Ops)]
 	return b.Results
@@ -91,10 +90,10 @@ func (b *Batch) Room() []core.Result {
 
 // Do decides operations, with at most engine.MaxOps in one call to the store. The lengths of results and ops must be
 // equal.
-func Do(ctx context.Context, l *headgate.Limiter, ops []engine.Op, results []core.Result) {
+func Do(ctx context.Context, l *core.Limiter, ops []engine.Op, results []engine.Answer) {
 	for from := 0; from < len(ops); from += engine.MaxOps {
 		to := min(from+engine.MaxOps, len(ops))
-		core.Do(ctx, l, ops[from:to], results[from:to])
+		l.Do(ctx, ops[from:to], results[from:to])
 	}
 }
 

@@ -28,8 +28,10 @@ policies:
 	for failure, want := range map[policy.Failure]string{policy.Deny: "false false", policy.Local: "true false", policy.Allow: "false true"} {
 		name, limit := failure.String(), rule.FixedWindow(rule.PerHour(9))
 		var marks []string
-		limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-			marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
+		limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
+			c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+				marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
+			}
 		}))
 		requests := []decide.Request{
 			{Item: decide.Item{Policy: name, Key: "k"}},

@@ -106,7 +106,7 @@ func TestShadowHolds(t *testing.T) {
 	}
 	limiter := headgate.New()
 	defer limiter.Close()
-	rules := decide.Rules{Limiter: limiter}
+	rules := decide.Rules{Limiter: limiter.Core()}
 	do := func(policies ...string) (decide.Response, []decide.Shadow) {
 		b := rules.Begin(config.Policies, 1, nil)
 		defer b.End()

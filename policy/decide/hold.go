@@ -39,7 +39,7 @@ func (r *Request) estimate(p *policy.Policy, limits []policy.Charge) {
 func (r *Rules) WatchTerms(policies *policy.Set) {
 	for _, name := range policies.Names() {
 		if p, ok := policies.Get(name); ok && p.Term != nil {
-			core.WatchTerms(r.Limiter)
+			r.Limiter.WatchTerms()
 			return
 		}
 	}
@@ -119,7 +119,7 @@ func (b *Batch) held(at *plan) *core.Held {
 	if acquired == nil {
 		return nil
 	}
-	return core.HeldBy(b.rules.Limiter, acquired)
+	return b.rules.Limiter.HeldBy(acquired)
 }
 
 // acquireOf returns the acquire of a reserve's or an acquire's permits, if it has any. It shares no memory with the
@@ -168,10 +168,12 @@ func (b *Batch) hold(response *Response, kind engine.Kind, at int) {
 	op, result := &b.Ops[at], &b.Results[at]
 	switch kind {
 	case engine.OpReserve:
-		if result.Reservation != nil {
-			response.Reservation = b.textOf(result.Reservation)
-			if t := core.Term(result.Reservation); t != nil {
-				response.SettleWithin = t.Within
+		if op.Kind != engine.OpReserve { // of a shadow, whose charge is never settled
+			return
+		}
+		if r := b.rules.Limiter.Reserved(op, result); r != nil {
+			if response.Reservation = b.textOf(r.Held()); r.Held().Term != nil {
+				response.SettleWithin = r.Held().Term.Within
 			}
 		}
 	case engine.OpAcquire, engine.OpRenew:

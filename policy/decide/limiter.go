@@ -36,7 +36,7 @@ func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Fa
 // The default failure mode, local, needs the fallback layer: set Fallback in the options of open.URL. If there is no
 // fallback layer, local acts like deny: requests return errors while the store is unavailable.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
-	l := &Limiter{rules: Rules{Limiter: limiter}}
+	l := &Limiter{rules: Rules{Limiter: limiter.Core()}}
 	for _, option := range options {
 		option(l)
 	}

@@ -60,7 +60,7 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 		if d, err := l.AllowN(ctx, "user", "k", 2); err != nil || d.Remaining != 0 {
 			t.Errorf("user: %+v, %v", d, err)
 		}
-		if d, err := core.Policy(limiter, "user", rule.FixedWindow(rule.PerHour(3))).Allow(ctx, "k"); err != nil || d.Allowed {
+		if d, err := limiter.PolicyOf("user", rule.FixedWindow(rule.PerHour(3))).Allow(ctx, "k"); err != nil || d.Allowed {
 			t.Errorf("the policy in Go: %+v, %v", d, err)
 		}
 		if d, err := l.Allow(ctx, "user", "vip"); err != nil || d.Limit != 30 {
@@ -73,7 +73,7 @@ func TestBoundPoliciesShareCounters(t *testing.T) {
 // separately from the policy's own limit.
 func TestBoundShadowsAndCandidates(t *testing.T) {
 	var shadows []string
-	l, _ := boundLimiter(t, core.WithObserver(headgateObserver(&shadows)))
+	l, _ := boundLimiter(t, headgate.WithCore(func(c *core.Config) { c.Observer = headgateObserver(&shadows) }))
 	for range 3 {
 		if d, err := l.Allow(t.Context(), "quiet", "k"); err != nil || !d.Allowed || d.Granted != 1 {
 			t.Errorf("quiet: %+v, %v", d, err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy"
@@ -95,7 +94,7 @@ func (b *Batch) gather(at *plan, key, named string) (err error) {
 		for j := from; j < len(b.gathered); j++ {
 			c := &b.gathered[j]
 			if c.Space != "" { // a disabled policy does not count
-				c.Space = core.Space(b.rules.Limiter, c.Space)
+				c.Space = b.rules.Limiter.Space(c.Space)
 			}
 			if r.listed() {
 				c.Key, c.Items = key, 1<<i
@@ -199,7 +198,7 @@ func (b *Batch) inline(at *plan, item *Item) {
 // charge beside them. In the batch's charges it keeps the deciding ones.
 func (b *Batch) plan(at *plan, key string) error {
 	r, gathered := at.request, b.gathered
-	op := engine.Op{Kind: r.Kind, Key: key, Space: core.Space(b.rules.Limiter, at.space), ID: r.ID, Atomic: r.Atomic}
+	op := engine.Op{Kind: r.Kind, Key: key, Space: b.rules.Limiter.Space(at.space), ID: r.ID, Atomic: r.Atomic}
 	r.hold(&op)
 	op.Hints.Settled = r.Kind == engine.OpAllow && r.settles(gathered)
 	var first engine.Charge

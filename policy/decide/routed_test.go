@@ -52,10 +52,12 @@ func TestRouteOfSeveralCharges(t *testing.T) {
 	for name, options := range map[string][]decide.Option{"keys": nil, "hashes": {decide.WithHashKeys(secrets)}} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]bool{}
-			limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-				for i := range op.Charges {
-					_, key := op.Subject(i)
-					seen[key] = true
+			limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
+				c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+					for i := range op.Charges {
+						_, key := op.Subject(i)
+						seen[key] = true
+					}
 				}
 			}))
 			defer limiter.Close()

@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 )
@@ -79,7 +78,7 @@ func (b *Batch) open(text string) (*engine.Reservation, error) {
 }
 
 // textOf returns the text that identifies a reservation when it is settled.
-func (b *Batch) textOf(held *headgate.Reservation) string {
+func (b *Batch) textOf(held *engine.Reservation) string {
 	if b.seal != nil {
 		return b.seal.Sign(held.String())
 	}

@@ -61,8 +61,8 @@ func newSettling(t *testing.T, rule httplimit.FinalCost) *settling {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	s := &settling{}
-	count := func(context.Context, *engine.Op, *core.Result) { s.calls++ }
-	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), core.WithObserver(count)))
+	count := func(context.Context, *engine.Op, *engine.Answer) { s.calls++ }
+	s.limiter = decide.New(config, headgate.New(headgate.WithStore(store), headgate.WithCore(func(c *core.Config) { c.Observer = count })))
 	s.handler = httplimit.By(s.limiter, httplimit.WithFinalCost(rule))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-User", "another")
 		var status, bytes int
@@ -159,10 +159,12 @@ func TestFinalCostOfShadows(t *testing.T) {
 			t.Fatal(err)
 		}
 		gives := 0
-		limiter := decide.New(config, headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-			for i := range op.Charges {
-				if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
-					gives++
+		limiter := decide.New(config, headgate.New(headgate.WithCore(func(c *core.Config) {
+			c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+				for i := range op.Charges {
+					if space, _ := op.Subject(i); op.Kind == engine.OpSettle && strings.HasSuffix(space, "policy:quiet") {
+						gives++
+					}
 				}
 			}
 		})))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/server/internal/admin"
@@ -182,11 +181,11 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
 			Settings: c.Admin.Settings, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
-			Decide: func(ctx context.Context, ops []engine.Op, results []core.Result) {
-				core.Do(ctx, d.limiter, ops, results)
+			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+				d.limiter.Do(ctx, ops, results)
 			},
 			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
-				return core.OpenOf(ctx, d.limiter, key, most, under...)
+				return d.limiter.OpenOf(ctx, key, most, under...)
 			},
 			Counts: d.counts(),
 		}),

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -45,7 +45,7 @@ func BenchmarkObserved(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				c := service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies}
+				c := service.Config{Limiter: core.New(core.Config{Store: store}), Policies: config.Policies}
 				if observed {
 					w := both{metrics.New("v1"), topkeys.New()}
 					w.metrics.SetPolicies(config.Policies)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
@@ -21,7 +20,7 @@ const (
 // storeClock estimates the store's time. The estimate is late by at most one round trip, and never early. The expiry of
 // changes is compared with it, because a server whose own clock is ahead would end changes early for all servers.
 type storeClock struct {
-	limiter *headgate.Limiter
+	limiter *core.Limiter
 
 	mu       sync.Mutex
 	ahead    time.Duration // lower bound on how far the store's clock is ahead
@@ -46,8 +45,8 @@ func (c *storeClock) measure() {
 	defer cancel()
 	op := engine.Single(engine.OpPeek, "clock", rule.TokenBucket(rule.PerSecond(1)), 1)
 	op.Space = "ready"
-	results := [1]core.Result{}
-	core.Do(ctx, c.limiter, []engine.Op{op}, results[:])
+	results := [1]engine.Answer{}
+	c.limiter.Do(ctx, []engine.Op{op}, results[:])
 	if results[0].Err == nil {
 		c.ahead = time.Until(results[0].At())
 	}

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy/keyhash"
@@ -31,7 +31,7 @@ import (
 type Daemon struct {
 	config   Config
 	store    open.Opened
-	limiter  *headgate.Limiter
+	limiter  *core.Limiter
 	service  *service.Service
 	policies *policies.Manager
 	outage   *outage
@@ -117,7 +117,7 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	if d.store, err = openStore(ctx, c); err != nil {
 		return err
 	}
-	d.limiter, d.snapshot = headgate.New(headgate.WithStore(d.store)), newSnapshot(c, d.store)
+	d.limiter, d.snapshot = core.New(core.Config{Store: d.store}), newSnapshot(c, d.store)
 	d.warn(d.store.Warnings)
 	if d.store.Away != nil {
 		d.outage.Failed(ctx, d.store.Away)

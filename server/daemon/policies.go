@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -68,7 +67,7 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 	generation = d.service.SetPolicies(set, c.Routes)
 	if memory, ok := d.store.Store.(*memstore.Store); ok {
 		for _, name := range set.Names() {
-			memory.KeepRoom(core.Space(d.limiter, engine.PolicySpace(name)))
+			memory.KeepRoom(d.limiter.Space(engine.PolicySpace(name)))
 		}
 	}
 	d.keepUpstreams(c.Routes)

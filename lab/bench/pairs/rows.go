@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
@@ -51,7 +50,7 @@ var often = rule.PerHour(1_000_000)
 func of(limits ...engine.Limit) func(context.Context, string) (work, error) {
 	return func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := core.Policy(l, "api", limits...)
+		p := l.PolicyOf("api", limits...)
 		return inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) }), nil
 	}
 }
@@ -79,7 +78,7 @@ var rows = []decisionKind{
 	{name: "two limits", make: of(rule.TokenBucket(often), rule.FixedWindow(rule.PerDay(10_000_000)))},
 	{name: "a list of one", make: func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := core.Policy(l, "api", rule.TokenBucket(often))
+		p := l.PolicyOf("api", rule.TokenBucket(often))
 		return inMemory(l, func(key string) error {
 			return passes(l.AllowAll(ctx, headgate.Charge{Policy: p, Key: key, Units: 1}))
 		}), nil
@@ -90,7 +89,7 @@ var rows = []decisionKind{
 		for i, limit := range []engine.Limit{
 			rule.TokenBucket(often), rule.FixedWindow(often), rule.TokenBucket(often), rule.FixedWindow(often),
 		} {
-			charges[i] = headgate.Charge{Policy: core.Policy(l, fmt.Sprintf("p%d", i), limit), Units: 1}
+			charges[i] = headgate.Charge{Policy: l.PolicyOf(fmt.Sprintf("p%d", i), limit), Units: 1}
 		}
 		return inMemory(l, func(key string) error {
 			list := charges
@@ -102,7 +101,7 @@ var rows = []decisionKind{
 	}},
 	{name: "reserve and commit", make: func(ctx context.Context, _ string) (work, error) {
 		l := headgate.New()
-		p := core.Policy(l, "api", rule.TokenBucket(often))
+		p := l.PolicyOf("api", rule.TokenBucket(often))
 		return inMemory(l, func(key string) error {
 			r, d, err := p.Reserve(ctx, key, 2)
 			if err := passes(d, err); err != nil {
@@ -133,7 +132,7 @@ var rows = []decisionKind{
 	}},
 	{name: "middleware", make: func(context.Context, string) (work, error) {
 		l := headgate.New()
-		handler := httplimit.New(core.Policy(l, "api", rule.TokenBucket(often)), httplimit.ByHeader("X-Key"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		handler := httplimit.New(l.PolicyOf("api", rule.TokenBucket(often)), httplimit.ByHeader("X-Key"))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		request, err := http.NewRequest(http.MethodGet, "http://localhost/", http.NoBody)
 		if err != nil {
 			return work{}, err
@@ -188,7 +187,7 @@ func onRedis(ofRedis bool) func(context.Context, string) (work, error) {
 			return work{}, err
 		}
 		l := headgate.New(headgate.WithStore(store))
-		p := core.Policy(l, "api", rule.TokenBucket(often))
+		p := l.PolicyOf("api", rule.TokenBucket(often))
 		w := inMemory(l, func(key string) error { return passes(p.Allow(ctx, key)) })
 		client := redis.NewClient(&redis.Options{Network: "unix", Addr: address})
 		if ofRedis {

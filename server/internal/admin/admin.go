@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/internal/adminapi"
@@ -71,7 +70,7 @@ type Config struct {
 	// ShowKey returns a key as it appears in the log. If it is nil, the log contains whole keys.
 	ShowKey func(key string) string
 	// Decide decides operations that do not come from clients' requests.
-	Decide func(ctx context.Context, ops []engine.Op, results []core.Result)
+	Decide func(ctx context.Context, ops []engine.Op, results []engine.Answer)
 	// OpenOf returns up to most open reservations of a key: see [engine.Keeper]. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.

@@ -16,7 +16,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
@@ -108,7 +107,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	t.Cleanup(func() { _ = limiter.Close() })
 	counted, top := metrics.New("v1"), topkeys.New()
 	counted.SetPolicies(config.Policies)
@@ -134,11 +133,11 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 	w.handler = admin.New(admin.Config{
 		Feed: w.feed, Server: server, Page: page.Handler(), Version: "v1", Shadows: compared.Compare,
 		Users: w.users, Hosts: hosts, Metrics: counted.Handler(), Policies: manager, Service: w.service, Top: top,
-		Decide: func(ctx context.Context, ops []engine.Op, results []core.Result) {
-			core.Do(ctx, limiter, ops, results)
+		Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+			limiter.Do(ctx, ops, results)
 			for i := range ops {
 				if w.away && ops[i].Kind == engine.OpExpiry {
-					results[i] = core.Result{Answer: engine.Answer{Err: engine.ErrStoreUnavailable}}
+					results[i] = engine.Answer{Err: engine.ErrStoreUnavailable}
 				}
 			}
 		},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/adminapi"
@@ -140,9 +139,9 @@ func (a *api) explainKey(
 	for i := range ops {
 		p.Failure.Mark(&ops[i])
 	}
-	results := make([]core.Result, len(ops))
+	results := make([]engine.Answer, len(ops))
 	a.Decide(ctx, ops, results)
-	var answered core.Result
+	var answered engine.Answer
 	if len(together) > 0 {
 		answered, results = results[0], results[1:]
 		answer(&e, &answered, deciding, p.Failure)
@@ -180,7 +179,7 @@ func (f *inForce) rule(c *policy.Charge, key *countedKey) adminapi.Standing {
 
 // answer sets the answer of an explanation from the result for the whole request, and marks the limit that determines
 // it.
-func answer(e *adminapi.Explanation, r *core.Result, deciding []int, failure policy.Failure) {
+func answer(e *adminapi.Explanation, r *engine.Answer, deciding []int, failure policy.Failure) {
 	if policy.NotKnown(r.Err) || r.Promise.Mode == engine.Fallback {
 		e.Failure = failure.String()
 	}
@@ -200,7 +199,7 @@ func answer(e *adminapi.Explanation, r *core.Result, deciding []int, failure pol
 }
 
 // stand sets the standing from the results of a peek and an expiry.
-func stand(l *adminapi.Standing, peek, expiry *core.Result) {
+func stand(l *adminapi.Standing, peek, expiry *engine.Answer) {
 	if peek.Err != nil {
 		l.Error = peek.Err.Error()
 		return
@@ -211,7 +210,7 @@ func stand(l *adminapi.Standing, peek, expiry *core.Result) {
 
 // more sets the state that only some limits have: the state of all keys together, or the rate in force. It returns the
 // remaining results. The argument whole is the whole limit, including the units that a class leaves.
-func more(l *adminapi.Standing, limit, whole engine.Limit, results []core.Result) (rest []core.Result) {
+func more(l *adminapi.Standing, limit, whole engine.Limit, results []engine.Answer) (rest []engine.Answer) {
 	peek, free, rest := &results[0], int64(0), results[2:]
 	if _, ok := limit.Newcomer("", ""); ok {
 		free, rest = rest[0].Binds().Remaining, rest[1:]
@@ -233,7 +232,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []core.Result
 }
 
 // inClass returns a class's standing from the result of a peek.
-func inClass(class string, peek *core.Result) adminapi.ClassStanding {
+func inClass(class string, peek *engine.Answer) adminapi.ClassStanding {
 	s := adminapi.ClassStanding{Class: class}
 	if of := peek.Binds(); peek.Err == nil {
 		if s.Allowed = peek.Allowed; !of.Unlimited {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -78,7 +78,7 @@ func newWorld(t *testing.T, sample int) *world {
 	if w.auditor, err = audit.New(sample); err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(&w.store))
+	limiter := core.New(core.Config{Store: &w.store})
 	t.Cleanup(func() { _, _ = limiter.Close(), memory.Close() })
 	w.service = service.New(service.Config{Limiter: limiter, Observer: w.auditor, Policies: config.Policies, AllowWrites: true})
 	return w

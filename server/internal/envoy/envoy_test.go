@@ -87,8 +87,10 @@ func serving(t *testing.T, options Options, yaml string) *fixture {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	f := &fixture{t: t, clock: clock}
-	f.limiter = headgate.New(headgate.WithStore(&failingStore{store, f}), core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-		f.operations = append(f.operations, op.Kind)
+	f.limiter = headgate.New(headgate.WithStore(&failingStore{store, f}), headgate.WithCore(func(c *core.Config) {
+		c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+			f.operations = append(f.operations, op.Kind)
+		}
 	}))
 	f.Service = New(f.options(options), f.decided)
 	f.load(yaml)

@@ -38,10 +38,12 @@ descriptors:
 `
 	for _, semantics := range []Semantics{Original, Improved} {
 		var keys []string
-		limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) {
-			for c := range op.Charges {
-				_, key := op.Subject(c)
-				keys = append(keys, strings.Clone(key))
+		limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
+			c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
+				for c := range op.Charges {
+					_, key := op.Subject(c)
+					keys = append(keys, strings.Clone(key))
+				}
 			}
 		}))
 		s := New(Options{HashKeys: secrets, Semantics: semantics}, decide.New(policy.Empty(), limiter, decide.WithHashKeys(secrets)).Do)

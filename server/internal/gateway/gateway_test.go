@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -41,7 +41,7 @@ type running struct {
 // It can be nil.
 func start(t testing.TB, file string, set func(*gateway.Config)) *running {
 	t.Helper()
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	t.Cleanup(func() { limiter.Close() })
 	return startOn(t, service.Config{Limiter: limiter}, file, set)
 }
@@ -287,7 +287,7 @@ func (away) Close() error { return nil }
 // failure mode.
 func TestFailureModes(t *testing.T) {
 	rest := upstream(t, func(http.ResponseWriter, *http.Request) {})
-	limiter := headgate.New(headgate.WithStore(away{}))
+	limiter := core.New(core.Config{Store: away{}})
 	defer limiter.Close()
 	g := startOn(t, service.Config{Limiter: limiter}, `
 policies: {closed: {`+hour+`}, open: {`+hour+`, failure: allow}, paced: {algorithm: pacer, rate: 1/s, max_queue: 5, failure: allow}}

@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/service"
@@ -28,7 +28,7 @@ func series(t *testing.T, m *metrics.Metrics) (n int) {
 // TestMetricsAreBounded checks that 10 000 keys, hosts, methods and paths add no series.
 func TestMetricsAreBounded(t *testing.T) {
 	m := metrics.New("test")
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	g := startOn(t, service.Config{Limiter: limiter, Observer: m}, `
 policies: {user: {`+hour+`}}

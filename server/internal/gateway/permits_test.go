@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
@@ -219,7 +219,7 @@ func TestPermitsAreRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	t.Cleanup(func() { limiter.Close() })
 	g := startSlowly(t, func(url string) *running {
 		return startOn(t, service.Config{Limiter: limiter}, strings.ReplaceAll(holding, "lease: 1m", "lease: 100ms"), to(t, url))
@@ -241,7 +241,7 @@ func TestPermitsAreRenewed(t *testing.T) {
 // TestPermitsInAnOutage checks that without a decision a request gets a 503, or passes without a permit if all its
 // policies allow that.
 func TestPermitsInAnOutage(t *testing.T) {
-	limiter := headgate.New(headgate.WithStore(away{}))
+	limiter := core.New(core.Config{Store: away{}})
 	defer limiter.Close()
 	g := startOn(t, service.Config{Limiter: limiter}, `
 policies: {closed: {algorithm: concurrency, limit: 1, lease: 1m}, open: {algorithm: concurrency, limit: 1, lease: 1m, failure: allow}}
@@ -274,7 +274,7 @@ func TestReleaseFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(stuck{store}))
+	limiter := core.New(core.Config{Store: stuck{store}})
 	defer limiter.Close()
 	g := startOn(t, service.Config{Limiter: limiter}, holding, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/"); got.status != 200 {

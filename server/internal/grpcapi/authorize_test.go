@@ -36,7 +36,7 @@ func authorizingBy(t *testing.T, file string) (auth.AuthorizationClient, *headga
 		t.Fatal(err)
 	}
 	limiter := headgate.New()
-	decider := service.New(service.Config{Limiter: limiter})
+	decider := service.New(service.Config{Limiter: limiter.Core()})
 	decider.SetPolicies(config.Policies, config.Routes)
 	t.Cleanup(func() { _ = limiter.Close() })
 	return auth.NewAuthorizationClient(connected(t, New(Config{Authorize: decider}))), limiter

@@ -60,7 +60,7 @@ func TestCostOfMessages(t *testing.T) {
 	}
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	authorizing := service.New(service.Config{Limiter: limiter})
+	authorizing := service.New(service.Config{Limiter: limiter.Core()})
 	authorizing.SetPolicies(routes.Policies, routes.Routes)
 	c := connected(t, New(Config{Service: manyRules(t), Authorize: authorizing}))
 	input := func(method string) func(name, message string) costtest.Input {

@@ -196,7 +196,7 @@ func (hanging) Close() error { return nil }
 // client would wait longer.
 func TestDeadline(t *testing.T) {
 	limiter := headgate.New(headgate.WithStore(hanging{}))
-	shared := service.New(service.Config{Limiter: limiter})
+	shared := service.New(service.Config{Limiter: limiter.Core()})
 	within := func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		shared.DoWithin(ctx, 15*time.Millisecond, service.GRPC, requests, responses)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -31,7 +31,7 @@ routes:
 `
 
 // newAuthorizer returns a handler for the routes above, and its limiter.
-func newAuthorizer(t *testing.T) (http.Handler, *headgate.Limiter) {
+func newAuthorizer(t *testing.T) (http.Handler, *core.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("test.yaml", []byte(authorizing))
 	if err != nil {
@@ -41,7 +41,7 @@ func newAuthorizer(t *testing.T) (http.Handler, *headgate.Limiter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	s := service.New(service.Config{Limiter: limiter})
 	s.SetPolicies(config.Policies, config.Routes)
 	return New(s), limiter
@@ -90,7 +90,7 @@ func authorizeEach(t *testing.T, s *spec, o operation, seen map[string]bool) {
 
 // TestAuthorizeWithoutRoutes checks that a server without routes returns an error instead of admitting requests.
 func TestAuthorizeWithoutRoutes(t *testing.T) {
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	t.Cleanup(func() { _ = limiter.Close() })
 	if w := ask(New(service.New(service.Config{Limiter: limiter})), "GET", "", "From: 127.0.0.1:1", "X-Original-URI: /"); w.Code != 500 || !strings.Contains(w.Body.String(), problem.NoRoutes) {
 		t.Errorf("%d %s", w.Code, w.Body)

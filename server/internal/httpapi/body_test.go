@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/service"
@@ -56,7 +56,7 @@ func guarded(t *testing.T, c service.Config) (http.Handler, *users.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Limiter, c.Policies = headgate.New(), policies.Policies
+	c.Limiter, c.Policies = core.New(core.Config{}), policies.Policies
 	t.Cleanup(func() { _ = c.Limiter.Close() })
 	return httpapi.New(service.New(c)), f
 }

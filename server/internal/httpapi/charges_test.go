@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -33,7 +33,7 @@ overrides: [{policy: plan, key: small, set: {limit: 6}}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	defer limiter.Close()
 	h := httpapi.New(service.New(service.Config{Limiter: limiter, Policies: config.Policies}))
 	const both = `{"policy":"per-ip","key":"%s"},{"policy":"plan","key":"%s"}`

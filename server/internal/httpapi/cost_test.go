@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/costtest"
 	"github.com/headgate/headgate/server/internal/httpapi"
@@ -16,7 +16,7 @@ import (
 // serving starts a server with a single policy, api, and returns its address.
 func serving(t *testing.T) (address string) {
 	t.Helper()
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	c, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000000/s}"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/service"
@@ -37,7 +37,7 @@ policies:
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	f := front{httpapi.New(service.New(service.Config{Limiter: limiter, Policies: config.Policies}))}
 	ask := func(path, body string, status int) (a listed) {

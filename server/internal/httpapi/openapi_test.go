@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/service"
@@ -178,12 +178,12 @@ policies:
 		t.Fatal(err)
 	}
 	secret := func(context.Context) ([]byte, error) { return []byte("of all three"), nil }
-	newService := func(writes bool) (*service.Service, *headgate.Limiter) {
+	newService := func(writes bool) (*service.Service, *core.Limiter) {
 		store, err := memstore.New(memstore.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(headgate.WithStore(store))
+		limiter := core.New(core.Config{Store: store})
 		return service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: writes, Secret: secret}), limiter
 	}
 	open, _ := newService(true)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -26,7 +26,7 @@ func TestOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	f := front{httpapi.New(service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies}))}
+	f := front{httpapi.New(service.New(service.Config{Limiter: core.New(core.Config{Store: store}), Policies: config.Policies}))}
 	for _, c := range []struct {
 		after  time.Duration
 		body   string

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/server/internal/httpapi"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -14,7 +14,7 @@ import (
 // TestReboundPages checks that a page whose name was rebound to this server, and which sends no Origin with a GET,
 // cannot read the policies (regression: bug 101).
 func TestReboundPages(t *testing.T) {
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	handler := httpapi.New(service.New(service.Config{Limiter: limiter}), "limits.example.com")
 	for host, want := range map[string]int{
@@ -33,7 +33,7 @@ func TestReboundPages(t *testing.T) {
 // TestPagesAreRefused checks that requests sent by a browser for a web page get a 403 and spend nothing. If they did
 // not, any page that a user of the network has opened could spend the units of other callers.
 func TestPagesAreRefused(t *testing.T) {
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	handler := httpapi.New(service.New(service.Config{Limiter: limiter}))
 	send := func(method, path, header, value string) *httptest.ResponseRecorder {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
@@ -28,7 +28,7 @@ func TestPoliciesOfAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	h := New(service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true}))
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -36,7 +36,7 @@ policies:
   allow:  {algorithm: fixed-window, limit: 1, window: 1h, failure: allow}
 `
 
-func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *headgate.Limiter) {
+func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *core.Limiter) {
 	t.Helper()
 	config, err := policy.Parse("test.yaml", []byte(policies))
 	if err != nil {
@@ -46,7 +46,7 @@ func open(t *testing.T, clock *headgatetest.Clock) (front, *service.Service, *he
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(storetest.Away(store, "unanswered")))
+	limiter := core.New(core.Config{Store: storetest.Away(store, "unanswered")})
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: true})
 	return front{httpapi.New(s)}, s, limiter
 }
@@ -147,7 +147,7 @@ func TestNotReadyWithoutStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	f := front{httpapi.New(service.New(service.Config{Limiter: limiter, CheckStore: true}))}
 	get := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -48,7 +48,7 @@ func TestExactStoreHasNoExcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			target := storeTarget{limiter: headgate.New(headgate.WithStore(memory))}
+			target := storeTarget{limiter: core.New(core.Config{Store: memory})}
 			r := runOn(t, target, Config{Limit: limit, Keys: 50, Zipf: i == 1, Callers: 7, Rate: 1000, Duration: 3 * time.Second})
 			if n := r.Decisions(); n < 2995 || n > 3007 || r.Failed != 0 || r.Latency.TotalCount() != n {
 				t.Errorf("%d decisions, %d failed, %d measured; want 3000", n, r.Failed, r.Latency.TotalCount())

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -43,5 +43,5 @@ func Open(ctx context.Context, address string) (Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storeTarget{store: opened, limiter: headgate.New(headgate.WithStore(opened), headgate.WithSpace("bench"))}, nil
+	return storeTarget{store: opened, limiter: core.New(core.Config{Store: opened, Space: "bench"})}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
@@ -76,7 +76,7 @@ func newWorld(t testing.TB, text string) *world {
 	w := &world{metrics: metrics.New("v1"), store: &failing{Store: store}}
 	set := parse(t, text)
 	w.metrics.SetPolicies(set)
-	limiter := headgate.New(headgate.WithStore(w.store))
+	limiter := core.New(core.Config{Store: w.store})
 	t.Cleanup(func() { _ = limiter.Close() })
 	w.service = service.New(service.Config{Limiter: limiter, Policies: set, Observer: w.metrics})
 	return w

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy/decide"
@@ -64,7 +64,7 @@ func (f *File) runTest(ctx context.Context, place int, r *Result) error {
 	if err != nil {
 		return err
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	run := runner{f, decide.Rules{Limiter: limiter}}
 	for i := range test.Steps {
 		step := &test.Steps[i]

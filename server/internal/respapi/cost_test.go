@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/costtest"
 	"github.com/headgate/headgate/server/internal/resp"
@@ -43,7 +43,7 @@ const answered = "-end-\r\n"
 // TestCostOfCommands (regression: bug 69): a byte of a command costs at most costtest.Most times as much as a byte of a
 // plain take.
 func TestCostOfCommands(t *testing.T) {
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	t.Cleanup(func() { _ = limiter.Close() })
 	config, err := policy.Parse("p.yaml", []byte("policies: {api: 1000000000/s}"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
@@ -188,7 +188,7 @@ func newService(t *testing.T, clock *headgatetest.Clock, policies *policy.Set) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: policies, AllowWrites: true})
+	return service.New(service.Config{Limiter: core.New(core.Config{Store: store}), Policies: policies, AllowWrites: true})
 }
 
 // ints returns the integers in an array, or the single integer.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
@@ -103,7 +104,7 @@ func TestKeyCommandsFailInAnOutage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(awayStore{store}))
+	limiter := core.New(core.Config{Store: awayStore{store}})
 	t.Cleanup(func() { limiter.Close() })
 	c := open(t, service.New(service.Config{Limiter: limiter, Failure: policy.Allow, AllowWrites: true}))
 	if got := ints(c.call(t, "CL.THROTTLE", "k", "15", "30", "60")); !slices.Equal(got, []int64{0, -1, -1, -1, 0}) {

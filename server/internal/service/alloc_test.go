@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -17,7 +17,7 @@ import (
 func TestNoAllocation(t *testing.T) {
 	allocations := map[bool]float64{}
 	for _, hashed := range []bool{false, true} {
-		c := service.Config{Limiter: headgate.New()}
+		c := service.Config{Limiter: core.New(core.Config{})}
 		if hashed {
 			c.HashKeys = secrets(t, strings.Repeat("s", 32))
 		}

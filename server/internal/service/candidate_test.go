@@ -3,7 +3,6 @@ package service_test
 import (
 	"testing"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
@@ -25,7 +24,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, AllowWrites: true})
 	for i, c := range []struct {
@@ -41,7 +40,7 @@ overrides: [{policy: api, key: vip, set: {limit: 99}}]
 	remaining := func(key string) int64 {
 		op := engine.Single(engine.OpPeek, key, rule.FixedWindow(rule.PerHour(2)), 1)
 		op.Space = "policy:api:shadow"
-		return core.Do(t.Context(), limiter, []engine.Op{op}, nil)[0].Binds().Remaining
+		return limiter.Decide(t.Context(), op)[0].Binds().Remaining
 	}
 	if got := remaining("k"); got != 0 {
 		t.Errorf("%d remaining of the candidate, want 0: it denied the third take", got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy/decide"
@@ -27,7 +28,7 @@ func TestReserveWithoutTheSharedSecret(t *testing.T) {
 		}
 		return shared, nil
 	}
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	s, other := service.New(service.Config{Limiter: limiter, Secret: secret}), service.New(service.Config{Limiter: limiter, Secret: secret})
 	reserve := decide.Request{Kind: engine.OpReserve, Item: decide.Item{Key: "k", Limit: two, Cost: 1, HasCost: true}}
 	settle := func(r decide.Response) decide.Request {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -83,7 +83,7 @@ overrides:
 	}
 	store, shown := &seenKeys{Store: memory}, new(shownKeys)
 	s := service.New(service.Config{
-		Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, HashKeys: file, Observer: shown, AllowWrites: true,
+		Limiter: core.New(core.Config{Store: store}), Policies: config.Policies, HashKeys: file, Observer: shown, AllowWrites: true,
 	})
 	of := func(key string) decide.Request {
 		return decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "day", Key: key}}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -38,7 +38,7 @@ policies:
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	n := new(noted)
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Observer: n})
@@ -67,7 +67,7 @@ func TestAdminWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies})
 	for from := range service.FrontEnds {

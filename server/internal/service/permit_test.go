@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -42,7 +42,7 @@ func TestRightsToEachItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := openUsers(t, "users:\n  shop: {sha256: [%x], may: [decide], policies: [api], inline: false}\n", "shop")
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})
 	api, other := decide.Item{Policy: "api", Key: "k"}, decide.Item{Policy: "other", Key: "k"}

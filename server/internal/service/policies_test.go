@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/route"
@@ -22,7 +22,7 @@ func TestRouteRemovedFromTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := service.New(service.Config{Limiter: headgate.New()})
+	s := service.New(service.Config{Limiter: core.New(core.Config{})})
 	s.SetPolicies(before.Policies, before.Routes)
 	request, ok := s.Route(&route.Request{Method: "GET", Path: "/"})
 	if !ok {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy"
@@ -64,7 +63,7 @@ func (s *Service) checkStore() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	ops, results := [1]engine.Op{checkOp}, [1]core.Result{}
+	ops, results := [1]engine.Op{checkOp}, [1]engine.Answer{}
 	s.decide(ctx, ops[:], results[:])
 	if err := results[0].Err; err != nil {
 		return classify(err)

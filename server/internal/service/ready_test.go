@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/service"
@@ -36,7 +37,7 @@ func TestReadyDependsOnFailureModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(headgate.WithStore(&fixedStore{engine.Answer{Err: headgate.ErrStoreUnavailable}}))
+		limiter := core.New(core.Config{Store: &fixedStore{engine.Answer{Err: headgate.ErrStoreUnavailable}}})
 		s := service.New(service.Config{Limiter: limiter, Failure: c.inline, Policies: config.Policies, CheckStore: c.check})
 		err = s.Ready(context.Background())
 		if e := (*service.Error)(nil); (err == nil) != c.ready || err != nil && (!errors.As(err, &e) || e.Code != service.Unavailable) {
@@ -69,7 +70,7 @@ func TestReadyTimesOut(t *testing.T) {
 	for deadline, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Minute: time.Second, 0: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowStore{takes: time.Hour}
-			s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), CheckStore: true, Deadline: deadline})
+			s := service.New(service.Config{Limiter: core.New(core.Config{Store: store}), CheckStore: true, Deadline: deadline})
 			start := time.Now()
 			if err := s.Ready(context.Background()); err == nil || time.Since(start) != want {
 				t.Errorf("deadline %s: %v after %s, want an error after %s", deadline, err, time.Since(start), want)
@@ -92,7 +93,7 @@ func TestReadyTimesOut(t *testing.T) {
 func TestProbesShareAStoreCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{takes: 2 * time.Millisecond}
-		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), CheckStore: true})
+		s := service.New(service.Config{Limiter: core.New(core.Config{Store: store}), CheckStore: true})
 		var wg sync.WaitGroup
 		for range 1000 {
 			for range 100 {

@@ -30,7 +30,7 @@ import (
 // Config configures a service.
 type Config struct {
 	// Limiter makes the decisions.
-	Limiter *headgate.Limiter
+	Limiter *core.Limiter
 	// Policies holds the policies until SetPolicies replaces them. It can be nil.
 	Policies *policy.Set
 	// Failure is the failure mode of inline limits. Policies have their own failure modes.
@@ -214,7 +214,7 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 // decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
 // end the outage. It returns true if there is a watcher and the store failed during this call or was unavailable before
 // it.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []core.Result) (outage bool) {
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []engine.Answer) (outage bool) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
@@ -285,7 +285,7 @@ func storeFailed(err error) bool {
 
 // fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
 // limit without state.
-func fromStore(op *engine.Op, r *core.Result) bool {
+func fromStore(op *engine.Op, r *engine.Answer) bool {
 	if mode := r.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false
 	}

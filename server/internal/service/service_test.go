@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/internal/rule"
@@ -23,13 +24,13 @@ var (
 	two = rule.FixedWindow(rule.PerHour(2), rule.Named("two"))
 )
 
-func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, *headgate.Limiter) {
+func open(t *testing.T, maxKeys int, failure policy.Failure) (*service.Service, *core.Limiter) {
 	t.Helper()
 	store, err := memstore.New(memstore.Config{Clock: headgatetest.NewClock().Now, MaxKeys: maxKeys})
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter := headgate.New(headgate.WithStore(storetest.Away(store, "unanswered")))
+	limiter := core.New(core.Config{Store: storetest.Away(store, "unanswered")})
 	return service.New(service.Config{Limiter: limiter, Failure: failure, AllowWrites: true}), limiter
 }
 
@@ -117,7 +118,7 @@ policies:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store)), Policies: config.Policies, AllowWrites: true})
+	s := service.New(service.Config{Limiter: core.New(core.Config{Store: store}), Policies: config.Policies, AllowWrites: true})
 	call := func(kind engine.Kind, name string) decide.Response {
 		return do(s, decide.Request{Kind: kind, Item: decide.Item{Policy: name, Key: "k"}})[0]
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
@@ -32,7 +32,7 @@ policies:
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter := headgate.New(headgate.WithStore(store))
+		limiter := core.New(core.Config{Store: store})
 		defer limiter.Close()
 		s := service.New(service.Config{Limiter: limiter})
 		s.SetPolicies(config.Policies, config.Routes)
@@ -69,7 +69,7 @@ routes:
 		t.Fatal(err)
 	}
 	defer store.Close()
-	limiter := headgate.New(headgate.WithStore(store))
+	limiter := core.New(core.Config{Store: store})
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Failure: policy.Local, CheckStore: true})
 	s.SetPolicies(config.Policies, config.Routes)

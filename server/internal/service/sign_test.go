@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -21,7 +21,7 @@ func TestReservationsOfUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}, other: {sha256: [%x], may: [decide]}, ops: {sha256: [%x], may: [decide, operate]}, default: {may: [decide]}}\n", "shop", "other", "ops")
-	limiter := headgate.New()
+	limiter := core.New(core.Config{})
 	defer limiter.Close()
 	s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true})
 	do := func(user string, r decide.Request) decide.Response {

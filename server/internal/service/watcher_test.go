@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -67,7 +68,7 @@ func TestWatcherSeesOutages(t *testing.T) {
 		"limit without state":  {promised(engine.Exact), true, engine.NoLimit(), 0, 0},
 	} {
 		w := &counter{away: c.away}
-		s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(&fixedStore{c.result})), Watcher: w, Failure: policy.Allow})
+		s := service.New(service.Config{Limiter: core.New(core.Config{Store: &fixedStore{c.result}}), Watcher: w, Failure: policy.Allow})
 		do(s, take("k", c.limit))
 		if w.failed != c.failed || w.answered != c.answered {
 			t.Errorf("%s: failed %d times, answered %d; want %d and %d", name, w.failed, w.answered, c.failed, c.answered)
@@ -83,7 +84,7 @@ func TestEndedContextIsNotAnOutage(t *testing.T) {
 	for _, mode := range []policy.Failure{policy.Deny, policy.Allow, policy.Local} {
 		w := new(counter)
 		s := service.New(service.Config{
-			Limiter: headgate.New(headgate.WithStore(&fixedStore{engine.Answer{Err: ctx.Err()}})), Watcher: w, Failure: mode, Deadline: time.Second,
+			Limiter: core.New(core.Config{Store: &fixedStore{engine.Answer{Err: ctx.Err()}}}), Watcher: w, Failure: mode, Deadline: time.Second,
 		})
 		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
 		if w.failed != 0 || w.replies != (service.Replies{}) {
@@ -101,7 +102,7 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	}
 	w := new(counter)
 	away := &fixedStore{engine.Answer{Err: headgate.ErrStoreUnavailable}}
-	s := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(away)), Policies: config.Policies, Watcher: w})
+	s := service.New(service.Config{Limiter: core.New(core.Config{Store: away}), Policies: config.Policies, Watcher: w})
 	if r := do(s, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "quiet", Key: "k"}})[0]; r.Err != nil || !r.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
 	}
@@ -134,7 +135,7 @@ func TestWatcherSeesReplies(t *testing.T) {
 	} {
 		w := &counter{away: c.away}
 		s := service.New(service.Config{
-			Limiter: headgate.New(headgate.WithStore(&fixedStore{c.store})), Watcher: w, Policies: config.Policies,
+			Limiter: core.New(core.Config{Store: &fixedStore{c.store}}), Watcher: w, Policies: config.Policies,
 		})
 		do(s, requests...)
 		if w.replies != c.want {

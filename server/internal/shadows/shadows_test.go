@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
@@ -50,7 +51,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.store.Store = memory
-	limiter := headgate.New(headgate.WithStore(&w.store))
+	limiter := core.New(core.Config{Store: &w.store})
 	t.Cleanup(func() { _, _ = limiter.Close(), memory.Close() })
 	w.tracker = shadows.New(w.clock.Now)
 	w.service = service.New(service.Config{Limiter: limiter, Observer: w.tracker})

@@ -73,7 +73,7 @@ type api struct {
 func newAPI(t *testing.T, policies string) *api {
 	t.Helper()
 	limiter, clock := onClock(t)
-	s := service.New(service.Config{Limiter: limiter, Policies: parse(t, policies).Policies})
+	s := service.New(service.Config{Limiter: limiter.Core(), Policies: parse(t, policies).Policies})
 	return &api{t: t, service: s, handler: httpapi.New(s), clock: clock}
 }
 

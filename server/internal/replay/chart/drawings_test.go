@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate"
-	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 )
@@ -70,7 +69,7 @@ func TestAlgorithms(t *testing.T) {
 		{"sliding log", rule.SlidingLog(minute)},
 	} {
 		w := newWorld(t)
-		r := w.decide(times, always(core.Policy(w.limiter, "p", l.limit)))
+		r := w.decide(times, always(w.limiter.PolicyOf("p", l.limit)))
 		panels = append(panels, r.panel(l.name, 2*time.Second, 3*time.Minute))
 		fmt.Fprintf(&table, "| %s | %d | %d |\n", l.name, len(r.passed), r.most(time.Minute))
 	}
@@ -92,7 +91,7 @@ func TestTime(t *testing.T) {
 	var panels []panel
 	draw := func(name string, limit engine.Limit, setBack time.Duration) {
 		w := newWorld(t)
-		policy := core.Policy(w.limiter, "p", limit)
+		policy := w.limiter.PolicyOf("p", limit)
 		r := w.decide(times, func(at time.Duration) *headgate.Policy {
 			if at >= time.Minute {
 				w.clock.Advance(-setBack)
@@ -117,7 +116,7 @@ func TestChanges(t *testing.T) {
 	var panels []panel
 	draw := func(name string, limit func(engine.Rate) engine.Limit) {
 		w := newWorld(t)
-		low, high := core.Policy(w.limiter, "p", limit(rule.PerMinute(30))), core.Policy(w.limiter, "p", limit(rule.PerMinute(90)))
+		low, high := w.limiter.PolicyOf("p", limit(rule.PerMinute(30))), w.limiter.PolicyOf("p", limit(rule.PerMinute(90)))
 		r := w.decide(times, func(at time.Duration) *headgate.Policy {
 			if at >= time.Minute && at < 2*time.Minute {
 				return high
@@ -152,7 +151,7 @@ func TestFairness(t *testing.T) {
 	var panels []panel
 	draw := func(name string, limit engine.Limit, keyOf func(int) string) {
 		w := newWorld(t)
-		policy := core.Policy(w.limiter, "p", limit)
+		policy := w.limiter.PolicyOf("p", limit)
 		bars := make([]Bar, len(wants))
 		now := time.Duration(0)
 		for _, r := range requests {

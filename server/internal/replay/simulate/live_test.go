@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -84,7 +84,7 @@ func TestAnswersEqualALiveServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := service.New(service.Config{Limiter: headgate.New(headgate.WithStore(store))})
+	server := service.New(service.Config{Limiter: core.New(core.Config{Store: store})})
 	server.SetPolicies(config.Policies, config.Routes)
 	handler := httpapi.New(server)
 	s, err := simulate.New(config, simulate.DefaultMaxKeys)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/httplimit"
@@ -49,7 +48,7 @@ type Simulation struct {
 	config  *policy.Config
 	charges []int // the index of each route's first charge
 	store   *memstore.Store
-	limiter *headgate.Limiter
+	limiter *core.Limiter
 	rules   decide.Rules
 	now     int64
 
@@ -115,7 +114,7 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 		s.charges = append(s.charges, place)
 		place += len(routes[i].Charges)
 	}
-	s.store, s.limiter = store, headgate.New(headgate.WithStore(store), core.WithOutcomeClock(clock))
+	s.store, s.limiter = store, core.New(core.Config{Store: store, Now: clock})
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
 }

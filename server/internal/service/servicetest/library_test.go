@@ -81,9 +81,11 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []string
-	limiter := headgate.New(core.WithObserver(func(_ context.Context, op *engine.Op, _ *core.Result) { keys = append(keys, op.Key) }))
+	limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
+		c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) { keys = append(keys, op.Key) }
+	}))
 	defer limiter.Close()
-	server := direct{service.New(service.Config{Limiter: limiter, Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
+	server := direct{service.New(service.Config{Limiter: limiter.Core(), Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
 	program := decide.New(config, limiter, decide.WithHashKeys(secrets))
 	take := servicetest.Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
 	web := httptest.NewRequest(http.MethodGet, "/", http.NoBody)

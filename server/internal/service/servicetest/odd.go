@@ -51,7 +51,7 @@ func runOdd(t *testing.T, open func(t *testing.T, s *service.Service, l *decide.
 	}
 	limiter := headgate.New()
 	t.Cleanup(func() { _ = limiter.Close() })
-	s := service.New(service.Config{Limiter: limiter})
+	s := service.New(service.Config{Limiter: limiter.Core()})
 	s.SetPolicies(config.Policies, config.Routes)
 	ask := open(t, s, decide.New(config, limiter))
 	for _, c := range odd {

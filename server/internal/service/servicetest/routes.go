@@ -39,7 +39,7 @@ func RunRoutes(t *testing.T, open func(t *testing.T, s *service.Service, l *deci
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := service.New(service.Config{Limiter: g.limiter, Failure: g.failure})
+			s := service.New(service.Config{Limiter: g.limiter.Core(), Failure: g.failure})
 			s.SetPolicies(config.Policies, config.Routes)
 			ask := open(t, s, decide.New(config, g.limiter, decide.WithFailure(g.failure)))
 			for i, s := range steps {

@@ -129,7 +129,7 @@ type Front interface {
 func Run(t *testing.T, open func(t *testing.T, s *service.Service) Front) {
 	t.Helper()
 	run(t, nil, func(t *testing.T, g *ground) Front {
-		return open(t, service.New(service.Config{Limiter: g.limiter, Policies: g.config.Policies, Failure: g.failure, AllowWrites: !g.readOnly}))
+		return open(t, service.New(service.Config{Limiter: g.limiter.Core(), Policies: g.config.Policies, Failure: g.failure, AllowWrites: !g.readOnly}))
 	})
 }
 

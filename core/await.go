@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"
@@ -20,14 +20,15 @@ func (p *Permit) await(ctx context.Context) error {
 	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
 	defer leave()
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
-		d, err := p.extend(ctx, engine.OpAcquire)
-		switch {
-		case err != nil || d.Allowed:
-			return err
-		case d.RetryAfter == Never:
-			return d.Err()
+		a := p.extend(ctx, engine.OpAcquire)
+		if a.Err != nil || a.Allowed {
+			return a.Err
 		}
-		woken, err := p.pause(ctx, freed, min(d.RetryAfter, pause-jitter(25*pause)))
+		wait := a.Binds().RetryAfter
+		if wait == engine.Never {
+			return &DeniedError{Answer: a}
+		}
+		woken, err := p.pause(ctx, freed, min(wait, pause-jitter(25*pause)))
 		if err != nil {
 			return err
 		}
@@ -50,6 +51,6 @@ func (p *Permit) pause(ctx context.Context, freed <-chan struct{}, wait time.Dur
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-p.policy.limiter.done:
-		return false, ErrClosed
+		return false, engine.ErrClosed
 	}
 }

@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"strings"
@@ -10,22 +10,20 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// Outcome reports how an allowed request of the key ended, for an [AdaptiveRate]. Set
-// failed if the service was overloaded or broken: after a timeout, or a status of 429 or 5xx. retryAfter is the
-// Retry-After of the service's response, or 0. No request passes until that time is over; MaxPause caps the time.
+// Outcome reports how an allowed request of the key ended, for limits with adaptive rates. failed means that the service
+// was overloaded or broken. No request passes until retryAfter is over.
 //
 // This process adds up the outcomes of a key and sends them to the store with the key's next request, if that comes
-// within a minute. A retryAfter is sent in the background without waiting for this request, so that other processes on
-// the store pause too. The process keeps the outcomes of at most 1024 keys, and drops the outcomes of any other key. No
-// report is sent twice, even if one is lost. Policies without an adapting rate ignore outcomes. A denial is not an
-// outcome.
+// within a minute; a retryAfter is sent in the background. It keeps the outcomes of at most 1024 keys, and drops those of
+// any other key.
 func (p *Policy) Outcome(key string, failed bool, retryAfter time.Duration) {
-	if p != nil && p.adapts {
-		of := subject{p.space, key}
-		p.limiter.outcomes.add(of, failed, retryAfter)
-		if retryAfter > 0 {
-			p.limiter.sendSoon(of, p.charges(nil, 0))
-		}
+	if !p.adapts {
+		return
+	}
+	of := subject{p.space, key}
+	p.limiter.outcomes.add(of, failed, retryAfter)
+	if retryAfter > 0 {
+		p.limiter.sendSoon(of, p.Charges(nil, 0))
 	}
 }
 
@@ -81,9 +79,9 @@ func (o *outcomes) add(of subject, failed bool, retryAfter time.Duration) {
 	}
 }
 
-// outcomesOf returns a function that reports the outcome of an allowed operation. It returns nil if no limit of the
-// operation adapts.
-func (l *Limiter) outcomesOf(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
+// Outcomes returns a function that reports, for the operation's keys, how an allowed request ended. It returns nil if no
+// limit has an adaptive rate.
+func (l *Limiter) Outcomes(op *engine.Op) (report func(failed bool, retryAfter time.Duration)) {
 	var of map[subject][]engine.Charge
 	for i := range op.Charges {
 		limit := op.Charges[i].Limit

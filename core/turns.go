@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"
@@ -41,13 +41,19 @@ const maxTurn = 256
 // reservation, because the caller can use the units at once.
 func (t *turns) reserve(ctx context.Context, p *Policy, key string, n int64) reserved {
 	if p.limiter.inMemory {
-		return p.reserve(ctx, key, n, false)
+		c := p.reserve(ctx, key, n, false)
+		defer c.FreeReserve()
+		r := reserved{answer: c.answers[0].Clone()}
+		if r.answer.Delay > 0 {
+			r.reservation = p.limiter.Reserved(&c.ops[0], &c.answers[0])
+		}
+		return r
 	}
 	a := newCaller(ctx, p, engine.OpReserve, key, n)
 	name := p.line(a.key)
-	w, ok := t.Join(name, a, maxWaiting, maxTurn, answer)
+	w, ok := t.Join(name, a, p.limiter.lines.most, maxTurn, answer)
 	if !ok {
-		return reserved{err: errWaiting()}
+		return notReserved(errWaiting(p.limiter.lines.most))
 	}
 	return a.wait(func() bool { return t.Leave(name, w) })
 }
@@ -62,10 +68,9 @@ func (t *turns) leave(ctx context.Context, p *Policy, r reserved) {
 // charge is like AllowN, but gives the units back if ctx ends while the call is in flight.
 func (p *Policy) charge(ctx context.Context, key string, n int64) (t reserved) {
 	if n == 0 || p.limiter.inMemory || ctx.Done() == nil {
-		if !p.simple(ctx, &t.decision, key, n) {
-			t.err = p.ask(ctx, &t.decision, engine.OpAllow, key, n)
-		}
-		return t
+		c := p.Ask(ctx, engine.OpAllow, key, n)
+		defer c.Free()
+		return reserved{answer: c.answers[0].Clone()}
 	}
 	a := newCaller(ctx, p, engine.OpAllow, key, n)
 	go answer([]*caller{a})
@@ -88,7 +93,7 @@ func (a *caller) wait(withdraw func() bool) reserved {
 		<-a.done
 		return a.answer
 	}
-	return reserved{err: a.ctx.Err()}
+	return notReserved(a.ctx.Err())
 }
 
 // answer makes the calls for several callers in the same line. It gives back the slots of callers that leave, sends
@@ -120,9 +125,9 @@ func ask(callers []*caller) {
 		op := &ops[i]
 		*op = engine.Op{Kind: a.kind, Space: p.space, Key: a.key}
 		if a.kind == engine.OpReserve {
-			op.Ahead = longestDelay(a.ctx)
+			op.Ahead = LongestDelay(a.ctx)
 		}
-		op.Charges = p.charges(nil, a.units)
+		op.Charges = p.Charges(nil, a.units)
 		contexts = append(contexts, a.ctx)
 	}
 	ctx, cancel := queue.Outliving(undoWithin, contexts...)
@@ -131,15 +136,14 @@ func ask(callers []*caller) {
 	left := make([]*caller, 0, len(callers))
 	for i, a := range callers {
 		a.answer = results[i]
-		if mode := a.answer.decision.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
+		if mode := a.answer.answer.Promise.Mode; a.kind == engine.OpAllow && mode != engine.Exact && mode != engine.Split {
 			a.answer.reservation = nil // the units are local to this process, so they stay spent
 		}
-		a.answer.decision.Binding.Policy = p.name
 		gone := a.over.Swap(true)
 		if gone {
 			left = append(left, a)
 		}
-		if a.answer.reservation != nil && (gone || a.answer.decision.Delay > 0) {
+		if a.answer.reservation != nil && (gone || a.answer.answer.Delay > 0) {
 			a.answer.joinSlots(p, a.key, a.units)
 		}
 	}

@@ -4,27 +4,10 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
-
-// group holds the limits of a request. A request charges either all of them or only the first one with enough units.
-type group struct {
-	limits    []engine.Limit
-	firstPays bool
-}
-
-// charges appends the charges of a request for the given units.
-func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
-	for i, limit := range g.limits {
-		c := engine.Charge{Limit: limit, Cost: units}
-		if g.firstPays {
-			c.Choice = uint8(i + 1) //nolint:gosec // there are at most 32
-		}
-		to = append(to, c)
-	}
-	return to
-}
 
 // First returns a copy of the policy that charges only the first of its limits that has enough units, in one atomic
 // step. If none has enough, the request is denied, and its RetryAfter is the shortest of the limits' waits.
@@ -37,10 +20,8 @@ func (g group) charges(to []engine.Charge, units int64) []engine.Charge {
 // With limits of 1000 requests a month and of 50 credits that do not refill, the 1001st request of a month costs a
 // credit.
 func (p *Policy) First() *Policy {
-	first := *p.orBroken()
-	first.firstPays, first.bound = true, nil
-	first.listed = first.group.listed()
-	return &first
+	p = p.orBroken()
+	return p.on(p.core.First())
 }
 
 // LeavingPercent returns a copy of the policy for a class of requests that must leave a percentage of every limit, 0 to
@@ -56,8 +37,8 @@ func (p *Policy) First() *Policy {
 // units.
 func (p *Policy) LeavingPercent(percent int) *Policy {
 	p = p.orBroken()
-	lowered := slices.Clone(p.limits)
-	for i, limit := range p.limits {
+	lowered := slices.Clone(p.core.Limits())
+	for i, limit := range p.core.Limits() {
 		var err error
 		if percent < 0 || percent > 99 {
 			err = &engine.InputError{Field: "percent", Value: strconv.Itoa(percent), Accepted: "0 to 99"}
@@ -71,8 +52,30 @@ func (p *Policy) LeavingPercent(percent int) *Policy {
 			lowered[i] = engine.Invalid(err)
 		}
 	}
-	class := *p
-	class.limits = lowered
-	class.bind()
-	return &class
+	return p.on(p.core.With(lowered...))
+}
+
+// Unsettled is what happens to the charge of a reservation that was not settled in time: KeepCharge or ReleaseCharge.
+// Units reported as used stay charged in any case, and permits are released.
+type Unsettled = engine.Unsettled
+
+// The values of Unsettled.
+const (
+	// KeepCharge keeps the reserved units charged.
+	KeepCharge = engine.KeepCharge
+	// ReleaseCharge gives the reserved units back.
+	ReleaseCharge = engine.ReleaseCharge
+)
+
+// SettleWithin returns a copy of the policy with a term for its reservations: 1 ms to 7 days. A reservation ends if
+// it is neither settled nor reported on within the term. Its permits are then released, and its charge is treated as then
+// says. The store keeps open reservations, so they survive the process that made them. Overdue reservations are
+// ended within about a second, by any limiter that uses the same store and has used a policy or a reservation with a
+// term. A reservation is never delayed longer than its term.
+//
+// In a list of charges, the shortest term applies. If the term or then is out of range, [Policy.Err] and every method
+// that reserves return an error.
+func (p *Policy) SettleWithin(within time.Duration, then Unsettled) *Policy {
+	p = p.orBroken()
+	return p.on(p.core.WithTerm(engine.Term{Within: within, Then: then}))
 }

@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"
@@ -43,22 +43,22 @@ func (r *Reservation) slotOf(p *Policy, n int64) queue.Slot[*Reservation] {
 }
 
 // slot sleeps until the slot of an admitted caller. If the caller leaves earlier, its units are given back.
-func (p *Policy) slot(ctx context.Context, key string, n int64, t reserved) (Decision, error) {
-	if t.err != nil || t.decision.Delay == 0 {
-		return t.decision, t.err
+func (p *Policy) slot(ctx context.Context, key string, n int64, t *reserved) engine.Answer {
+	if t.answer.Err != nil || t.answer.Delay == 0 {
+		return t.answer
 	}
 	if t.waiter.Waiter == nil {
 		t.joinSlots(p, key, n)
 	}
 	_, err := p.limiter.slots.Until(ctx, p.limiter.done, t.name, t.waiter)
 	if err == nil {
-		return t.decision, nil
+		return t.answer
 	}
-	p.limiter.turns.leave(ctx, p, t)
+	p.limiter.turns.leave(ctx, p, *t)
 	if errors.Is(err, queue.ErrEnded) {
-		err = ErrClosed
+		err = engine.ErrClosed
 	}
-	return t.decision, err
+	return engine.Answer{Err: err}
 }
 
 // undoWithin bounds a call that gives units back for callers that have left.
@@ -87,8 +87,8 @@ func (l *Limiter) giveBack(ctx context.Context, callers []*caller) {
 		}
 		l.store.Do(own, ops, results)
 		for i := range ops {
-			if l.isObserved() {
-				l.observe(own, &ops[i], &results[i])
+			if l.observer != nil {
+				l.observer(own, &ops[i], &results[i])
 			}
 		}
 	}

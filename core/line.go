@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"
@@ -12,13 +12,9 @@ import (
 	"github.com/headgate/headgate/internal/queue"
 )
 
-// maxWaiting is the maximum number of callers in one process that may wait for one key.
-var maxWaiting = 100_000
-
-// errWaiting returns the error for a caller that arrives when maxWaiting callers of this process already wait for the
-// key.
-func errWaiting() error {
-	return fmt.Errorf("%w: %d callers of this process wait for the key", ErrStoreUnavailable, maxWaiting)
+// errWaiting returns the error for a caller that arrives when most callers of this process already wait for the key.
+func errWaiting(most int) error {
+	return fmt.Errorf("%w: %d callers of this process wait for the key", engine.ErrStoreUnavailable, most)
 }
 
 // subject identifies a counter: a namespace and a key.
@@ -49,11 +45,17 @@ func (l limitList) String() string {
 	return strings.Join(text, " and ")
 }
 
-func (g group) listed() unique.Handle[limitList] {
-	list := limitList{firstPays: g.firstPays}
-	copy(list.limits[:], g.limits)
+func (p *Policy) list() unique.Handle[limitList] {
+	list := limitList{firstPays: p.firstPays}
+	copy(list.limits[:], p.limits)
 	return unique.Make(list)
 }
+
+// SameLimits reports whether the policies have the same limits, with the same numbers.
+func (p *Policy) SameLimits(other *Policy) bool { return p.listed == other.listed }
+
+// LimitsText returns the policy's limits as text.
+func (p *Policy) LimitsText() string { return p.listed.Value().String() }
 
 // line returns the name of the line of callers that wait for a key's units under the policy.
 func (p *Policy) line(key string) lineName { return lineName{subject{p.space, key}, p.listed} }
@@ -69,6 +71,7 @@ func (n lineName) owned() lineName {
 type lines struct {
 	queue.Set[lineName, line, struct{}]
 
+	most int // callers of one line
 	// pausing holds the callers of Acquire that are first in their lines and pause between calls.
 	pausing queue.Set[subject, struct{}, struct{}]
 }
@@ -76,16 +79,16 @@ type lines struct {
 // line is the state that the callers of one line share, to save calls that the store would deny.
 type line struct {
 	// last is the store's last answer, and at is the time when it was received. Only the first caller writes them.
-	last Decision
+	last engine.Answer
 	at   time.Time
 	// next holds the earliest instant when the first caller can pass.
 	next atomic.Pointer[denial]
 }
 
-// denial is a decision and the earliest instant when a request can pass.
+// denial is an answer and the earliest instant when a request can pass.
 type denial struct {
-	at       time.Time
-	decision Decision
+	at     time.Time
+	answer engine.Answer
 }
 
 // waiter is one caller in a line.
@@ -101,17 +104,17 @@ type waiter struct {
 func (l *lines) join(ctx context.Context, name lineName) (*waiter, error) {
 	w := &waiter{lines: l, name: name.owned()}
 	l.Do(w.name, func(q *queue.Queue[line, struct{}]) {
-		if q.Len() < maxWaiting {
+		if q.Len() < l.most {
 			w.Waiter, w.line = q.Add(struct{}{}), &q.State
 		}
 	})
 	if w.Waiter == nil {
-		return nil, errWaiting()
+		return nil, errWaiting(l.most)
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		if next := w.line.next.Load(); next != nil && deadline.Before(next.at) {
 			w.leave()
-			return nil, tooLate(&next.decision, time.Until(next.at))
+			return nil, tooLate(&next.answer, time.Until(next.at))
 		}
 	}
 	select {
@@ -143,20 +146,20 @@ func (l *lines) freed(name subject) (released <-chan struct{}, leave func()) {
 }
 
 // until records that the first caller cannot pass before wait is over.
-func (w *waiter) until(wait time.Duration, d *Decision) {
-	w.line.next.Store(&denial{at: time.Now().Add(wait), decision: *d})
+func (w *waiter) until(wait time.Duration, a *engine.Answer) {
+	w.line.next.Store(&denial{at: time.Now().Add(wait), answer: a.Clone()})
 }
 
-func (l *line) answered(d *Decision) { l.last, l.at = *d, time.Now() }
+func (l *line) answered(a *engine.Answer) { l.last, l.at = a.Clone(), time.Now() }
 
 // wait returns the minimum time until a request for n units can pass, according to the last answer. The result is 0 or
 // negative if a request may pass now, if the last answer was a denial, if the wait is unknown, or if there are several
 // limits. The result saves a new first caller a call that the store would deny.
 func (l *line) wait(limits []engine.Limit, n int64) time.Duration {
 	d := &l.last
-	if len(limits) != 1 || !d.Allowed || d.Remaining >= n {
+	if len(limits) != 1 || !d.Allowed || d.Binds().Remaining >= n {
 		return 0
 	}
-	wait := limits[0].Numbers().WaitByReset(n, d.ResetAfter.Microseconds())
+	wait := limits[0].Numbers().WaitByReset(n, d.Binds().ResetAfter.Microseconds())
 	return time.Duration(wait)*time.Microsecond - time.Since(l.at)
 }

@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package headgate
+package core
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const mostLate = 1000
 // stops when the limiter is closed. The acquire may reach the store after a release, so releases are repeated until one
 // finds the permit or the lease time has passed.
 func (l *Limiter) releaseLate(op *engine.Op, err error) {
-	if !errors.Is(err, ErrOutcomeUnknown) {
+	if !errors.Is(err, engine.ErrOutcomeUnknown) {
 		return
 	}
 	release, ok := op.Permits()
@@ -98,6 +98,6 @@ func (l *Limiter) repeatRelease(release engine.Op, ends time.Time) {
 func (l *Limiter) releasedOnce(ctx context.Context, release engine.Op) bool {
 	attempt, cancel := context.WithTimeout(ctx, undoWithin)
 	defer cancel()
-	r := l.do(attempt, []engine.Op{release}, nil)[0]
-	return r.Err == nil && r.Found
+	a := l.Decide(attempt, release)[0]
+	return a.Err == nil && a.Found
 }
