@@ -129,7 +129,7 @@ func (l *Limiter) list(ctx context.Context, kind engine.Kind, charges []Charge) 
 	d = decisionOn(op, a)
 	d.ofList(charges, op)
 	if kind == engine.OpReserve {
-		r = reservationOf(l.core.Reserved(op, a))
+		r = (*Reservation)(l.core.Reserved(op, a))
 	}
 	return r, d, nil
 }

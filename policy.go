@@ -21,9 +21,13 @@ import (
 type Policy struct {
 	limiter *Limiter
 	core    *core.Policy
-	kind    string  // "policy" or "semaphore", for errors
-	delays  bool    // paces, and callers get a Decision whose Delay they could ignore: see errDelays
-	binding Binding // for the decisions of a single limit
+	kind    string // "policy" or "semaphore", for errors
+	delays  bool   // paces, and callers get a Decision whose Delay they could ignore: see errDelays
+	// bound is the fast path for a single limit in memory. It is nil if requests must go through the store's Do. binding
+	// and capacity are for its decisions.
+	bound    engine.Bound
+	binding  Binding
+	capacity int64
 }
 
 // Policy returns a policy of this limiter with 1 to 32 limits. A request passes if every limit allows it. If there are
@@ -53,7 +57,9 @@ func (l *Limiter) PolicyOf(name string, limits ...engine.Limit) *Policy {
 func (p *Policy) on(limits *core.Policy) *Policy {
 	with := *p
 	with.core = limits
-	if all := limits.Limits(); len(all) == 1 {
+	if with.bound = limits.Bound(); with.bound != nil {
+		all := limits.Limits()
+		with.capacity = all[0].Capacity()
 		with.binding = Binding{Policy: limits.Name(), Name: all[0].Name(), Rate: Rate(all[0].Rate(0))}
 	}
 	return &with
@@ -180,17 +186,17 @@ func (p *Policy) AllowN(ctx context.Context, key string, n int64) (d Decision, e
 // simple decides a request on the fast path. It returns false and changes nothing if the request must go through the
 // store's Do, which also returns the errors.
 func (p *Policy) simple(ctx context.Context, d *Decision, key string, n int64) bool {
-	if p == nil || p.core == nil {
+	if p == nil || p.bound == nil || ctx == nil || p.limiter.core.Closed() {
 		return false
 	}
-	a := p.core.Simple(ctx, key, n)
+	a := p.bound.Allow(ctx, key, n)
 	if !a.Decided {
 		return false
 	}
 	if a.Allowed {
 		d.Allowed, d.Granted = true, n
 	}
-	d.Limit, d.Remaining = p.core.Limits()[0].Capacity(), a.Remaining
+	d.Limit, d.Remaining = p.capacity, a.Remaining
 	d.RetryAfter, d.ResetAfter = engine.Micros(a.RetryAfter), engine.Micros(a.ResetAfter)
 	d.Binding, d.At = p.binding, time.UnixMicro(a.AtMicros)
 	if observed := p.limiter.observed; observed != nil {

@@ -12,15 +12,7 @@ import (
 // Commit. Units of a reservation that is never settled stay spent, unless the policy has a term
 // ([Policy.SettleWithin]). A Reservation is safe for concurrent use. A nil Reservation, as after a denial, holds nothing:
 // Cancel does nothing, and Commit, Report and Renew return an error that matches [ErrDenied].
-type Reservation struct{ core *core.Reservation }
-
-// reservationOf returns the facade of a reservation, or nil if there is none.
-func reservationOf(r *core.Reservation) *Reservation {
-	if r == nil {
-		return nil
-	}
-	return &Reservation{r}
-}
+type Reservation core.Reservation
 
 // Reserve charges the key n units, 1 or more, and returns at once. If the policy has only token buckets and pacers,
 // apart from penalties, Reserve also reserves units that refill later: the caller must wait for [Reservation.Delay].
@@ -35,7 +27,7 @@ func (p *Policy) Reserve(ctx context.Context, key string, n int64) (*Reservation
 	p = p.orBroken()
 	r, c := p.core.Reserve(ctx, key, n)
 	defer c.FreeReserve()
-	return reservationOf(r), p.decision(c.Answer()), p.named(c.Answer().Err)
+	return (*Reservation)(r), p.decision(c.Answer()), p.named(c.Answer().Err)
 }
 
 // Charge decides like [Policy.AllowN], and returns the charge as a reservation without a delay. It is for a cost that
@@ -49,7 +41,7 @@ func (p *Policy) Charge(ctx context.Context, key string, n int64) (*Reservation,
 		return nil, Decision{}, p.named(errDelays)
 	}
 	charged, a := p.core.Charge(ctx, key, n)
-	return reservationOf(charged.Reservation()), p.decision(&a), p.named(a.Err)
+	return (*Reservation)(charged.Reservation()), p.decision(&a), p.named(a.Err)
 }
 
 // ChargeLater is [Policy.Charge] for middleware, which also waits for a pacer's delay itself.
@@ -66,7 +58,7 @@ func (l *Limiter) Reservation(text string) (*Reservation, error) {
 		return nil, l.invalid
 	}
 	r, err := l.core.Reservation(text)
-	return reservationOf(r), err
+	return (*Reservation)(r), err
 }
 
 // Core returns what the reservation stands on, or nil: see [Limiter.Core].
@@ -74,7 +66,7 @@ func (r *Reservation) Core() *core.Reservation {
 	if r.isEmpty() {
 		return nil
 	}
-	return r.core
+	return (*core.Reservation)(r)
 }
 
 // String returns the reservation as text. [Limiter.Reservation] parses it, in another process or after a restart. The
@@ -83,7 +75,7 @@ func (r *Reservation) String() string {
 	if r.isEmpty() {
 		return ""
 	}
-	return r.core.Held().String()
+	return r.Core().Held().String()
 }
 
 // Delay returns how long the caller must still wait before it uses the units, or 0. For a parsed reservation, the delay
@@ -92,9 +84,9 @@ func (r *Reservation) Delay() time.Duration {
 	if r.isEmpty() {
 		return 0
 	}
-	return max(0, time.Until(r.core.Slot()))
+	return max(0, time.Until(r.Core().Slot()))
 }
 
 var errNoReservation = fmt.Errorf("%w: there is no reservation", ErrDenied)
 
-func (r *Reservation) isEmpty() bool { return r == nil || r.core == nil }
+func (r *Reservation) isEmpty() bool { return r == nil || (*core.Reservation)(r).Held() == nil }

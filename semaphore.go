@@ -70,7 +70,7 @@ func (s *Semaphore) Acquire(ctx context.Context, key string, n int64) (*Permit, 
 	if err != nil {
 		return nil, p.named(err)
 	}
-	return &Permit{p, permit}, nil
+	return (*Permit)(permit), nil
 }
 
 // TryAcquire takes n units of the key for the lease time, or denies at once. On a denial the permit is nil, and
@@ -81,7 +81,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, key string, n int64) (*Permi
 	if permit == nil {
 		return nil, p.decision(&a), p.named(a.Err)
 	}
-	return &Permit{p, permit}, p.decision(&a), nil
+	return (*Permit)(permit), p.decision(&a), nil
 }
 
 // Peek returns the decision that TryAcquire would make, and writes nothing: Remaining is the number of free units.

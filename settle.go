@@ -24,7 +24,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.isEmpty() {
 		return nil
 	}
-	_, err := r.core.Settle(ctx, r.core.Held().Settle(0))
+	_, err := r.Core().Settle(ctx, r.Core().Held().Settle(0))
 	if errors.Is(err, ErrEnded) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (r *Reservation) Commit(ctx context.Context, used ...int64) (dropped int64,
 	if err != nil {
 		return 0, err
 	}
-	return r.core.Settle(ctx, op)
+	return r.Core().Settle(ctx, op)
 }
 
 // CommitNamed is [Reservation.Commit] with the units used by each policy, by its name. Charges of policies that are not
@@ -62,7 +62,7 @@ func (r *Reservation) CommitNamed(ctx context.Context, used map[string]int64) (d
 	if err != nil {
 		return 0, err
 	}
-	return r.core.Settle(ctx, op)
+	return r.Core().Settle(ctx, op)
 }
 
 // Report records the units used so far and restarts the term. It takes the same numbers as [Reservation.Commit]. Units
@@ -76,7 +76,7 @@ func (r *Reservation) Report(ctx context.Context, used ...int64) error {
 	if err != nil {
 		return err
 	}
-	return r.core.Report(ctx, op)
+	return r.Core().Report(ctx, op)
 }
 
 // ReportNamed is [Reservation.Report] with the units used by each policy, as in [Reservation.CommitNamed]. Charges of
@@ -86,7 +86,7 @@ func (r *Reservation) ReportNamed(ctx context.Context, used map[string]int64) er
 	if err != nil {
 		return err
 	}
-	return r.core.Report(ctx, op)
+	return r.Core().Report(ctx, op)
 }
 
 // Renew extends each permit of the reservation by its lease time. Call it at intervals of a third of the shortest lease
@@ -97,7 +97,7 @@ func (r *Reservation) Renew(ctx context.Context) error {
 	if r.isEmpty() {
 		return errNoReservation
 	}
-	return r.core.Renew(ctx)
+	return r.Core().Renew(ctx)
 }
 
 // settlement returns the operation that settles the reservation with the units used.
@@ -105,7 +105,7 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 	if r.isEmpty() {
 		return engine.Op{}, errNoReservation
 	}
-	held := r.core.Held()
+	held := r.Core().Held()
 	items := held.Items()
 	if r.oneKey() {
 		items = 1
@@ -122,7 +122,7 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 
 // oneKey reports whether the reservation is of one policy and one key, so that one number is the cost of the request.
 func (r *Reservation) oneKey() bool {
-	held := r.core.Held()
+	held := r.Core().Held()
 	for i := range held.Limits {
 		l := &held.Limits[i]
 		if l.Space != held.Limits[0].Space || l.Key != held.Limits[0].Key {
@@ -138,7 +138,7 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 	if r.isEmpty() {
 		return engine.Op{}, errNoReservation
 	}
-	held := r.core.Held()
+	held := r.Core().Held()
 	op := held.Settle(0)
 	keys := map[string]string{}
 	for i := range op.Charges {

@@ -94,6 +94,9 @@ func (p *Permit) expiry() time.Time {
 	return p.expires
 }
 
+// Policy returns the policy of the permit's limit. It is nil for the zero Permit.
+func (p *Permit) Policy() *Policy { return p.policy }
+
 // Renew holds the units for another lease time from now. It returns [ErrEnded] if the permit has lost them.
 func (p *Permit) Renew(ctx context.Context) error {
 	a := p.extend(ctx, engine.OpRenew)

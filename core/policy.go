@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"slices"
 	"unique"
 
@@ -121,11 +120,6 @@ func (p *Policy) Charges(to []engine.Charge, units int64) []engine.Charge {
 	return to
 }
 
-// Simple decides an allow on the fast path in memory. If the answer is not Decided, nothing has changed, and the request
-// must go through [Policy.Ask], which also returns the errors. Simple does not call the limiter's observer.
-func (p *Policy) Simple(ctx context.Context, key string, units int64) (a engine.Simple) {
-	if p.bound == nil || ctx == nil || p.limiter.closed.Load() {
-		return a
-	}
-	return p.bound.Allow(ctx, key, units)
-}
+// Bound returns the fast path in memory of a policy with a single limit, or nil. Its user must know that the limiter is
+// not closed, and calls the observer itself.
+func (p *Policy) Bound() engine.Bound { return p.bound }

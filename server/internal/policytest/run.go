@@ -75,8 +75,7 @@ func (f *File) runTest(ctx context.Context, place int, r *Result) error {
 			})
 		}
 	}
-	limiter.Close()
-	return errors.Join(ctx.Err(), store.Close())
+	return errors.Join(ctx.Err(), limiter.Close(), store.Close())
 }
 
 // step runs a step the given number of times. All answers must have the expected verdict. The other expectations

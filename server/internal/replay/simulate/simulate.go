@@ -121,8 +121,7 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 
 // Close frees the store's memory.
 func (s *Simulation) Close() error {
-	s.limiter.Close()
-	return s.store.Close()
+	return errors.Join(s.limiter.Close(), s.store.Close())
 }
 
 // Decide decides a request at its time in the log.
