@@ -52,5 +52,9 @@ func TestEcho(t *testing.T) {
 	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
 		return serveEcho(t, echoadapter.New(policy, key, options...))
 	})
+	t.Run("in flight", func(t *testing.T) {
+		one := oneInFlight(t)
+		releases(t, one, serveEcho(t, echoadapter.By(httplimit.InFlight(one, httplimit.All()))))
+	})
 	t.Run("by a decider", func(t *testing.T) { runBy(t, serveEcho(t, echoadapter.By(new(countingDecider)))) })
 }

@@ -61,6 +61,10 @@ func TestFiber(t *testing.T) {
 	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
 		return serveFiber(t, fiberadapter.New(policy, key, options...))
 	})
+	t.Run("in flight", func(t *testing.T) {
+		one := oneInFlight(t)
+		releases(t, one, serveFiber(t, fiberadapter.By(httplimit.InFlight(one, httplimit.All()))))
+	})
 	t.Run("by a decider", func(t *testing.T) { runBy(t, serveFiber(t, fiberadapter.By(new(countingDecider)))) })
 }
 

@@ -45,5 +45,9 @@ func TestGin(t *testing.T) {
 	runAdapter(t, func(t *testing.T, policy *headgate.Policy, key httplimit.Key, options ...httplimit.Option) string {
 		return serveGin(t, ginadapter.New(policy, key, options...))
 	})
+	t.Run("in flight", func(t *testing.T) {
+		one := oneInFlight(t)
+		releases(t, one, serveGin(t, ginadapter.By(httplimit.InFlight(one, httplimit.All()))))
+	})
 	t.Run("by a decider", func(t *testing.T) { runBy(t, serveGin(t, ginadapter.By(new(countingDecider)))) })
 }

@@ -222,3 +222,38 @@ func runBy(t *testing.T, url string) {
 		t.Errorf("not known: %+v", a)
 	}
 }
+
+// oneInFlight returns a semaphore of one unit.
+func oneInFlight(t *testing.T) *headgate.Semaphore {
+	t.Helper()
+	return limiter(t).Semaphore("one", headgate.Concurrency{Units: 1, Lease: time.Hour})
+}
+
+// releases checks that each request gives its unit of the semaphore back, however it ends.
+func releases(t *testing.T, one *headgate.Semaphore, url string) {
+	t.Helper()
+	for _, path := range []string{"/hello", "/status/500", "/late/503", "/panic", "/hello"} {
+		if a := get(t, url+path); a.status == http.StatusTooManyRequests {
+			t.Errorf("%s: %+v", path, a)
+		}
+		for tries := 0; ; tries++ { // some frameworks settle after the response
+			d, err := one.Peek(t.Context(), "all", 1)
+			if err == nil && d.Allowed {
+				break
+			}
+			if time.Sleep(time.Millisecond); tries == 5000 {
+				t.Fatalf("after %s: %+v, %v", path, d, err)
+			}
+		}
+	}
+	permit, _, err := one.TryAcquire(t.Context(), "all", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := get(t, url+"/hello"); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "1" {
+		t.Errorf("beside another one: %+v", a)
+	}
+	if err := permit.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
