@@ -29,8 +29,6 @@ var names = map[string]string{
 	"concurrency.go":                 "a limit of permits",
 	"penalty.go":                     "a limit for those that ignore denials",
 	"limit.go":                       "the limits without fields",
-	"fair.go":                        "a limit of each fair share",
-	"concurrency.go":                 "the limits of semaphores",
 	"internal/rule/rule.go":          "a function for each",
 	"engine/build.go":                "a builder for each",
 	"engine/text.go":                 "the algorithm of a text without one",
