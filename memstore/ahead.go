@@ -16,7 +16,7 @@ const aheadOps = 32
 
 // doMany decides operations in order, and looks up the states of the next operations in advance.
 func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	var found [aheadOps]located
+	var found [aheadOps]prepared
 	for len(ops) > 0 {
 		n := min(len(ops), aheadOps)
 		s.lookAhead(ops[:n], results, &found)
@@ -26,7 +26,7 @@ func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.An
 			if r.Err == nil {
 				r.Err = s.ready(ctx)
 			}
-			if r.Err == nil && !s.simple(&ops[i], r, &found[i], now) {
+			if r.Err == nil && !s.answer(&ops[i], r, &found[i], now) {
 				s.decide(&ops[i], r)
 			}
 		}
@@ -35,11 +35,11 @@ func (s *Store) doMany(ctx context.Context, ops []engine.Op, results []engine.An
 }
 
 // lookAhead locates the operations' states and starts to fetch them.
-func (s *Store) lookAhead(ops []engine.Op, results []engine.Answer, found *[aheadOps]located) {
+func (s *Store) lookAhead(ops []engine.Op, results []engine.Answer, found *[aheadOps]prepared) {
 	for i := range ops {
 		f := &found[i]
 		f.scope = nil
-		if results[i].Err == nil && s.locate(&ops[i], f) {
+		if results[i].Err == nil && s.prepare(&ops[i], f) {
 			s.prefetch(&s.shards[f.shard], f.hash)
 		}
 	}

@@ -55,7 +55,7 @@ func (b *bound) Allow(ctx context.Context, key string, cost int64) (a engine.Sim
 	s.prefetch(h, hash) // the lines are fetched while the clock is read
 	a.AtMicros = s.clock.micros()
 	var v verdict
-	if b.divides {
+	if b.divides { // as Store.allow, without its call
 		v = s.takeDivided(h, c, b.numbers, hash, whose, cost, &o, &a.AtMicros)
 	} else {
 		v = s.take(h, c, b.numbers, hash, cost, &o, &a.AtMicros)

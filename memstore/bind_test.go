@@ -205,12 +205,12 @@ func TestUnknownFieldLeavesTheFastPath(t *testing.T) {
 	for _, text := range []string{"771/1h", "pacer 771/1h max_queue 5", "fixed-window 771/1h", "fair-share 771/1h"} {
 		limit := parse(t, text)
 		op := engine.Single(engine.OpAllow, "k", limit, 1)
-		if !s.locate(&op, new(located)) {
+		if !s.prepare(&op, new(prepared)) {
 			t.Errorf("%s has no fast path", text)
 		}
 		fields := &limit.Numbers().Fields
 		*fields |= 1 << 63
-		if s.locate(&op, new(located)) || s.Bind("", limit) != nil {
+		if s.prepare(&op, new(prepared)) || s.Bind("", limit) != nil {
 			t.Errorf("%s with an unknown field takes the fast path", text)
 		}
 		*fields &^= 1 << 63

@@ -17,8 +17,9 @@
 //	memstore.go  operations → results; the clock
 //	bind.go      a limit that was looked up: key and cost → answer
 //	ahead.go     many operations in one call
-//	fast.go      a known key with one limit; a busy denied key needs no lock
-//	slow.go      everything else: several limits, new keys, permits, reservations
+//	prepared.go  an allow on one limit, decided where its state lies; a busy denied key needs no lock
+//	slow.go      everything else is a transaction: several limits, new keys, permits, reservations
+//	inplace.go   a transaction on one known key
 //	lookup.go    key → hash → shard → slot; prefetches cache lines
 //	shard.go     the states under one lock; table.go, where they are
 //	scope.go     the shared part of many states: namespace and limit
@@ -105,8 +106,8 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		if r.Err == nil {
 			r.Err = s.ready(ctx)
 		}
-		var f located
-		if r.Err == nil && (!s.locate(&ops[i], &f) || !s.simple(&ops[i], r, &f, s.clock.micros())) {
+		var p prepared
+		if r.Err == nil && (!s.prepare(&ops[i], &p) || !s.answer(&ops[i], r, &p, s.clock.micros())) {
 			s.decide(&ops[i], r)
 		}
 	}
@@ -120,7 +121,7 @@ func (s *Store) ready(ctx context.Context) error {
 }
 
 func (s *Store) decide(op *engine.Op, r *engine.Answer) {
-	if s.fast(op, r) {
+	if s.inPlace(op, r) {
 		return
 	}
 	t := transactions.Get().(*transaction)

@@ -56,10 +56,13 @@ var floors = [][]room{
 		{"snapshot", "memory in a file", []string{"server/internal/snapshot"}},
 	},
 	{
-		{"headgate", "Limiter, Policy, Semaphore, Decision", []string{".", "core", "internal/inside"}},
+		{"headgate", "the facade for programs: Policy, Decision", []string{"."}},
 		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency", []string{"adaptive"}},
+	},
+	{
+		{"core", "the one limiter: ask, wait, hold, settle", []string{"core"}},
 	},
 	{
 		{"memstore", "the store in memory", []string{"memstore"}},
@@ -70,7 +73,7 @@ var floors = [][]room{
 		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
 	},
 	{
-		{"engine", "the contract: Op, Outcome, Store, Limit", []string{"engine"}},
+		{"engine", "the contract: Op, Answer, Store, Limit", []string{"engine"}},
 	},
 	{
 		{"algorithms", "pure steps on integers", []string{"engine/algo"}},

@@ -153,7 +153,7 @@ func (a *Auditor) forgetDivided() {
 }
 
 // spend charges up to cost units, as many as fit, to the auditor's counter for a key in a namespace. The result's
-// Outcome.Granted is the number of charged units.
+// Answer.Granted is the number of charged units.
 func (a *Auditor) spend(key, space string, limit engine.Limit, cost int64) engine.Answer {
 	epoch, known := a.epochs[key]
 	if !known {

@@ -1,24 +1,26 @@
 package memstore
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// located is the location of the state for an operation that the method take or takeDivided can decide. For any other
-// operation, its scope is nil.
-type located struct {
+// There are two ways to a decision. An allow on one limit whose arithmetic is short is prepared: its counter is looked up
+// before the lock is taken, and it is decided on the state where it lies. Everything else is a transaction (slow.go).
+
+// prepared is an allow whose counter has been looked up. Its scope is nil for an operation that is not prepared.
+type prepared struct {
+	limit *algo.Limit
+	scope *scope
 	hash  hash
 	whose uint64
-	scope *scope
 	shard int
 }
 
-// locate finds the state for an operation, if take or takeDivided can decide it.
-func (s *Store) locate(op *engine.Op, f *located) bool {
+// prepare looks up an operation's counter, if the operation can be decided in this way.
+func (s *Store) prepare(op *engine.Op, p *prepared) bool {
 	if op.Kind != engine.OpAllow || len(op.Charges) != 1 || s.clock.custom != nil {
 		return false
 	}
@@ -27,69 +29,37 @@ func (s *Store) locate(op *engine.Op, f *located) bool {
 		return false
 	}
 	space, key := op.Subject(0)
-	f.scope = s.scopes.of(space, limit)
-	f.hash, f.whose = s.counter(f.scope, limit.Numbers(), key)
-	f.shard = s.shard(f.hash)
+	p.limit, p.scope = limit.Numbers(), s.scopes.of(space, limit)
+	p.hash, p.whose = s.counter(p.scope, p.limit, key)
+	p.shard = s.shard(p.hash)
 	return true
 }
 
-// simple decides an operation, using the state that locate has found. The argument now is a clock reading. If only
-// package algo can decide the operation, simple changes nothing and returns false.
-func (s *Store) simple(op *engine.Op, r *engine.Answer, f *located, now int64) bool {
-	if f.scope == nil {
+// allow decides a prepared allow. The argument at points to a clock reading, and is set to the instant of the decision.
+// If only the steps of package algo can decide it, allow changes nothing.
+func (s *Store) allow(p *prepared, cost int64, o *algo.Outcome, at *int64) verdict {
+	if p.limit.Algorithm.Divides() {
+		return s.takeDivided(&s.shards[p.shard], p.scope, p.limit, p.hash, p.whose, cost, o, at)
+	}
+	return s.take(&s.shards[p.shard], p.scope, p.limit, p.hash, cost, o, at)
+}
+
+// answer decides a prepared operation, and returns false if it must be a transaction. The argument now is a clock
+// reading.
+func (s *Store) answer(op *engine.Op, r *engine.Answer, p *prepared, now int64) bool {
+	if p.scope == nil {
 		return false
 	}
-	var (
-		o algo.Outcome
-		v verdict
-	)
-	charge, h := &op.Charges[0], &s.shards[f.shard]
-	if limit := charge.Limit.Numbers(); limit.Algorithm.Divides() {
-		v = s.takeDivided(h, f.scope, limit, f.hash, f.whose, charge.Cost, &o, &now)
-	} else {
-		v = s.take(h, f.scope, limit, f.hash, charge.Cost, &o, &now)
-	}
-	switch v {
+	var o algo.Outcome
+	cost := op.Charges[0].Cost
+	switch s.allow(p, cost, &o, &now) {
 	case verdictAllowed:
-		r.FillOne(&o, true, charge.Cost, now)
+		r.FillOne(&o, true, cost, now)
 	case verdictDenied:
 		r.FillOne(&o, false, 0, now)
 	default:
 		return false
 	}
-	return true
-}
-
-// fast decides an allow, at most, peek or give on one limit whose counter has a state, if the limit's windows are not
-// aligned to the clock. For any other operation it returns false, and changes no state. A transaction would take 1.4
-// times as long (BenchmarkSteps).
-func (s *Store) fast(op *engine.Op, r *engine.Answer) bool {
-	if len(op.Charges) != 1 || op.Kind > engine.OpGive {
-		return false
-	}
-	charge := &op.Charges[0]
-	limit := charge.Limit.Numbers()
-	if limit.Algorithm.Constant() || limit.Align != algo.AlignFirst {
-		return false
-	}
-	space, key := op.Subject(0)
-	c := s.scopes.of(space, charge.Limit)
-	hash, whose := s.counter(c, limit, key)
-	h := &s.shards[s.shard(hash)]
-	h.mu.Lock()
-	h.hot.drop(hash)
-	now := s.clock.read(false)
-	if s.clock.custom == nil {
-		now.Now = max(now.Now, h.last)
-		h.last = now.Now
-	}
-	place := h.known(&s.scopes, hash, c)
-	if place == nowhere || h.large(place) && c.share.full() {
-		h.mu.Unlock()
-		return false
-	}
-	s.bySteps(op, r, h, place, c, whose, now)
-	h.mu.Unlock()
 	return true
 }
 
@@ -195,29 +165,6 @@ func (h *shard) known(cs *scopes, key hash, c *scope) int {
 		return nowhere
 	}
 	return h.find(cs, key, c)
-}
-
-// oneStep is the pool of steps for bySteps. A step on the stack would escape to the heap, because it calls its
-// algorithm through a table. A step in the shard would rarely be in the cache.
-var oneStep = sync.Pool{New: func() any { return new([1]algo.Step) }}
-
-// bySteps decides an operation on the state at an index with the steps of package algo.
-func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c *scope, whose uint64, now algo.Instant) {
-	steps := oneStep.Get().(*[1]algo.Step)
-	step := &steps[0]
-	*step = op.Step(0)
-	step.Whose, step.State = whose, h.load(&s.scopes, place)
-	allowed, granted := op.Decide(steps[:], now)
-	if step.Write {
-		if step.TTL > 0 {
-			h.put(&s.scopes, place, c, &step.State, now.Now+step.TTL)
-		} else {
-			h.remove(&s.scopes, place)
-			h.publish()
-		}
-	}
-	r.Fill(op, steps[:], allowed, granted, now.Now)
-	oneStep.Put(steps)
 }
 
 // hot is a copy of the state of one denied key in a shard. Callers read it without the shard's lock: a denial changes
