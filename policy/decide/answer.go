@@ -56,7 +56,9 @@ func (b *Batch) decided(at *plan, response *Response) {
 		return
 	}
 	if kind != engine.OpReset && kind != engine.OpExpiry {
-		response.charged(at)
+		if response.charged(at); op.Chosen() {
+			response.chosen()
+		}
 	}
 	if kind == engine.OpAllow && response.Allowed && op.Adapts() {
 		response.Outcome = b.rules.Limiter.Outcomes(op)
@@ -66,9 +68,6 @@ func (b *Batch) decided(at *plan, response *Response) {
 	}
 	if kind >= engine.OpAcquire { // most requests end here, because they hold nothing
 		b.hold(response, kind, at.op)
-	}
-	if op.Chosen() {
-		response.chosen()
 	}
 	if at.reports {
 		response.Lease = min(response.Lease, b.Ops[at.op-1].Reservation.Term.Within)

@@ -122,3 +122,17 @@ func TestFirstSettles(t *testing.T) {
 		t.Errorf("%+v, %d and %d left", s, left("included"), left("credits"))
 	}
 }
+
+// TestFirstIsReset checks the verbs whose answer has no limits on a policy with "first".
+func TestFirstIsReset(t *testing.T) {
+	l, _ := firstLimiter(t)
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "calls", Key: "k", Cost: 2, HasCost: true}})
+	for _, want := range []bool{true, false} {
+		for _, kind := range []engine.Kind{engine.OpExpiry, engine.OpReset} {
+			r := ask(t, l, decide.Request{Kind: kind, Item: decide.Item{Policy: "calls", Key: "k"}})
+			if r.Err != nil || r.Found != want || r.Paid != "" || r.Count() != 0 {
+				t.Errorf("%s: %+v, want found=%t", kind, r, want)
+			}
+		}
+	}
+}
