@@ -169,10 +169,7 @@ func complete(q *Request, hasTime bool) error {
 	if !hasTime {
 		return engine.InvalidInput("time", engine.Quote(""), stampAccepted)
 	}
-	if q.Path == "" {
-		return engine.InvalidInput("path", engine.Quote(""), "the path of a request")
-	}
-	return nil
+	return q.check()
 }
 
 // String lists the columns in the syntax of --field.

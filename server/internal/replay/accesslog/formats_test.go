@@ -86,6 +86,53 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "POST", Path: "/", Status: 200, Size: -1},
 		},
 		{
+			name: "haproxy, RFC 5424", about: "HAProxy's httplog, by syslog",
+			lines:   []string{`<134>1 2026-11-22T14:05:09.251000+00:00 lb haproxy 14389 - [x@1 a="b] c"] 203.0.113.7:33317 [22/Nov/2026:14:05:09.250] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a#23b\c#22?x=#7B1 HTTP/1.1"`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Path: `/a#b\c"`, Query: "x={1", Status: 200, Size: -1},
+		},
+		{
+			name: "haproxy, a backslash at the end", about: "HAProxy's httplog",
+			lines:   []string{`203.0.113.7:33317 [22/Nov/2026:14:05:09.000] http-in~ static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a\"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: `/a\`, Status: 200, Size: -1},
+		},
+		{
+			name: "nginx by syslog", about: "combined of nginx and Apache, by syslog",
+			lines:   []string{`<190>Nov 22 14:05:09 web nginx: 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "JSON by syslog", about: "lines of JSON",
+			lines:   []string{`2026-11-22T14:05:09.3+00:00 web app[7]: {"ts":1795356309,"uri":"/x"}`},
+			request: Request{Time: at, Path: "/x", Size: -1},
+		},
+		{
+			name: "uwsgi", about: "uWSGI",
+			lines:   []string{`[pid: 5|app: 0|req: 1/1] 203.0.113.7 () {28 vars in 324 bytes} [Sun Nov 22 14:05:09 2026] GET /x?y=1 => generated 10 bytes in 1 msecs (HTTP/1.1 200) 2 headers in 44 bytes (1 switches on core 0)`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Query: "y=1", Status: 200, Size: -1},
+		},
+		{
+			name: "a client without an address", about: "combined of nginx and Apache",
+			lines:   []string{`host7.example.net - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Name: "host7.example.net", Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "X-Forwarded-For in place of the client", about: "combined of nginx and Apache", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			lines: []string{`198.51.100.1, 10.0.0.9, 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "198.51.100.1, 10.0.0.9"}},
+			},
+		},
+		{
+			name: "X-Forwarded-For in a format string", about: "the format of --format", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			options: Options{Format: `%{X-Forwarded-For}i %l %u %t "%r" %>s`},
+			lines:   []string{`10.0.0.9, 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200`},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "10.0.0.9"}},
+			},
+		},
+		{
 			name: "traefik", about: "Traefik's common log",
 			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 19 "-" "curl/8.5" 7 "web@docker" "http://10.0.0.2:80" 3ms`},
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "curl/8.5", Status: 200, Size: -1},
@@ -172,7 +219,9 @@ func TestBadLinesHaveAReason(t *testing.T) {
 		{"combined", `203.0.113.7 - - x`, `which has " [" after field 3`},
 		{"combined", `203.0.113.7 - - [32/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "time is"},
 		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "\x16\x03\x01" 400 1 "-" "-"`, "request is"},
-		{"combined", `nobody - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "client is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "- - -" 0 1 "-" "-"`, "path is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET x HTTP/1.1" 400 1 "-" "-"`, "path is"},
+		{"json", `{"ts":1795356309,"level":"INFO","target":"app::server","uri":"app::server"}`, "path is"},
 		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 2x0 1 "-" "-"`, "status is"},
 		{"json", `{"ts":1795356309,"uri":"/`, "line is"},
 		{"json", `{"ts":null,"uri":"/"}`, "time is"},

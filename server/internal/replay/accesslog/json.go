@@ -44,6 +44,9 @@ func newJSON(named []column, first []string) (*jsonLines, error) {
 	return j, err
 }
 
+// isObject reports whether a line is a JSON object.
+func isObject(line string) bool { return strings.HasPrefix(line, "{") && gjson.Valid(line) }
+
 // checkNamed returns an error if --field names a time or path field that is in none of the first lines, because no line
 // would then be a request. Other fields may first occur later.
 func checkNamed(named []column, has func(name string) bool) error {
@@ -105,7 +108,7 @@ func caddyHeader(line, name string) string {
 var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
 
 func (j *jsonLines) read(line string, q *Request) error {
-	if !gjson.Valid(line) || line[0] != '{' {
+	if !isObject(line) {
 		return engine.InvalidInput("line", engine.Quote(line), "an object of JSON")
 	}
 	hasTime := false
