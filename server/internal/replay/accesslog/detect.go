@@ -13,6 +13,9 @@ type reader interface {
 	read(line string, q *Request) error
 	fields() Fields
 	want(headers, cookies map[string]bool)
+	// unseen reports whether no line that was read had a field for a need, although fields lists it. from is the name of
+	// the field, if --field names it.
+	unseen(n *Need) (from string, none bool)
 }
 
 // format is a format string with a name, in the syntax of nginx or Apache.
@@ -54,16 +57,17 @@ const (
 	envoyFormat = "envoy"
 	jsonFormat  = "json"
 	csvFormat   = "csv"
+	w3cFormat   = "w3c"
 
 	traefikFormat    = "traefik"
 	cloudflareFormat = "cloudflare"
 )
 
 // fieldFormats are the names of the formats with named fields.
-var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat}
+var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat, w3cFormat}
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -171,12 +175,22 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if len(first) == 0 {
 		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
 	}
-	if o.Format != csvFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{")) {
+	if o.Format != csvFormat && o.Format != w3cFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{")) {
 		j, err := newJSON(named, first)
 		if err != nil {
 			return taken{}, err
 		}
-		return taken{reader: j, about: jsonAbout(j) + ": " + j.String()}, nil
+		return taken{reader: j, about: jsonAbout(j.first) + ": " + j.String()}, nil
+	}
+	if directive := slices.IndexFunc(first, func(line string) bool { return strings.HasPrefix(line, w3cFields) }); directive >= 0 && (o.Format == "" || o.Format == w3cFormat) {
+		w, err := newW3C(named, first[directive])
+		if err != nil {
+			return taken{}, fmt.Errorf("read by its directive %s: %w", w3cFields, err)
+		}
+		return taken{reader: w, about: "the W3C's extended format, of IIS and CloudFront: " + w.String()}, nil
+	}
+	if o.Format == w3cFormat {
+		return taken{}, fmt.Errorf("--format w3c: no directive %s in the first lines; accepted: a log with its directives", w3cFields)
 	}
 	if o.Format == csvFormat || named != nil || looksLikeCSV(first) {
 		c, err := newCSV(named, first[0])
@@ -188,20 +202,31 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", engine.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
-// jsonAbout describes the format of JSON lines, such as "JSON of Caddy". It recognizes the format by its fields.
-func jsonAbout(j *jsonLines) string {
-	switch {
-	case strings.Contains(j.String(), "EdgeStartTimestamp"):
-		return "JSON of Cloudflare"
-	case strings.Contains(j.String(), "DownstreamStatus"):
-		return "JSON of Traefik"
-	case j.any != nil:
-		return "JSON of Caddy"
-	case strings.Contains(j.String(), "downstream_remote_address") || strings.Contains(j.String(), "authority"):
-		return "JSON of Envoy"
-	default:
-		return "lines of JSON"
+// jsonWriters are programs that write JSON, each with fields of which only its log has all.
+var jsonWriters = []struct {
+	about string
+	names []string
+}{
+	{"JSON of Cloudflare", []string{"EdgeStartTimestamp"}},
+	{"JSON of Traefik", []string{"DownstreamStatus"}},
+	{"JSON of Kong", []string{"started_at", "request.uri"}},
+	{"JSON of APISIX", []string{"start_time", "route_id", "request.uri"}},
+	{"JSON of Caddy", []string{"request.uri", "request.proto"}},
+	{"JSON of Caddy", []string{"request.uri", "request.remote_ip"}},
+	{"JSON of Caddy", []string{"request.uri", "request.client_ip"}},
+	{"JSON of Envoy Gateway", []string{"x-envoy-origin-path"}},
+	{"JSON of Envoy", []string{"downstream_remote_address"}},
+	{"JSON of Envoy", []string{"authority"}},
+}
+
+// jsonAbout describes the format of JSON lines, such as "JSON of Caddy", by the folded names in the first lines.
+func jsonAbout(first map[string]string) string {
+	for _, w := range jsonWriters {
+		if !slices.ContainsFunc(w.names, func(name string) bool { return first[fold(name)] == "" }) {
+			return w.about
+		}
 	}
+	return "lines of JSON"
 }
 
 // looksLikeCSV reports whether the first line names a column for the time and one for the path.

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,5 +71,44 @@ func TestUnreadableCompressionsAreNamed(t *testing.T) {
 		if _, err := Open([]string{path}, nil, Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A field that first occurs after the lines that show the format is read too. Whether the log has a needed field is known
+// only at its end.
+func TestJSONFieldsThatOccurLate(t *testing.T) {
+	early := strings.Repeat(`{"ts":1795356309,"uri":"/a"}`+"\n", 150)
+	late := `{"ts":1795356310,"uri":"/b","user_agent":"curl","x_forwarded_for":"203.0.113.7","client_ip":"10.0.0.1"}` + "\n"
+	needs := []Need{{Kind: Client, By: "route 0"}, {Kind: Head, Name: "X-Forwarded-For", By: "route 0"}}
+	l := opened(t, Options{}, written(t, "log", []byte(early+late)))
+	if err := l.Want(needs); err != nil {
+		t.Fatal(err)
+	}
+	requests := all(t, l)
+	if last := requests[150]; last.Agent != "curl" || last.Client.String() != "10.0.0.1" || !slices.Equal(last.Headers, []Header{{"X-Forwarded-For", "203.0.113.7"}}) {
+		t.Errorf("%+v", last)
+	}
+	l = opened(t, Options{}, written(t, "log", []byte(early)))
+	if err := l.Want(needs); err != nil {
+		t.Fatal(err)
+	}
+	err := l.Run(t.Context(), func([]Request) error { return nil })
+	if missing, ok := errors.AsType[*MissingError](err); !ok || missing.Need.Kind != Client {
+		t.Errorf("%v", err)
+	}
+	l = opened(t, Options{}, written(t, "log", []byte(early)))
+	if _, ok := errors.AsType[*MissingError](l.Want([]Need{{Kind: Head, Name: "X-User"}})); !ok {
+		t.Error("a header that no field is known for is not missing")
+	}
+}
+
+// IIS writes its directives again when it starts, possibly with other fields. They are neither requests nor bad lines.
+func TestDirectivesInsideALog(t *testing.T) {
+	text := "#Fields: date time cs-method cs-uri-stem\n2026-11-22 14:05:09 GET /a\n" +
+		"#Software: IIS\n#Fields: time date c-ip cs-uri-stem cs(User-Agent)\n14:05:10 2026-11-22 203.0.113.7 /b curl\n"
+	l := opened(t, Options{}, written(t, "log", []byte(text)))
+	requests := all(t, l)
+	if s := l.Stats(); len(requests) != 2 || s.Lines != 2 || s.Bad != 0 || requests[1].Time != at+second || requests[1].Client.String() != "203.0.113.7" || requests[1].Agent != "curl" {
+		t.Errorf("%+v, %+v", requests, s)
 	}
 }

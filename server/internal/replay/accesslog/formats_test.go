@@ -166,6 +166,75 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1},
 		},
 		{
+			name: "envoy gateway", about: "JSON of Envoy Gateway", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			lines: []string{`{":authority":"example.com","bytes_received":0,"downstream_remote_address":"203.0.113.7:5000","method":"GET","protocol":"HTTP/1.1","response_code":200,"start_time":"2026-11-22T14:05:09.250Z","user-agent":"curl","x-envoy-origin-path":"/a?b=c","x-forwarded-for":"198.51.100.1","x-request-id":"1"}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "198.51.100.1"}},
+			},
+		},
+		{
+			name: "kong", about: "JSON of Kong", want: user,
+			lines: []string{`{"latencies":{"request":3},"request":{"querystring":{"b":"c"},"size":138,"uri":"/a?b=c","url":"http://example.com:8000/a?b=c","headers":{"host":"example.com","user-agent":"curl","x-user":"anna"},"method":"GET"},"client_ip":"203.0.113.7","response":{"status":200,"size":"9","headers":{}},"upstream_uri":"/v2/a","started_at":1795356309250}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna"}},
+			},
+		},
+		{
+			name: "apisix", about: "JSON of APISIX", want: user,
+			lines: []string{`{"client_ip":"203.0.113.7","start_time":1795356309250,"route_id":"1","request":{"headers":{"host":"example.com","user-agent":"curl","x-user":["anna","bea"]},"size":87,"method":"GET","uri":"/a?b=c","url":"http://example.com:9080/a?b=c","querystring":{"b":"c"}},"response":{"status":200,"size":9}}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna, bea"}},
+			},
+		},
+		{
+			name: "an object of headers in another program's log", about: "lines of JSON", want: user,
+			lines:   []string{`{"ts":1795356309,"path":"/a","request":{"headers":{"x-user":"anna"}}}`},
+			request: Request{Time: at, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
+			name: "nginx's own variables as JSON", about: "lines of JSON: time=time_iso8601 client=remote_addr method=request_method target=request_uri status=status header.User-Agent=http_user_agent",
+			lines:   []string{`{"time_iso8601":"2026-11-22T14:05:09+00:00","remote_addr":"203.0.113.7","request_method":"GET","uri":"/index.php","args":"page=/a","request_uri":"/a","status":"200","http_user_agent":"curl"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Agent: "curl", Status: 200, Size: -1},
+		},
+		{
+			name: "nginx's request line as JSON", about: "lines of JSON: time=msec request=request",
+			lines:   []string{`{"msec":"1795356309.250","request":"GET /a?b=c HTTP/1.1","uri":"/index.php","args":"page=/a"}`},
+			request: Request{Time: at + 250_000, Method: "GET", Path: "/a", Query: "b=c", Size: -1},
+		},
+		{
+			name: "nginx's path and arguments as JSON", about: "lines of JSON: time=msec target=uri query=args",
+			lines:   []string{`{"msec":"1795356309.250","uri":"/a","args":"b=c"}`},
+			request: Request{Time: at + 250_000, Path: "/a", Query: "b=c", Size: -1},
+		},
+		{
+			name: "names with dashes", about: "lines of JSON: time=Time client=Remote-Addr method=Request-Method target=Request-URI",
+			lines:   []string{`{"Time":"2026-11-22T14:05:09Z","Remote-Addr":"203.0.113.7","Request-Method":"GET","Request-URI":"/a"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Size: -1},
+		},
+		{
+			name: "IIS", about: "the W3C's extended format, of IIS and CloudFront: time=time client=c-ip method=cs-method path=cs-uri-stem query=cs-uri-query status=sc-status", want: []Need{{Kind: Head, Name: "Cookie"}},
+			lines: []string{
+				"#Software: Microsoft Internet Information Services 10.0", "#Version: 1.0", "#Date: 2026-11-22 00:00:00",
+				"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Cookie) sc-status sc-substatus time-taken",
+				"2026-11-22 14:05:09 10.0.0.1 GET /a b=c 443 - 203.0.113.7 Mozilla/5.0+(X11) sid=1;+x=2 200 0 46",
+			},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/a", Query: "b=c", Agent: "Mozilla/5.0 (X11)", Status: 200, Size: -1,
+				Headers: []Header{{"Cookie", "sid=1; x=2"}},
+			},
+		},
+		{
+			name: "CloudFront", about: "the W3C's extended format",
+			lines: []string{
+				"#Version: 1.0", "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-host-header",
+				"2026-11-22\t14:05:09\tFRA\t9\t203.0.113.7\tGET\td1.cloudfront.net\t/a\t200\t-\tMozilla/5.0%20(X11)\t-\t-\tHit\texample.com",
+			},
+			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/a", Agent: "Mozilla/5.0 (X11)", Status: 200, Size: -1},
+		},
+		{
 			name: "json by names", about: "lines of JSON", want: user,
 			options: Options{Fields: []string{"time=when", "client=from.address", "target=to", "header.X-User=user.id"}},
 			lines:   []string{`{"when":1795356309250,"from.address":"203.0.113.7","to":"/a","user":{"id":7}}`},

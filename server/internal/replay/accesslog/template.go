@@ -134,6 +134,9 @@ func (t *template) fields() Fields {
 	return f
 }
 
+// unseen returns false, because each line has all fields of the format.
+func (*template) unseen(*Need) (from string, none bool) { return "", false }
+
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
