@@ -31,41 +31,65 @@ const (
 )
 
 // read returns the limits in a response's headers. If the headers come in several forms, it uses the newest. It
-// ignores malformed headers, and limits that count units other than requests.
-func read(h http.Header, now time.Time) []advice {
-	if limits := readDraft(h); len(limits) > 0 {
+// ignores malformed headers, and limits that count units other than requests. If the response is a denial, a limit
+// without a remaining number has none left.
+func read(h http.Header, now time.Time, denied bool) []advice {
+	p := parser{header: h, now: now, denied: denied}
+	if limits := p.draft(); len(limits) > 0 {
 		return limits
 	}
 	for _, prefix := range [...]string{"Ratelimit-", "X-Ratelimit-", "X-Rate-Limit-"} {
-		if a, ok := readThree(h, prefix, now); ok {
+		if a, ok := p.three(prefix); ok {
 			return []advice{a}
 		}
 	}
 	return nil
 }
 
-// readDraft reads RateLimit as a List of items ("name";r=50;t=30) or, as in drafts before 08, as a Dictionary
+// parser parses the headers of one response.
+type parser struct {
+	header http.Header
+	now    time.Time
+	denied bool
+}
+
+// remaining parses a remaining number.
+func (p *parser) remaining(text string) (n int64, ok bool) {
+	if text == "" && p.denied {
+		return 0, true
+	}
+	return integer(text)
+}
+
+// reset parses the time of a reset, and returns the wait until then.
+func (p *parser) reset(text string) (wait time.Duration, ok bool) {
+	wait, ok = httplimit.ReadWait(text, p.header, p.now)
+	return min(maxReset, wait), ok
+}
+
+// draft reads RateLimit as a List of items ("name";r=50;t=30) or, as in drafts before 08, as a Dictionary
 // (limit=100, remaining=50, reset=30).
-func readDraft(h http.Header) []advice {
-	text := joined(h, "Ratelimit")
+func (p *parser) draft() []advice {
+	text := joined(p.header, "Ratelimit")
 	if text == "" {
 		return nil
 	}
 	items, err := httpsfv.UnmarshalList([]string{text})
 	if err != nil {
-		return readDictionary(text)
+		return p.dictionary(text)
 	}
 	var limits []advice
 	for _, member := range items[:min(len(items), maxLimits)] {
 		name, params := limitOf(member)
-		remaining, hasRemaining := integerOf(params, "r")
-		reset, hasReset := integerOf(params, "t")
-		if name == "" || !hasRemaining || remaining < 0 || hasReset && reset < 0 {
+		remaining, hasRemaining := p.remaining(parameter(params, "r"))
+		until := parameter(params, "t")
+		reset, hasReset := p.reset(until)
+		if name == "" || !hasRemaining || !hasReset && until != "" {
 			continue
 		}
-		limits = append(limits, advice{name: name, remaining: remaining, reset: seconds(reset)})
+		limits = append(limits, advice{name: name, remaining: remaining, reset: reset})
 	}
-	return withPolicies(limits, joined(h, "Ratelimit-Policy"))
+	return withPolicies(limits, joined(p.header, "Ratelimit-Policy"))
 }
 
 // limitOf returns the name of a limit and its parameters. The name is "" if the member is not a String or Token.
@@ -89,10 +113,24 @@ func textOf(value any) string {
 	}
 }
 
-func integerOf(params *httpsfv.Params, name string) (n int64, ok bool) {
+// parameter returns a parameter as text, in the form that the other headers use. It returns "" if it is missing.
+func parameter(params *httpsfv.Params, name string) string {
 	value, _ := params.Get(name)
-	n, ok = value.(int64)
-	return n, ok
+	return number(value)
+}
+
+// number returns a number or Date of a structured field as the text of a number.
+func number(value any) string {
+	switch v := value.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case time.Time:
+		return strconv.FormatInt(v.Unix(), 10)
+	default:
+		return textOf(value)
+	}
 }
 
 // withPolicies adds the quotas from RateLimit-Policy, and drops limits that do not count requests.
@@ -112,7 +150,7 @@ func withPolicies(limits []advice, text string) []advice {
 			if value, ok := params.Get("qu"); ok && textOf(value) != "requests" {
 				counts = false
 			}
-			if quota, ok := integerOf(params, "q"); ok && quota > 0 {
+			if quota, ok := integer(parameter(params, "q")); ok && quota > 0 {
 				l.quota = quota
 			}
 		}
@@ -123,69 +161,50 @@ func withPolicies(limits []advice, text string) []advice {
 	return kept
 }
 
-func readDictionary(text string) []advice {
+// dictionary reads RateLimit as a Dictionary.
+func (p *parser) dictionary(text string) []advice {
 	fields, err := httpsfv.UnmarshalDictionary([]string{text})
 	if err != nil {
 		return nil
 	}
-	field := func(name string) (n int64, ok bool) {
+	field := func(name string) string {
 		member, _ := fields.Get(name)
 		item, _ := member.(httpsfv.Item)
-		n, ok = item.Value.(int64)
-		return n, ok && n >= 0
+		return number(item.Value)
 	}
-	remaining, ok := field("remaining")
-	reset, hasReset := field("reset")
-	if !ok || !hasReset {
-		return nil
+	if a, ok := p.fields(field("limit"), field("remaining"), field("reset")); ok {
+		return []advice{a}
 	}
-	quota, _ := field("limit")
-	return []advice{{name: "default", remaining: remaining, reset: seconds(reset), quota: max(0, quota)}}
+	return nil
 }
 
-// readThree reads the headers Remaining, Reset and optionally Limit with the given prefix, as used by older drafts
-// and many services. Reset is the number of seconds from now, or a Unix time in seconds or milliseconds.
-func readThree(h http.Header, prefix string, now time.Time) (a advice, ok bool) {
-	remaining, ok := integer(h.Get(prefix + "Remaining"))
-	reset, hasReset := integer(h.Get(prefix + "Reset"))
-	if !ok || !hasReset {
+// three reads the headers Remaining, Reset and optionally Limit with the given prefix, as used by older drafts and many
+// services.
+func (p *parser) three(prefix string) (a advice, ok bool) {
+	return p.fields(p.header.Get(prefix+"Limit"), p.header.Get(prefix+"Remaining"), p.header.Get(prefix+"Reset"))
+}
+
+// fields parses the three fields of a limit without a name. The quota is optional.
+func (p *parser) fields(limit, remaining, reset string) (a advice, ok bool) {
+	left, hasLeft := p.remaining(remaining)
+	wait, hasReset := p.reset(reset)
+	if !hasLeft || !hasReset {
 		return advice{}, false
 	}
-	wait := seconds(reset)
-	switch sent := serverTime(h, now); {
-	case reset > 1e11:
-		wait = min(maxReset, time.UnixMilli(reset).Sub(sent))
-	case reset > 1e8: // three years
-		wait = min(maxReset, time.Unix(reset, 0).Sub(sent))
-	}
-	quota, _ := integer(h.Get(prefix + "Limit"))
-	return advice{name: "default", remaining: remaining, reset: max(0, wait), quota: quota}, true
+	quota, _ := integer(limit)
+	return advice{name: "default", remaining: left, reset: wait, quota: quota}, true
 }
 
-// retryAfter reads Retry-After: seconds from now, or a date.
+// retryAfter reads Retry-After, as the wait from now.
 func retryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	wait, ok = httplimit.ReadRetryAfter(h, now)
 	return min(maxReset, wait), ok
 }
 
-// serverTime returns the time of the response on the server's clock, because the instants in its headers refer to that
-// clock. If there is no Date header, it returns now.
-func serverTime(h http.Header, now time.Time) time.Time {
-	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
-		return sent
-	}
-	return now
-}
-
-// seconds returns n seconds, at most maxReset.
-func seconds(n int64) time.Duration {
-	return time.Duration(min(n, int64(maxReset/time.Second))) * time.Second
-}
-
-// integer parses a non-negative number of at most 15 digits.
+// integer parses a non-negative number of at most 15 digits, and drops its fraction.
 func integer(text string) (int64, bool) {
-	text = strings.TrimSpace(text)
-	if len(text) == 0 || len(text) > 15 {
+	text, part, dotted := strings.Cut(strings.TrimSpace(text), ".")
+	if len(text) > 15 || dotted && strings.Trim(part+"0", "0123456789") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(text, 10, 63)

@@ -37,10 +37,18 @@ func TestReadHeaders(t *testing.T) {
 		"x, seconds of 1970": {[]string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "1800000030"}, "[{default 50 30s 0}]"},
 		"x, milliseconds":    {[]string{"X-Rate-Limit-Remaining", "50", "X-Rate-Limit-Reset", "1800000030500"}, "[{default 50 30.5s 0}]"},
 		"x, in the past":     {[]string{"X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "1700000000"}, "[{default 50 0s 0}]"},
+		"x, remaining 0.0":   {[]string{"X-RateLimit-Limit", "10.0", "X-RateLimit-Remaining", "0.0", "X-RateLimit-Reset", "1.5"}, "[{default 0 1.5s 10}]"},
+		"x, ISO":             {[]string{"X-RateLimit-Remaining", "1.9", "X-RateLimit-Reset", "2027-01-15T08:00:30.25Z"}, "[{default 1 30.25s 0}]"},
+		"x, a date":          {[]string{"X-RateLimit-Remaining", "1", "X-RateLimit-Reset", "Fri, 15 Jan 2027 08:00:30 GMT"}, "[{default 1 30s 0}]"},
+		"an instant":         {[]string{"RateLimit", `"a";r=5;t=1800000030`}, "[{a 5 30s 0}]"},
+		"a Date":             {[]string{"RateLimit", `"a";r=5;t=@1800000030`}, "[{a 5 30s 0}]"},
+		"fractions":          {[]string{"RateLimit", `"a";r=5.9;t=1.25`, "RateLimit-Policy", `"a";q=10.0`}, "[{a 5 1.25s 10}]"},
+		"draft 07, fraction": {[]string{"RateLimit", "limit=10.0, remaining=0.0, reset=1.5"}, "[{default 0 1.5s 10}]"},
+		"draft 07, instant":  {[]string{"RateLimit", "remaining=1, reset=1800000030"}, "[{default 1 30s 0}]"},
+		"draft 03, instant":  {[]string{"RateLimit-Remaining", "1", "RateLimit-Reset", "1800000030"}, "[{default 1 30s 0}]"},
 		"too far":            {[]string{"RateLimit", `"a";r=5;t=999999999999999`}, "[{a 5 1h0m0s 0}]"},
 		"malformed, older":   {[]string{"RateLimit", `"a;r=5`, "X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "30"}, "[{default 50 30s 0}]"},
 		"negative":           {[]string{"RateLimit", `"a";r=-5;t=1`}, "[]"},
-		"a float":            {[]string{"RateLimit", `"a";r=1.5;t=1`}, "[]"},
 		"too many digits":    {[]string{"RateLimit", `"a";r=9999999999999999;t=1`}, "[]"},
 		"not a list":         {[]string{"RateLimit", `"a";r=5;t=1 "b"`}, "[]"},
 		"a trailing comma":   {[]string{"RateLimit", `"a";r=5;t=1,`}, "[]"},
@@ -59,14 +67,14 @@ func TestReadHeaders(t *testing.T) {
 		"no base64":          {[]string{"RateLimit", `"a";r=5;t=1;pk=:?:`}, "[]"},
 	} {
 		var texts []string
-		for _, l := range read(fields(c.headers...), now) {
+		for _, l := range read(fields(c.headers...), now, false) {
 			texts = append(texts, fmt.Sprint("{", l.name, " ", l.remaining, " ", l.reset, " ", l.quota, "}"))
 		}
 		if got := "[" + strings.Join(texts, " ") + "]"; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if got := read(fields("RateLimit", strings.Repeat(`"a";r=1;t=1, `, 50)+`"b";r=1;t=1`), now); len(got) != maxLimits {
+	if got := read(fields("RateLimit", strings.Repeat(`"a";r=1;t=1, `, 50)+`"b";r=1;t=1`), now, false); len(got) != maxLimits {
 		t.Errorf("%d limits were read", len(got))
 	}
 }
@@ -81,7 +89,7 @@ func TestTimesAreTheServers(t *testing.T) {
 		if wait, ok := retryAfter(h, now); wait != ahead || !ok {
 			t.Errorf("Retry-After: %s, want %s", wait, ahead)
 		}
-		if limits := read(h, now); len(limits) != 1 || limits[0].reset != ahead {
+		if limits := read(h, now, false); len(limits) != 1 || limits[0].reset != ahead {
 			t.Errorf("reset: %+v, want %s", limits, ahead)
 		}
 	}
@@ -95,7 +103,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, limit, policy, retry string) {
 		now := time.Unix(1_800_000_000, 0)
 		h := fields("RateLimit", limit, "RateLimit-Policy", policy, "X-RateLimit-Remaining", limit, "X-RateLimit-Reset", policy, "Retry-After", retry)
-		limits := read(h, now)
+		limits := read(h, now, false)
 		for _, l := range limits {
 			if l.remaining < 0 || l.reset < 0 || l.reset > maxReset || l.quota < 0 || len(limits) > maxLimits {
 				t.Errorf("%+v", l)

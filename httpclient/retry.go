@@ -14,10 +14,16 @@ const (
 	retryBurst = 10
 )
 
-// denied reports whether a response is a denial: status 429, or 503 with Retry-After.
+// denied reports whether a response is a denial: status 429, or 403 or 503 with Retry-After.
 func denied(answer *http.Response) bool {
-	return answer.StatusCode == http.StatusTooManyRequests ||
-		answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	switch answer.StatusCode {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusForbidden, http.StatusServiceUnavailable:
+		return answer.Header.Get("Retry-After") != ""
+	default:
+		return false
+	}
 }
 
 var idempotentMethods = []string{"", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete}

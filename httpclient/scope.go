@@ -151,7 +151,7 @@ func (s *scope) leave(ticket int64, answer *http.Response) {
 
 func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 	s.known = true
-	limits := read(answer.Header, now)
+	limits := read(answer.Header, now, denied(answer))
 	for i := range limits {
 		a := &limits[i]
 		q := s.limits.named(a.name)
@@ -168,16 +168,38 @@ func (s *scope) note(ticket int64, answer *http.Response, now time.Time) {
 		s.answers++
 	}
 	if denied(answer) {
-		wait, ok := retryAfter(answer.Header, now)
-		if !ok {
-			wait = time.Second
-		}
-		// Another response may have requested a longer wait.
-		if until := now.Add(wait); until.After(s.hold) {
-			s.hold = until
-		}
-		for i := range s.limits {
-			s.limits[i].denied(s.hold, now)
+		s.deny(limits, answer.Header, now)
+	}
+}
+
+// deny holds all requests after a denial that stated the given limits.
+func (s *scope) deny(stated []advice, h http.Header, now time.Time) {
+	wait, ok := retryAfter(h, now)
+	if !ok {
+		wait = untilReset(stated)
+	}
+	// Another response may have requested a longer wait.
+	if until := now.Add(wait); until.After(s.hold) {
+		s.hold = until
+	}
+	for i := range s.limits {
+		s.limits[i].denied(s.hold, now)
+	}
+}
+
+// unknownReset is the wait after a denial that states no wait.
+const unknownReset = time.Second
+
+// untilReset returns the time until all limits with nothing left have been reset. If no limit states why a request was
+// denied, or until when, it returns unknownReset.
+func untilReset(limits []advice) (wait time.Duration) {
+	for i := range limits {
+		if l := &limits[i]; l.remaining == 0 {
+			wait = max(wait, l.reset)
 		}
 	}
+	if wait == 0 {
+		return unknownReset
+	}
+	return wait
 }

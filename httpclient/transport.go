@@ -22,14 +22,17 @@ const (
 // Transport is an [http.RoundTripper] that respects the rate limits of servers. It is safe for concurrent use.
 //
 // It reads RateLimit and RateLimit-Policy, the headers of their older drafts (RateLimit-Remaining and -Reset),
-// X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Malformed headers are ignored. While more than half of a quota
+// X-RateLimit-… and X-Rate-Limit-…, and Retry-After. Times can be in each form that [httplimit.ReadWait] accepts, and
+// numbers can have fractions. Malformed headers are ignored. While more than half of a quota
 // remains, requests are not delayed. When less remains, they are spread over the time until the reset, but at least one
 // is sent per second. When nothing remains, they wait for the reset. Until a host's first response, at most 8 requests
 // are in flight.
 //
-// A request that gets a 429, or a 503 with Retry-After, is retried up to [DefaultRetries] times if it is idempotent
-// and its body can be recreated ([http.Request].GetBody). The number of retries to a host is at most a tenth of its
-// requests plus 10. If a request is not retried, the caller gets the response.
+// A response with status 429, or with 403 or 503 and a Retry-After, is a denial. No request is sent to the host until
+// the Retry-After, or without one until the reset of the limits that the response reports as spent, or else for a
+// second. The denied request is retried up to [DefaultRetries] times if it is idempotent and its body can be recreated
+// ([http.Request].GetBody). The number of retries to a host is at most a tenth of its requests plus 10. If a request is
+// not retried, the caller gets the response.
 //
 // A request that would have to wait longer than [DefaultMaxWait], or past its deadline, is not sent, and its error
 // matches [ErrLimited]. It fails as soon as this is known, even if other requests are ahead in the queue.

@@ -229,6 +229,11 @@ func TestRetries(t *testing.T) {
 		{"GET", "GET", nil, nothing, 429, []string{"Retry-After", "3"}, 200, 2, 3 * time.Second},
 		{"a date", "GET", nil, nothing, 429, []string{"Retry-After", "Sat, 01 Jan 2000 00:00:07 GMT"}, 200, 2, 7 * time.Second},
 		{"no Retry-After", "GET", nil, nothing, 429, nil, 200, 2, time.Second},
+		{"a fraction", "GET", nil, nothing, 429, []string{"Retry-After", "1.5"}, 200, 2, 2 * time.Second},
+		{"seconds as 30.0", "GET", nil, nothing, 429, []string{"Retry-After", "30.0"}, 200, 2, 30 * time.Second},
+		{"an ISO time", "GET", nil, nothing, 429, []string{"Retry-After", "2000-01-01T00:00:07Z"}, 200, 2, 7 * time.Second},
+		{"403 with Retry-After", "GET", nil, nothing, 403, []string{"Retry-After", "3"}, 200, 2, 3 * time.Second},
+		{"403 without Retry-After", "GET", nil, nothing, 403, nil, 403, 1, 0},
 		{"PUT with a body", "PUT", strings.NewReader("body"), nothing, 503, []string{"Retry-After", "2"}, 200, 2, 2 * time.Second},
 		{"503 without Retry-After", "GET", nil, nothing, 503, nil, 503, 1, 0},
 		{"POST", "POST", strings.NewReader("body"), nothing, 429, []string{"Retry-After", "3"}, 429, 1, 0},
@@ -447,7 +452,7 @@ func TestLimitPanicsOnInvalidPolicy(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	defer func() {
-		if got, want := recover(), `httpclient: policy "vendor": headgate: MaxWait is not set;`; !strings.HasPrefix(fmt.Sprint(got), want) {
+		if got, want := recover(), `httpclient: headgate: policy "vendor": MaxWait is not set;`; !strings.HasPrefix(fmt.Sprint(got), want) {
 			t.Errorf("%v, want a panic with %s", got, want)
 		}
 	}()

@@ -70,7 +70,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	case FromQuery:
 		return v.field(p.Name)
 	case FromClient:
-		return p.network(v.clientAddress()), true
+		return cmp.Or(p.network(v.clientAddress()), v.PeerName), true
 	case FromJWT:
 		if text, readable = v.header(p.Name); !readable {
 			return "", false

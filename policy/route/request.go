@@ -23,6 +23,9 @@ type Request struct {
 	Header http.Header
 	// Peer is the address at the other end of the connection: a proxy or the client.
 	Peer netip.Addr
+	// PeerName is the client in a log that has another text than an address, such as a host name. It is read only if
+	// Peer is not set.
+	PeerName string
 	// AnyCase makes the literal segments of routes match in any case.
 	AnyCase bool
 	// Joined is set if the lines of a repeated header arrive as one, joined by commas, as from Envoy.

@@ -10,39 +10,48 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// column maps a JSON field or a CSV column to a part of the request.
+// column maps JSON fields or a CSV column to a part of the request.
 type column struct {
 	variable
 
-	from  string // its name in the log
-	path  string // in JSON, in the syntax of package gjson
-	flat  string // the same name as one field with dots in its name
-	place int    // index in CSV
+	// names are the names of the field that the log can use, best first: one if --field sets it.
+	names []string
+	from  string // the name as the first lines spell it, or "" if they do not have it
+	rank  int    // the index of that name in names, or -1
+	place int    // index in CSV, or -1
 
 	named bool // set with --field
 	seen  bool // in JSON: whether any line contained it
 }
 
-// columnParts lists the fields that --field accepts, in the order in which they are applied. Separate parts come after
-// the request line, so they override it.
-var columnParts = []struct {
+// wholeTargets are the names of fields that contain the request's target as the client sent it. If it has no query, the
+// request had none, even if the server has rewritten it to one.
+var wholeTargets = []string{"request.uri", "request_uri", "x-envoy-origin-path", "x-envoy-original-path", "RequestPath", "ClientRequestURI", ":path"}
+
+// columnPart is a field that --field accepts.
+type columnPart struct {
 	name string
 	part part
-	// also lists the names to look for if --field does not set the field.
+	// also lists the names to look for if --field does not set the field. Case is ignored, and a dash is the same as
+	// an underscore.
 	also []string
-}{
-	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
-	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "clientip", "ClientHost", "ClientIP", "client", "ip"}},
-	{"host", partHost, []string{"request.host", "authority", ":authority", "http_host", "RequestHost", "ClientRequestHost", "host", "domain"}},
+}
+
+// columnParts lists the fields that --field accepts, in the order in which they are applied. Separate parts come after
+// the request line, so they override it.
+var columnParts = []columnPart{
+	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "started_at", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
+	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "ClientHost", "ClientIP", "c-ip", "client", "ip"}},
+	{"host", partHost, []string{"request.host", "request.headers.host", "authority", ":authority", "http_host", "RequestHost", "ClientRequestHost", "x-host-header", "cs-host", "cs(Host)", "host", "domain"}},
 	{"request", partRequest, []string{"request", "request_line"}},
-	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "RequestMethod", "ClientRequestMethod", "verb"}},
-	{"target", partTarget, []string{"request.uri", "uri", "request_uri", "RequestPath", "ClientRequestURI", "path", ":path", "url", "target"}},
-	{"path", partPath, []string{"ClientRequestPath"}},
-	{"query", partQuery, []string{"query", "query_string", "args"}},
-	{"status", partStatus, []string{"status", "response_code", "status_code", "DownstreamStatus", "EdgeResponseStatus", "code"}},
+	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "RequestMethod", "ClientRequestMethod", "cs-method", "verb"}},
+	{"target", partTarget, append(slices.Clip(wholeTargets), "uri", "path", "url", "target")},
+	{"path", partPath, []string{"ClientRequestPath", "cs-uri-stem"}},
+	{"query", partQuery, []string{"query", "query_string", "args", "cs-uri-query"}},
+	{"status", partStatus, []string{"status", "response.status", "response_code", "status_code", "DownstreamStatus", "EdgeResponseStatus", "sc-status", "code"}},
 	{"size", partSize, []string{"content_length", "request_size", "RequestContentSize"}},
-	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent.0", "request_User-Agent", "ClientRequestUserAgent"}},
-	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for", "request_X-Forwarded-For"}},
+	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent", "request_User-Agent", "ClientRequestUserAgent", "cs(User-Agent)"}},
+	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for", "request.headers.X-Forwarded-For", "request_X-Forwarded-For", "cs(X-Forwarded-For)"}},
 }
 
 const fieldAccepted = "NAME=FIELD, where NAME is time, client, host, request, method, target, path, query, status, size, header.NAME or cookie.NAME"
@@ -58,7 +67,7 @@ func parseFields(texts []string) (all []column, err error) {
 		if !ok || from == "" {
 			return nil, fieldError(text, fieldAccepted)
 		}
-		c := column{from: from, place: -1, named: true}
+		c := column{from: from, names: []string{from}, place: -1, named: true}
 		header, isHeader := strings.CutPrefix(name, "header.")
 		cookie, isCookie := strings.CutPrefix(name, "cookie.")
 		switch {
@@ -88,46 +97,113 @@ func parseFields(texts []string) (all []column, err error) {
 type columns struct {
 	template // only for its setters
 
-	all []column
-	// any looks up a header that has no column. It can be nil.
-	any func(line, name string) string
-	// others are the headers that the function any looks up.
+	all    []column
+	values []value // of the line, one for each column
+	// anyHeader is true if the lines contain all headers of their requests.
+	anyHeader bool
+	// others are the needed headers that have no column.
 	others []string
 }
 
-// choose sets the columns. A field set by --field uses the name given there. For every other field, choose takes the
-// first known name that occurs in the log, as reported by the function has.
-func (c *columns) choose(named []column, has func(name string) bool) error {
+// value is the text of a column in one line. rank is the index of its name in the column's names, or -1 if the line
+// does not have the field.
+type value struct {
+	text string
+	rank int
+}
+
+// choose adds a column for each field that --field does not name, with all names that logs use for it. The function
+// find returns a name as the first lines spell it, or "" if they do not have it.
+func (c *columns) choose(named []column, find func(name string) string) error {
 	c.all = slices.Clone(named)
 	for _, known := range columnParts {
 		v := variable{part: known.part}
 		if header, ok := strings.CutPrefix(known.name, "header."); ok {
 			v.name = header
 		}
-		if c.index(v.part, v.name) >= 0 || known.part == partRequest && c.index(partTarget, "") >= 0 ||
-			known.part == partPath && c.index(partTarget, "")+c.index(partRequest, "") > -2 ||
-			known.part == partTarget && (c.index(partRequest, "") >= 0 || c.index(partPath, "") >= 0) {
+		if c.index(v.part, v.name) >= 0 {
 			continue
 		}
-		for _, name := range known.also {
-			if has(name) {
-				c.all = append(c.all, column{variable: v, from: name, place: -1})
-				break
+		added := column{variable: v, names: known.also, rank: -1, place: -1}
+		for i := 0; i < len(known.also) && added.from == ""; i++ {
+			if added.from = find(known.also[i]); added.from != "" {
+				added.rank = i
 			}
 		}
+		c.all = append(c.all, added)
 	}
 	slices.SortStableFunc(c.all, func(a, b column) int { return int(a.part) - int(b.part) })
+	c.values = make([]value, len(c.all))
 	for i := range c.all {
 		v := &c.all[i].variable
 		v.agent = v.part == partHeader && v.name == "User-Agent"
 	}
 	switch {
-	case c.index(partTime, "") < 0:
+	case !c.inFirst(partTime):
 		return errors.New("no field has the time; accepted: the name of the one that has, such as --field time=ts")
-	case c.index(partTarget, "") < 0 && c.index(partRequest, "") < 0 && c.index(partPath, "") < 0:
+	case !c.inFirst(partTarget) && !c.inFirst(partRequest) && !c.inFirst(partPath):
 		return errors.New("no field has the path; accepted: the name of the one that has, such as --field target=uri")
 	default:
 		return nil
+	}
+}
+
+// inFirst reports whether the first lines have a field for a part.
+func (c *columns) inFirst(p part) bool { return c.all[c.index(p, "")].from != "" }
+
+// reset forgets the values of the last line.
+func (c *columns) reset() {
+	for i := range c.values {
+		c.values[i] = value{rank: -1}
+	}
+}
+
+// found keeps a value of the line, unless the line has the field under a better name.
+func (c *columns) found(column, rank int, text string) {
+	if v := &c.values[column]; v.rank < 0 || rank < v.rank {
+		*v = value{text, rank}
+	}
+}
+
+// store stores the values of the line in the request.
+func (c *columns) store(q *Request) error {
+	for i := range c.all {
+		at := &c.all[i]
+		if c.values[i].rank < 0 || !at.needed() || c.spare(at) {
+			continue
+		}
+		if err := c.set(&at.variable, c.values[i].text, q); err != nil {
+			return err
+		}
+	}
+	if !c.has(partTime) {
+		return engine.InvalidInput("time", engine.Quote(""), stampAccepted)
+	}
+	return q.check()
+}
+
+// has reports whether the line has a value for a part.
+func (c *columns) has(p part) bool { return c.values[c.index(p, "")].rank >= 0 }
+
+// spare reports whether the column's value is not used, because the line has the same part in a field that says more:
+// the server's path and query can be rewritten, while the request line and the target are the client's.
+func (c *columns) spare(at *column) bool {
+	if at.named {
+		return false
+	}
+	target := c.index(partTarget, "")
+	switch at.part {
+	case partRequest:
+		return c.all[target].named
+	case partTarget:
+		return c.has(partRequest) || c.all[c.index(partPath, "")].named
+	case partPath:
+		return c.has(partRequest) || c.has(partTarget)
+	case partQuery:
+		whole := c.has(partTarget) && !c.all[target].named && c.values[target].rank < len(wholeTargets)
+		return c.has(partRequest) || whole
+	default:
+		return false
 	}
 }
 
@@ -136,13 +212,16 @@ func (c *columns) index(p part, name string) int {
 	return slices.IndexFunc(c.all, func(other column) bool { return other.part == p && other.name == name })
 }
 
-func (c *columns) fields() Fields {
+// columnFields returns the fields of the columns for which the function counts returns true.
+func (c *columns) columnFields(counts func(at *column) bool) Fields {
 	t := template{}
 	for i := range c.all {
-		t.variables = append(t.variables, c.all[i].variable)
+		if counts(&c.all[i]) {
+			t.variables = append(t.variables, c.all[i].variable)
+		}
 	}
 	f := t.fields()
-	f.AnyHeader = c.any != nil
+	f.AnyHeader = c.anyHeader
 	return f
 }
 
@@ -150,10 +229,10 @@ func (c *columns) want(headers, cookies map[string]bool) {
 	c.others = nil
 	for i := range c.all {
 		v := &c.all[i].variable
-		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name]
+		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
 	}
 	for _, name := range names(headers) {
-		if c.any != nil && c.index(partHeader, name) < 0 && name != "Host" {
+		if c.index(partHeader, name) < 0 && name != "Host" {
 			c.others = append(c.others, name)
 		}
 	}
@@ -164,22 +243,17 @@ func (c *column) needed() bool {
 	return c.wanted || c.agent || c.part != partHeader && c.part != partCookie
 }
 
-// complete returns an error for a request without a time or a path.
-func complete(q *Request, hasTime bool) error {
-	if !hasTime {
-		return engine.InvalidInput("time", engine.Quote(""), stampAccepted)
-	}
-	if q.Path == "" {
-		return engine.InvalidInput("path", engine.Quote(""), "the path of a request")
-	}
-	return nil
-}
-
-// String lists the columns in the syntax of --field.
+// String lists the columns that the first lines have, in the syntax of --field.
 func (c *columns) String() string {
+	for i := range c.all {
+		c.values[i].rank = c.all[i].rank
+	}
 	var texts []string
 	for i := range c.all {
 		at := &c.all[i]
+		if at.from == "" || c.spare(at) {
+			continue
+		}
 		name := at.name
 		for _, known := range columnParts {
 			if known.part == at.part && at.part != partHeader && at.part != partCookie {

@@ -13,7 +13,7 @@ type csvLines struct {
 
 	separator byte
 	count     int
-	values    []string
+	texts     []string
 }
 
 // newCSV returns a reader for a file with the given header: column names separated by commas, semicolons or tabs.
@@ -31,39 +31,61 @@ func newCSV(named []column, header string) (*csvLines, error) {
 	for i := range titles {
 		titles[i] = strings.TrimSpace(titles[i])
 	}
-	c.count = len(titles)
-	if err := c.choose(named, func(name string) bool { return slices.Contains(titles, name) }); err != nil {
-		return nil, err
-	}
-	for i := range c.all {
-		at := &c.all[i]
-		if at.place = slices.Index(titles, at.from); at.place < 0 {
-			return nil, engine.InvalidInput("field", engine.Quote(at.from), "one of the columns "+strings.Join(titles, ", "))
-		}
-	}
-	return c, nil
+	return c, c.title(named, titles)
 }
 
-func (c *csvLines) read(line string, q *Request) (err error) {
-	if c.values, err = splitCSV(c.values[:0], line, c.separator); err != nil {
+// title chooses the columns by their titles.
+func (c *csvLines) title(named []column, titles []string) error {
+	c.count = len(titles)
+	find := func(name string) string {
+		if i := titled(titles, name); i >= 0 {
+			return titles[i]
+		}
+		return ""
+	}
+	if err := c.choose(named, find); err != nil {
 		return err
 	}
-	if len(c.values) != c.count {
-		return engine.InvalidInput("line", engine.Quote(line), "as many values as the first line has names")
-	}
-	hasTime := false
 	for i := range c.all {
 		at := &c.all[i]
-		value := c.values[at.place]
-		if value == "" || !at.needed() {
-			continue
+		if at.place = slices.Index(titles, at.from); at.place < 0 && at.named {
+			return engine.InvalidInput("field", engine.Quote(at.from), "one of the columns "+strings.Join(titles, ", "))
 		}
-		if err := c.set(&at.variable, value, q); err != nil {
-			return err
-		}
-		hasTime = hasTime || at.part == partTime
 	}
-	return complete(q, hasTime)
+	return nil
+}
+
+// titled returns the index of the column with a name, or -1.
+func titled(titles []string, name string) int {
+	return slices.IndexFunc(titles, func(title string) bool { return name != "" && fold(title) == fold(name) })
+}
+
+func (c *csvLines) fields() Fields {
+	return c.columnFields(func(at *column) bool { return at.place >= 0 })
+}
+
+// unseen returns false, because the first line names all columns.
+func (*csvLines) unseen(*Need) (from string, none bool) { return "", false }
+
+func (c *csvLines) read(line string, q *Request) (err error) {
+	if c.texts, err = splitCSV(c.texts[:0], line, c.separator); err != nil {
+		return err
+	}
+	return c.record(line, q)
+}
+
+// record stores the values of a line in the request.
+func (c *csvLines) record(line string, q *Request) error {
+	if len(c.texts) != c.count {
+		return engine.InvalidInput("line", engine.Quote(line), "as many values as the first line has names")
+	}
+	c.reset()
+	for i := range c.all {
+		if at := &c.all[i]; at.place >= 0 && c.texts[at.place] != "" {
+			c.found(i, at.rank, c.texts[at.place])
+		}
+	}
+	return c.store(q)
 }
 
 // splitCSV appends the values in a line to values. Within a quoted value, two quotes represent one.

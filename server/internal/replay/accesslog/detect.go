@@ -13,23 +13,43 @@ type reader interface {
 	read(line string, q *Request) error
 	fields() Fields
 	want(headers, cookies map[string]bool)
+	// unseen reports whether no line that was read had a field for a need, although fields lists it. from is the name of
+	// the field, if --field names it.
+	unseen(n *Need) (from string, none bool)
 }
 
-// formats are the named format strings. Lines may contain extra fields at the end.
-var formats = []struct{ name, about, text string }{
-	{traefikFormat, "Traefik's common log", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $count "$router" "$service" ${duration}ms`},
-	{"main", "nginx's main: combined with X-Forwarded-For", `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for"`},
-	{"combined", "combined of nginx and Apache", `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`},
-	{"vhost_combined", "Apache's vhost_combined", `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
-	{"common", "common of Apache", `%h %l %u %t "%r" %>s %b`},
-	{"alb", "AWS Application Load Balancer", `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
-	{"haproxy", "HAProxy's httplog", haproxyLog},
-	{"haproxy", "HAProxy's httplog, by syslog", `$syslog]: ` + haproxyLog},
+// format is a format string with a name, in the syntax of nginx or Apache.
+type format struct {
+	name, about, text string
+	// hashes is true if #XX in quotes stands for a byte, and a backslash for itself.
+	hashes bool
 }
 
-// haproxyLog is the format of HAProxy's option httplog. Captured headers are read as part of the queues. The times lack
-// a time zone.
-const haproxyLog = `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`
+// formats are the named format strings. A format with more fields is before those with fewer. Lines may contain extra
+// fields at the end.
+var formats = []format{
+	{name: traefikFormat, about: "Traefik's common log", text: combinedLog + ` $count "$router" "$service" ${duration}ms`},
+	{name: "main", about: "nginx's main: combined with X-Forwarded-For", text: combinedLog + ` "$http_x_forwarded_for"`},
+	{name: "vhost_combined", about: "Apache's vhost_combined", text: `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
+	{name: "combined", about: "combined of nginx and Apache", text: combinedLog},
+	{name: "common", about: "common of Apache", text: `%h %l %u %t "%r" %>s %b`},
+	{name: "alb", about: "AWS Application Load Balancer", text: `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
+	// Captured headers are read as part of the queues.
+	{name: "haproxy", about: "HAProxy's httplog", text: `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`, hashes: true},
+	{name: "uwsgi", about: "uWSGI's request log", text: `[pid: $pid|app: $app|req: $req] $remote_addr ($user) {$vars vars in $size bytes} [$time_local] $request_method $request_uri => generated $body bytes in $msecs msecs ($protocol $status)`},
+}
+
+// combinedLog is the format combined of nginx. Apache's has the same lines.
+const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
+
+// parse returns the template of a format.
+func (f *format) parse() (*template, error) {
+	t, err := parseFormat(f.text, true)
+	if t != nil {
+		t.hashes = f.hashes
+	}
+	return t, err
+}
 
 // The names of formats that consist of named fields.
 const (
@@ -37,16 +57,17 @@ const (
 	envoyFormat = "envoy"
 	jsonFormat  = "json"
 	csvFormat   = "csv"
+	w3cFormat   = "w3c"
 
 	traefikFormat    = "traefik"
 	cloudflareFormat = "cloudflare"
 )
 
 // fieldFormats are the names of the formats with named fields.
-var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat}
+var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat, w3cFormat}
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, caddy, envoy, traefik, cloudflare, json, csv, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -72,8 +93,7 @@ type taken struct {
 	empty bool   // the file is empty, so its format is unknown
 }
 
-// choose returns the format of a file: the requested format, or the format that matches most of the first lines. In a
-// tie the earlier format wins.
+// choose returns the format of a file: the requested format, or the one that its first lines have.
 func (o *Options) choose(first []string) (taken, error) {
 	named, err := parseFields(o.Fields)
 	if err != nil {
@@ -86,23 +106,65 @@ func (o *Options) choose(first []string) (taken, error) {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
 	}
-	best, most := taken{}, 0
-	for _, f := range formats {
-		if o.Format != "" && o.Format != f.name || o.Format == "" && named != nil {
-			continue
-		}
-		t, err := parseFormat(f.text, true)
-		if err != nil {
-			return taken{}, err
-		}
-		if n := count(t, first); n > most || f.name == o.Format && best.reader == nil && !slices.Contains(fieldFormats, f.name) {
-			best, most = taken{reader: t, about: f.about}, n
-		}
+	messages, sent := syslogMessages(first)
+	format, err := o.chooseAmong(named, messages)
+	if err == nil && sent {
+		format.reader, format.about = syslogged{format.reader}, format.about+", by syslog"
 	}
-	if best.reader != nil {
+	return format, err
+}
+
+// chooseAmong returns a template or a reader of named fields, whichever reads more of the first lines.
+func (o *Options) chooseAmong(named []column, first []string) (taken, error) {
+	best, most, err := o.chooseTemplate(named, first)
+	if err != nil {
+		return taken{}, err
+	}
+	if best.reader != nil && (o.Format != "" || most >= objects(first)) {
 		return best, nil
 	}
 	return o.chooseFields(named, first)
+}
+
+// chooseTemplate returns the first format, and so the one with the most fields, that reads nearly as many of the first
+// lines as any other, because a few lines can be cut off. It also returns the highest number of lines that a format
+// reads. The reader is nil if no format reads any line, unless Options.Format names it.
+func (o *Options) chooseTemplate(named []column, first []string) (best taken, most int, err error) {
+	var all []taken
+	var counts []int
+	for i := range formats {
+		f := &formats[i]
+		if o.Format != "" && o.Format != f.name || o.Format == "" && named != nil {
+			continue
+		}
+		t, err := f.parse()
+		if err != nil {
+			return taken{}, 0, err
+		}
+		n := t.count(first)
+		all, counts, most = append(all, taken{reader: t, about: f.about}), append(counts, n), max(most, n)
+	}
+	for i, n := range counts {
+		if n > 0 && nearly(n, most) || most == 0 && !slices.Contains(fieldFormats, o.Format) && o.Format != "" {
+			return all[i], most, nil
+		}
+	}
+	return taken{}, 0, nil
+}
+
+// nearly reports whether n lines are nearly all of most: at least 90 % of them, or in a short log all but one.
+func nearly(n, most int) bool {
+	return most-n <= max(1, most/10) && 2*n > most
+}
+
+// objects returns the number of lines that are JSON objects.
+func objects(lines []string) (n int) {
+	for _, line := range lines {
+		if isObject(line) {
+			n++
+		}
+	}
+	return n
 }
 
 // chooseFields returns a reader for lines of JSON or CSV. The argument named holds the fields from --field.
@@ -113,12 +175,22 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if len(first) == 0 {
 		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
 	}
-	if o.Format != csvFormat && (o.Format != "" || strings.HasPrefix(first[0], "{")) {
+	if o.Format != csvFormat && o.Format != w3cFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{")) {
 		j, err := newJSON(named, first)
 		if err != nil {
 			return taken{}, err
 		}
-		return taken{reader: j, about: jsonAbout(j) + ": " + j.String()}, nil
+		return taken{reader: j, about: jsonAbout(j.first) + ": " + j.String()}, nil
+	}
+	if directive := slices.IndexFunc(first, func(line string) bool { return strings.HasPrefix(line, w3cFields) }); directive >= 0 && (o.Format == "" || o.Format == w3cFormat) {
+		w, err := newW3C(named, first[directive])
+		if err != nil {
+			return taken{}, fmt.Errorf("read by its directive %s: %w", w3cFields, err)
+		}
+		return taken{reader: w, about: "the W3C's extended format, of IIS and CloudFront: " + w.String()}, nil
+	}
+	if o.Format == w3cFormat {
+		return taken{}, fmt.Errorf("--format w3c: no directive %s in the first lines; accepted: a log with its directives", w3cFields)
 	}
 	if o.Format == csvFormat || named != nil || looksLikeCSV(first) {
 		c, err := newCSV(named, first[0])
@@ -130,20 +202,31 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", engine.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
 }
 
-// jsonAbout describes the format of JSON lines, such as "JSON of Caddy". It recognizes the format by its fields.
-func jsonAbout(j *jsonLines) string {
-	switch {
-	case strings.Contains(j.String(), "EdgeStartTimestamp"):
-		return "JSON of Cloudflare"
-	case strings.Contains(j.String(), "DownstreamStatus"):
-		return "JSON of Traefik"
-	case j.any != nil:
-		return "JSON of Caddy"
-	case strings.Contains(j.String(), "downstream_remote_address") || strings.Contains(j.String(), "authority"):
-		return "JSON of Envoy"
-	default:
-		return "lines of JSON"
+// jsonWriters are programs that write JSON, each with fields of which only its log has all.
+var jsonWriters = []struct {
+	about string
+	names []string
+}{
+	{"JSON of Cloudflare", []string{"EdgeStartTimestamp"}},
+	{"JSON of Traefik", []string{"DownstreamStatus"}},
+	{"JSON of Kong", []string{"started_at", "request.uri"}},
+	{"JSON of APISIX", []string{"start_time", "route_id", "request.uri"}},
+	{"JSON of Caddy", []string{"request.uri", "request.proto"}},
+	{"JSON of Caddy", []string{"request.uri", "request.remote_ip"}},
+	{"JSON of Caddy", []string{"request.uri", "request.client_ip"}},
+	{"JSON of Envoy Gateway", []string{"x-envoy-origin-path"}},
+	{"JSON of Envoy", []string{"downstream_remote_address"}},
+	{"JSON of Envoy", []string{"authority"}},
+}
+
+// jsonAbout describes the format of JSON lines, such as "JSON of Caddy", by the folded names in the first lines.
+func jsonAbout(first map[string]string) string {
+	for _, w := range jsonWriters {
+		if !slices.ContainsFunc(w.names, func(name string) bool { return first[fold(name)] == "" }) {
+			return w.about
+		}
 	}
+	return "lines of JSON"
 }
 
 // looksLikeCSV reports whether the first line names a column for the time and one for the path.
@@ -152,11 +235,11 @@ func looksLikeCSV(first []string) bool {
 	return err == nil
 }
 
-// count returns the number of lines that match a format.
-func count(r reader, lines []string) (n int) {
+// count returns the number of lines that match the format. It also finds out whether clients are lists of addresses.
+func (t *template) count(lines []string) (n int) {
 	for _, line := range lines {
 		q := Request{}
-		if r.read(line, &q) == nil {
+		if t.read(line, &q) == nil {
 			n++
 		}
 	}

@@ -2,13 +2,15 @@
 //
 //	request.go   one line of a log as a request
 //	fields.go    the fields of a format, and the fields that a replay needs
-//	template.go  lines described by a format string: nginx, Apache, AWS ALB
+//	template.go  lines described by a format string: nginx, Apache, HAProxy, AWS ALB, uWSGI
 //	escape.go    quoted values
 //	nginx.go     nginx variables
 //	apache.go    Apache directives
 //	column.go    JSON fields and CSV columns by name
-//	json.go      JSON lines: Envoy, Caddy, and others by the names of their fields
+//	json.go      JSON lines, by the names of their fields
 //	csv.go       CSV lines by the names of their columns
+//	w3c.go       lines of the W3C's extended log format: IIS, CloudFront
+//	syslog.go    lines with syslog's prefix
 //	stamp.go     times in the formats that logs use
 //	detect.go    detects the format of a file
 //	lines.go     a file as lines: plain, gzip or Zstandard

@@ -33,6 +33,20 @@ func unescape(text string) string {
 	return b.String()
 }
 
+// unhash decodes HAProxy's escapes: #XX, where XX are two hexadecimal digits.
+func unhash(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '#' && i+2 < len(text) && hex(text[i+1]) >= 0 && hex(text[i+2]) >= 0 {
+			b.WriteByte(byte(hex(text[i+1])<<4 | hex(text[i+2])))
+			i += 2
+		} else {
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
+}
+
 func hex(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':

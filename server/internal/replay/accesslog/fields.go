@@ -3,7 +3,6 @@ package accesslog
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -36,6 +35,8 @@ type Need struct {
 	Kind Kind
 	// Name is the name of the header or cookie.
 	Name string
+	// Or are names of other headers, any of which serves as well.
+	Or []string
 	// By is the part of the policies that needs the field, such as "route 2 (policies.yaml:14)".
 	By string
 }
@@ -64,7 +65,8 @@ func (f *Fields) has(n *Need) bool {
 	case Cookie:
 		return f.Cookies[n.Name] || f.has(&Need{Kind: Head, Name: "Cookie"})
 	default:
-		return f.AnyHeader || f.Headers[http.CanonicalHeaderKey(n.Name)] || n.Name == "Host" && f.Host
+		return f.AnyHeader || f.Headers[canonical(n.Name)] || n.Name == "Host" && f.Host ||
+			slices.ContainsFunc(n.Or, func(name string) bool { return f.Headers[canonical(name)] })
 	}
 }
 
@@ -106,6 +108,9 @@ func hint(n *Need) string {
 		field += "." + n.Name
 	}
 	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON and CSV, its field with --field %s=NAME", nginx, apache, field)
+	if n.Name == forwardedFor {
+		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"
+	}
 	if n.Kind == Host {
 		text += "; or say which host all requests were for, with --host"
 	}

@@ -111,6 +111,10 @@ func (f *file) readLine() error {
 	} else {
 		err = f.format.read(line, &q)
 	}
+	if errors.Is(err, errDirective) {
+		f.stats.Lines--
+		return nil
+	}
 	if errors.Is(err, errRedacted) {
 		return fmt.Errorf("line %d: %w", f.number, err)
 	}

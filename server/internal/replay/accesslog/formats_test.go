@@ -86,6 +86,53 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "POST", Path: "/", Status: 200, Size: -1},
 		},
 		{
+			name: "haproxy, RFC 5424", about: "HAProxy's httplog, by syslog",
+			lines:   []string{`<134>1 2026-11-22T14:05:09.251000+00:00 lb haproxy 14389 - [x@1 a="b] c"] 203.0.113.7:33317 [22/Nov/2026:14:05:09.250] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a#23b\c#22?x=#7B1 HTTP/1.1"`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Path: `/a#b\c"`, Query: "x={1", Status: 200, Size: -1},
+		},
+		{
+			name: "haproxy, a backslash at the end", about: "HAProxy's httplog",
+			lines:   []string{`203.0.113.7:33317 [22/Nov/2026:14:05:09.000] http-in~ static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a\"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: `/a\`, Status: 200, Size: -1},
+		},
+		{
+			name: "nginx by syslog", about: "combined of nginx and Apache, by syslog",
+			lines:   []string{`<190>Nov 22 14:05:09 web nginx: 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "JSON by syslog", about: "lines of JSON",
+			lines:   []string{`2026-11-22T14:05:09.3+00:00 web app[7]: {"ts":1795356309,"uri":"/x"}`},
+			request: Request{Time: at, Path: "/x", Size: -1},
+		},
+		{
+			name: "uwsgi", about: "uWSGI",
+			lines:   []string{`[pid: 5|app: 0|req: 1/1] 203.0.113.7 () {28 vars in 324 bytes} [Sun Nov 22 14:05:09 2026] GET /x?y=1 => generated 10 bytes in 1 msecs (HTTP/1.1 200) 2 headers in 44 bytes (1 switches on core 0)`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Query: "y=1", Status: 200, Size: -1},
+		},
+		{
+			name: "a client without an address", about: "combined of nginx and Apache",
+			lines:   []string{`host7.example.net - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Name: "host7.example.net", Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "X-Forwarded-For in place of the client", about: "combined of nginx and Apache", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			lines: []string{`198.51.100.1, 10.0.0.9, 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "198.51.100.1, 10.0.0.9"}},
+			},
+		},
+		{
+			name: "X-Forwarded-For in a format string", about: "the format of --format", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			options: Options{Format: `%{X-Forwarded-For}i %l %u %t "%r" %>s`},
+			lines:   []string{`10.0.0.9, 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200`},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "10.0.0.9"}},
+			},
+		},
+		{
 			name: "traefik", about: "Traefik's common log",
 			lines:   []string{`203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 19 "-" "curl/8.5" 7 "web@docker" "http://10.0.0.2:80" 3ms`},
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "curl/8.5", Status: 200, Size: -1},
@@ -117,6 +164,75 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			name: "envoy", about: "JSON of Envoy",
 			lines:   []string{`{"start_time":"2026-11-22T14:05:09.250Z","method":"GET","path":"/a?b=c","authority":"example.com","response_code":200,"downstream_remote_address":"203.0.113.7:5000","user_agent":"curl","x_forwarded_for":"203.0.113.7"}`},
 			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1},
+		},
+		{
+			name: "envoy gateway", about: "JSON of Envoy Gateway", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			lines: []string{`{":authority":"example.com","bytes_received":0,"downstream_remote_address":"203.0.113.7:5000","method":"GET","protocol":"HTTP/1.1","response_code":200,"start_time":"2026-11-22T14:05:09.250Z","user-agent":"curl","x-envoy-origin-path":"/a?b=c","x-forwarded-for":"198.51.100.1","x-request-id":"1"}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "198.51.100.1"}},
+			},
+		},
+		{
+			name: "kong", about: "JSON of Kong", want: user,
+			lines: []string{`{"latencies":{"request":3},"request":{"querystring":{"b":"c"},"size":138,"uri":"/a?b=c","url":"http://example.com:8000/a?b=c","headers":{"host":"example.com","user-agent":"curl","x-user":"anna"},"method":"GET"},"client_ip":"203.0.113.7","response":{"status":200,"size":"9","headers":{}},"upstream_uri":"/v2/a","started_at":1795356309250}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna"}},
+			},
+		},
+		{
+			name: "apisix", about: "JSON of APISIX", want: user,
+			lines: []string{`{"client_ip":"203.0.113.7","start_time":1795356309250,"route_id":"1","request":{"headers":{"host":"example.com","user-agent":"curl","x-user":["anna","bea"]},"size":87,"method":"GET","uri":"/a?b=c","url":"http://example.com:9080/a?b=c","querystring":{"b":"c"}},"response":{"status":200,"size":9}}`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1,
+				Headers: []Header{{"X-User", "anna, bea"}},
+			},
+		},
+		{
+			name: "an object of headers in another program's log", about: "lines of JSON", want: user,
+			lines:   []string{`{"ts":1795356309,"path":"/a","request":{"headers":{"x-user":"anna"}}}`},
+			request: Request{Time: at, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}}},
+		},
+		{
+			name: "nginx's own variables as JSON", about: "lines of JSON: time=time_iso8601 client=remote_addr method=request_method target=request_uri status=status header.User-Agent=http_user_agent",
+			lines:   []string{`{"time_iso8601":"2026-11-22T14:05:09+00:00","remote_addr":"203.0.113.7","request_method":"GET","uri":"/index.php","args":"page=/a","request_uri":"/a","status":"200","http_user_agent":"curl"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Agent: "curl", Status: 200, Size: -1},
+		},
+		{
+			name: "nginx's request line as JSON", about: "lines of JSON: time=msec request=request",
+			lines:   []string{`{"msec":"1795356309.250","request":"GET /a?b=c HTTP/1.1","uri":"/index.php","args":"page=/a"}`},
+			request: Request{Time: at + 250_000, Method: "GET", Path: "/a", Query: "b=c", Size: -1},
+		},
+		{
+			name: "nginx's path and arguments as JSON", about: "lines of JSON: time=msec target=uri query=args",
+			lines:   []string{`{"msec":"1795356309.250","uri":"/a","args":"b=c"}`},
+			request: Request{Time: at + 250_000, Path: "/a", Query: "b=c", Size: -1},
+		},
+		{
+			name: "names with dashes", about: "lines of JSON: time=Time client=Remote-Addr method=Request-Method target=Request-URI",
+			lines:   []string{`{"Time":"2026-11-22T14:05:09Z","Remote-Addr":"203.0.113.7","Request-Method":"GET","Request-URI":"/a"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Size: -1},
+		},
+		{
+			name: "IIS", about: "the W3C's extended format, of IIS and CloudFront: time=time client=c-ip method=cs-method path=cs-uri-stem query=cs-uri-query status=sc-status", want: []Need{{Kind: Head, Name: "Cookie"}},
+			lines: []string{
+				"#Software: Microsoft Internet Information Services 10.0", "#Version: 1.0", "#Date: 2026-11-22 00:00:00",
+				"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Cookie) sc-status sc-substatus time-taken",
+				"2026-11-22 14:05:09 10.0.0.1 GET /a b=c 443 - 203.0.113.7 Mozilla/5.0+(X11) sid=1;+x=2 200 0 46",
+			},
+			request: Request{
+				Time: at, Client: client, Method: "GET", Path: "/a", Query: "b=c", Agent: "Mozilla/5.0 (X11)", Status: 200, Size: -1,
+				Headers: []Header{{"Cookie", "sid=1; x=2"}},
+			},
+		},
+		{
+			name: "CloudFront", about: "the W3C's extended format",
+			lines: []string{
+				"#Version: 1.0", "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-host-header",
+				"2026-11-22\t14:05:09\tFRA\t9\t203.0.113.7\tGET\td1.cloudfront.net\t/a\t200\t-\tMozilla/5.0%20(X11)\t-\t-\tHit\texample.com",
+			},
+			request: Request{Time: at, Client: client, Method: "GET", Host: "example.com", Path: "/a", Agent: "Mozilla/5.0 (X11)", Status: 200, Size: -1},
 		},
 		{
 			name: "json by names", about: "lines of JSON", want: user,
@@ -172,7 +288,9 @@ func TestBadLinesHaveAReason(t *testing.T) {
 		{"combined", `203.0.113.7 - - x`, `which has " [" after field 3`},
 		{"combined", `203.0.113.7 - - [32/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "time is"},
 		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "\x16\x03\x01" 400 1 "-" "-"`, "request is"},
-		{"combined", `nobody - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`, "client is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "- - -" 0 1 "-" "-"`, "path is"},
+		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET x HTTP/1.1" 400 1 "-" "-"`, "path is"},
+		{"json", `{"ts":1795356309,"level":"INFO","target":"app::server","uri":"app::server"}`, "path is"},
 		{"combined", `203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 2x0 1 "-" "-"`, "status is"},
 		{"json", `{"ts":1795356309,"uri":"/`, "line is"},
 		{"json", `{"ts":null,"uri":"/"}`, "time is"},

@@ -88,6 +88,11 @@ const (
 	mark      = "\xef\xbb\xbf"
 )
 
+// otherMagics are the first bytes of files in compressions that are not read.
+var otherMagics = []struct{ name, magic string }{
+	{"bzip2", "BZh"}, {"xz", "\xfd7zX"}, {"zip", "PK\x03\x04"}, {"lz4", "\x04\x22\x4d\x18"}, {"compress", "\x1f\x9d"},
+}
+
 // skipMark skips a byte order mark at the start of the text.
 func skipMark(text *bufio.Reader) {
 	if head, _ := text.Peek(len(mark)); string(head) == mark { // the next read returns the error again
@@ -116,9 +121,13 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 			return nil, nil, fmt.Errorf("zstd: %w", err)
 		}
 		return bufio.NewReaderSize(unpacker{unpacked}, block), unpacked.Close, nil
-	default:
-		return buffered, func() {}, nil
 	}
+	for _, other := range otherMagics {
+		if bytes.HasPrefix(head, []byte(other.magic)) {
+			return nil, nil, fmt.Errorf("the file is compressed with %s; accepted: text, gzip and Zstandard", other.name)
+		}
+	}
+	return buffered, func() {}, nil
 }
 
 // firstLines returns up to 100 lines from the start of a file without consuming them. empty reports whether the file is

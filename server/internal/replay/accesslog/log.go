@@ -133,7 +133,7 @@ func (l *Log) Want(needs []Need) error {
 			fields := f.format.fields()
 			fields.Host = fields.Host || l.options.Host != ""
 			if !fields.has(n) {
-				return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: hint(n)}
+				return f.missing(n)
 			}
 		}
 		switch n.Kind {
@@ -197,35 +197,41 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 	return err
 }
 
-// unseen returns the error for a needed JSON field that is named by --field but is in no line of any file. Lines may
-// omit a field, so this is known only after the last line.
+// unseen returns the error for a needed JSON field that is in no line of any file. Lines may omit a field, so this is
+// known only after the last line.
 func (l *Log) unseen() error {
 	for i := range l.needs {
 		n := &l.needs[i]
-		if field := l.unseenFor(n); field != "" {
+		switch without, field := l.without(n); {
+		case without == nil:
+		case field != "":
 			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), engine.Quote(field))
+		default:
+			return without.missing(n)
 		}
 	}
 	return nil
 }
 
-// unseenFor returns the field that --field names for a need, or "" if some file contains the field.
-func (l *Log) unseenFor(n *Need) (field string) {
+// without returns a file without a field for a need, and the name that --field gives the field, if it does. It returns
+// nil if some file has the field.
+func (l *Log) without(n *Need) (without *file, field string) {
 	for _, f := range l.files {
 		if f.format.empty {
 			continue
 		}
-		j, ok := f.format.reader.(*jsonLines)
-		if !ok {
-			return ""
+		from, none := f.format.unseen(n)
+		if !none || n.Kind == Host && l.options.Host != "" {
+			return nil, ""
 		}
-		from, none := j.unseen(n)
-		if !none {
-			return ""
-		}
-		field = from
+		without, field = f, from
 	}
-	return field
+	return without, field
+}
+
+// missing returns the error for a needed field that the file does not have.
+func (f *file) missing(n *Need) error {
+	return &MissingError{Need: *n, File: f.name, Format: f.format.about, How: hint(n)}
 }
 
 // noRequest returns the error for a log without requests. The error describes the lines that were read.

@@ -15,8 +15,10 @@ import (
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64
-	// Client is the peer recorded in the log, or the zero Addr if the log does not contain it.
+	// Client is the peer recorded in the log, or the zero Addr if the log does not contain it. If the log has another
+	// text in its place, such as a host name, Name is this text.
 	Client netip.Addr
+	Name   string
 	Method string
 	// Host is "" if the log does not contain it. Path is the path as sent, and Query is the text after the question
 	// mark.
@@ -51,7 +53,7 @@ func (q *Request) Route(r *route.Request) {
 			header[h.Name] = append(header[h.Name], h.Value)
 		}
 	}
-	*r = route.Request{Method: q.Method, Host: q.Host, Path: q.Path, Query: q.Query, Header: header, Peer: q.Client, Size: q.Size}
+	*r = route.Request{Method: q.Method, Host: q.Host, Path: q.Path, Query: q.Query, Header: header, Peer: q.Client, PeerName: q.Name, Size: q.Size}
 }
 
 // setTarget sets the path and query, and the host if the target is an absolute URL.
@@ -74,34 +76,42 @@ func (q *Request) setTarget(target string) error {
 	return nil
 }
 
-// setRequestLine parses a request line: method, target and protocol. In HTTP/0.9 there is no protocol.
-func (q *Request) setRequestLine(text string) error {
-	method, rest, ok := strings.Cut(text, " ")
+// requestLine splits a request line: method, target and protocol. In HTTP/0.9 there is no protocol.
+func requestLine(text string) (method, target string, err error) {
+	method, target, ok := strings.Cut(text, " ")
 	if !ok || !route.IsToken(method) {
-		return engine.InvalidInput("request", engine.Quote(text), "a request line such as GET /path HTTP/1.1")
+		return "", "", engine.InvalidInput("request", engine.Quote(text), "a request line such as GET /path HTTP/1.1")
 	}
-	if at := strings.LastIndexByte(rest, ' '); at >= 0 && strings.HasPrefix(rest[at+1:], "HTTP/") {
-		rest = rest[:at]
+	if at := strings.LastIndexByte(target, ' '); at >= 0 && strings.HasPrefix(target[at+1:], "HTTP/") {
+		target = target[:at]
 	}
-	q.Method = method
-	return q.setTarget(rest)
+	return method, target, nil
+}
+
+// check returns an error unless the path is one that a server decides: it begins with a slash, or it is the asterisk of
+// OPTIONS or the authority of CONNECT. Servers log other texts for connections without a request, such as "- - -".
+func (q *Request) check() error {
+	if strings.HasPrefix(q.Path, "/") || q.Path == "*" || q.Path != "" && q.Method == http.MethodConnect {
+		return nil
+	}
+	return engine.InvalidInput("path", engine.Quote(q.Path), "the path of a request, which begins with /")
 }
 
 // setClient parses an address with or without a port. If the text is empty or a dash, the client stays unset.
-func (q *Request) setClient(text string) error {
+func (q *Request) setClient(text string) {
 	if text == "-" || text == "" {
-		return nil
+		return
 	}
 	address, err := netip.ParseAddr(text)
 	if err != nil {
 		pair, noPair := netip.ParseAddrPort(text)
 		if noPair != nil {
-			return engine.InvalidInput("client", engine.Quote(text), "an IP address, with or without a port")
+			q.Name = text
+			return
 		}
 		address = pair.Addr()
 	}
 	q.Client = address.Unmap().WithZone("")
-	return nil
 }
 
 // setStatus parses a status. If the text is empty or a dash, the status stays unset.

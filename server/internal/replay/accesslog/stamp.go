@@ -9,7 +9,7 @@ import (
 
 const second = int64(time.Second / time.Microsecond)
 
-const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, or seconds, milliseconds, microseconds or nanoseconds since 1970"
+const stampAccepted = "22/Nov/2026:14:05:09 +0000, 2026-11-22T14:05:09.250Z, Sun Nov 22 14:05:09 2026, or seconds, milliseconds, microseconds or nanoseconds since 1970"
 
 // latest is the latest accepted time, in the year 2255. Times from 1970 until then fit into 64-bit nanoseconds.
 const latest = 9_000_000_000 * second
@@ -40,6 +40,8 @@ func stamp(text string) (micro int64, ok bool) {
 		return 0, false
 	case text[2] == '/':
 		return stampLocal(text)
+	case text[3] == ' ':
+		return stampC(text)
 	case text[4] == '-':
 		return stampISO(text)
 	default:
@@ -75,6 +77,12 @@ func stampLocal(t string) (micro int64, ok bool) {
 	}
 	micro, ok = instant(t[7:11], int64(month/3+1), t[:2], t[12:20], zone)
 	return micro + part, ok
+}
+
+// stampC parses uWSGI's Sun Nov 22 14:05:09 2026, the time of the C function ctime. It has no zone, which means UTC.
+func stampC(t string) (micro int64, ok bool) {
+	at, err := time.Parse(time.ANSIC, t)
+	return at.UnixMicro(), err == nil
 }
 
 // stampISO parses ISO 8601 and RFC 3339: 2026-11-22T14:05:09.250+01:00. A time without a zone is in UTC.

@@ -3,6 +3,7 @@ package accesslog
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,10 @@ type template struct {
 	variables []variable
 	// more permits extra text after the last variable, such as fields added to a standard format.
 	more bool
+	// hashes is true if quoted values have the escapes of HAProxy: #XX is a byte, and a backslash is itself.
+	hashes bool
+	// forwarded is true if a client was a list of addresses: X-Forwarded-For is logged in its place.
+	forwarded bool
 	// stamps parses the times.
 	stamps stamper
 }
@@ -71,6 +76,7 @@ func (t *template) addText(text string) {
 func (t *template) finish() error {
 	text := t.before
 	hasTime, hasPath := false, false
+	t.forward()
 	for i := range t.variables {
 		v := &t.variables[i]
 		v.quoted = strings.HasSuffix(text, `"`) && strings.HasPrefix(v.until, `"`)
@@ -89,9 +95,22 @@ func (t *template) finish() error {
 	}
 }
 
+// forward makes X-Forwarded-For the client if the format has no other.
+func (t *template) forward() {
+	of := func(p part, name string) int {
+		return slices.IndexFunc(t.variables, func(v variable) bool { return v.part == p && v.name == name })
+	}
+	if i := of(partHeader, forwardedFor); i >= 0 && of(partClient, "") < 0 {
+		t.variables[i], t.forwarded = variable{part: partClient, until: t.variables[i].until}, true
+	}
+}
+
+// forwardedFor is the header in which proxies list the addresses of the client and of the proxies before them.
+const forwardedFor = "X-Forwarded-For"
+
 // fields returns the fields that each line of the format contains.
 func (t *template) fields() Fields {
-	f := Fields{Headers: map[string]bool{}, Cookies: map[string]bool{}}
+	f := Fields{Headers: map[string]bool{forwardedFor: t.forwarded}, Cookies: map[string]bool{}}
 	for i := range t.variables {
 		switch v := &t.variables[i]; v.part {
 		case partClient:
@@ -115,11 +134,14 @@ func (t *template) fields() Fields {
 	return f
 }
 
+// unseen returns false, because each line has all fields of the format.
+func (*template) unseen(*Need) (from string, none bool) { return "", false }
+
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
 		v := &t.variables[i]
-		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name]
+		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
 	}
 }
 
@@ -131,7 +153,7 @@ func (t *template) read(line string, q *Request) (err error) {
 	}
 	for i := range t.variables {
 		v := &t.variables[i]
-		end := v.end(rest)
+		end := v.end(rest, t.hashes)
 		if end < 0 {
 			return engine.InvalidInput("line", engine.Quote(line), "a line of the format, which has "+engine.Quote(v.until)+" after field "+strconv.Itoa(i+1))
 		}
@@ -140,7 +162,7 @@ func (t *template) read(line string, q *Request) (err error) {
 		if v.part == partIgnored {
 			continue
 		}
-		if v.quoted && strings.IndexByte(value, '\\') >= 0 {
+		if v.quoted && !t.hashes && strings.IndexByte(value, '\\') >= 0 {
 			value = unescape(value)
 		}
 		if err := t.set(v, value, q); err != nil {
@@ -150,15 +172,17 @@ func (t *template) read(line string, q *Request) (err error) {
 	if rest != "" && !t.more {
 		return engine.InvalidInput("line", engine.Quote(rest), "no text after the last field of the format")
 	}
-	return nil
+	return q.check()
 }
 
-// end returns the index where the value at the start of text ends, or -1.
-func (v *variable) end(text string) int {
-	if v.until == "" {
+// end returns the index where the value at the start of text ends, or -1. If hashes is true, a backslash is itself.
+func (v *variable) end(text string, hashes bool) int {
+	switch {
+	case v.until == "":
 		return len(text)
-	}
-	if !v.quoted {
+	case v.part == partClient && !v.quoted:
+		return v.endOfList(text)
+	case !v.quoted || hashes:
 		return strings.Index(text, v.until)
 	}
 	for i := 0; i < len(text); i++ {
@@ -174,15 +198,30 @@ func (v *variable) end(text string) int {
 	return -1
 }
 
+// endOfList is like end for a client, which can be a list of addresses. A blank after a comma does not end it.
+func (v *variable) endOfList(text string) int {
+	from := 0
+	for {
+		at := strings.Index(text[from:], v.until)
+		if at < 0 {
+			return -1
+		}
+		if at += from; at == 0 || text[at-1] != ',' {
+			return at
+		}
+		from = at + 1
+	}
+}
+
 // set stores a variable's value in the request.
 func (t *template) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
 	case partTime:
 		q.Time, err = t.stamps.read(strings.Trim(value, "[]"))
 	case partClient:
-		err = q.setClient(value)
+		t.setClient(v, value, q)
 	case partRequest:
-		err = q.setRequestLine(value)
+		err = t.setRequest(value, q)
 	case partMethod:
 		q.Method = value
 	case partTarget:
@@ -207,6 +246,38 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 		v.header(value, q)
 	}
 	return err
+}
+
+// setClient sets the client. In a list of addresses, which is X-Forwarded-For, the last one is the peer of the server
+// that wrote the list, and the others are the header that this peer sent.
+func (t *template) setClient(v *variable, value string, q *Request) {
+	if last := strings.LastIndexByte(value, ','); last >= 0 {
+		t.forwarded = true
+		if v.wanted {
+			q.Headers = append(q.Headers, Header{forwardedFor, value[:last]})
+		}
+		value = strings.TrimSpace(value[last+1:])
+	}
+	q.setClient(value)
+}
+
+// setRequest parses a request line. HAProxy decides by the bytes of the target, where # begins no fragment.
+func (t *template) setRequest(value string, q *Request) (err error) {
+	if !t.hashes || strings.IndexByte(value, '#') < 0 {
+		method, target, err := requestLine(value)
+		if err != nil {
+			return err
+		}
+		q.Method = method
+		return q.setTarget(target)
+	}
+	method, target, err := requestLine(unhash(value))
+	if err != nil {
+		return err
+	}
+	q.Method = method
+	q.Path, q.Query, _ = strings.Cut(target, "?")
+	return nil
 }
 
 // header adds a header or a cookie to the request. If the value is a dash, the request did not contain it.

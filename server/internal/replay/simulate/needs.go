@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/policy"
@@ -23,6 +25,7 @@ func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 		add := func(kind accesslog.Kind, field string) {
 			needs = append(needs, accesslog.Need{Kind: kind, Name: field, By: by})
 		}
+		from := len(needs)
 		needsOfMatch(&r.Match, add)
 		for j := range r.Charges {
 			charge := &r.Charges[j]
@@ -33,8 +36,27 @@ func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 				add(accesslog.Head, charge.Cost.Header)
 			}
 		}
+		ofClient := func(n accesslog.Need) bool { return n.Kind == accesslog.Client }
+		if slices.ContainsFunc(needs[from:], ofClient) && behindProxies(c.Routes.Proxies()) {
+			needs = append(needs, forwarded(c.Routes.Proxies(), by))
+		}
 	}
 	return needs
+}
+
+// behindProxies reports whether the file trusts proxies on other machines. The peers in the log are then these proxies,
+// and all requests through a proxy would be one client's if the log did not have the header with its clients.
+func behindProxies(p route.Proxies) bool {
+	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return !n.Addr().IsLoopback() })
+}
+
+// forwarded returns the need for a header in which a proxy names its client.
+func forwarded(p route.Proxies, by string) accesslog.Need {
+	n := accesslog.Need{Kind: accesslog.Head, Name: "X-Forwarded-For", Or: []string{"Forwarded"}, By: by + ", with trusted_proxies,"}
+	if p.RealIP {
+		n.Or = append(n.Or, "X-Real-Ip")
+	}
+	return n
 }
 
 func needsOfMatch(m *route.Conditions, add func(kind accesslog.Kind, field string)) {

@@ -1,0 +1,109 @@
+package accesslog
+
+import "strings"
+
+// syslogged reads lines that syslog wrote: each has the time, the host and the program before the server's own line.
+type syslogged struct{ reader }
+
+func (s syslogged) read(line string, q *Request) error {
+	message, _ := syslogMessage(line)
+	return s.reader.read(message, q)
+}
+
+// syslogMessages returns the messages in the lines, and whether most of the lines are from syslog.
+func syslogMessages(lines []string) (messages []string, most bool) {
+	n := 0
+	for _, line := range lines {
+		message, ok := syslogMessage(line)
+		if messages = append(messages, message); ok {
+			n++
+		}
+	}
+	if 2*n <= len(lines) {
+		return lines, false
+	}
+	return messages, true
+}
+
+// syslogMessage returns the message in a line of syslog: RFC 5424, or RFC 3164 with its usual variants, with or without
+// the priority. If the line is not from syslog, it returns the line.
+func syslogMessage(line string) (message string, ok bool) {
+	rest := line
+	if priority, after, found := strings.Cut(rest, ">"); found && len(priority) <= 4 && strings.HasPrefix(priority, "<") && onlyDigits(priority[1:]) {
+		rest = after
+	}
+	if after, found := strings.CutPrefix(rest, "1 "); found {
+		message, ok = rfc5424(after)
+	} else {
+		message, ok = rfc3164(rest)
+	}
+	if !ok {
+		return line, false
+	}
+	return message, true
+}
+
+// rfc5424 parses the fields after the version: time, host, program, process, message id, structured data and message.
+func rfc5424(rest string) (message string, ok bool) {
+	at, rest, _ := strings.Cut(rest, " ")
+	if !isISO(at) && at != "-" {
+		return "", false
+	}
+	for range 4 {
+		if _, rest, ok = strings.Cut(rest, " "); !ok {
+			return "", false
+		}
+	}
+	rest, ok = strings.CutPrefix(rest, "-")
+	for !ok && strings.HasPrefix(rest, "[") {
+		end := structuredEnd(rest)
+		if end < 0 {
+			return "", false
+		}
+		rest = rest[end:]
+		ok = strings.HasPrefix(rest, " ")
+	}
+	message, spaced := strings.CutPrefix(rest, " ")
+	return strings.TrimPrefix(message, mark), ok && spaced
+}
+
+// structuredEnd returns the index after an element of structured data, or -1. Values are in quotes, where a backslash
+// escapes the next byte.
+func structuredEnd(text string) int {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ']' && !quoted:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// rfc3164 parses a time (Nov 22 14:05:09, or ISO 8601), the host, and the program up to a colon.
+func rfc3164(rest string) (message string, ok bool) {
+	const stamped = len("Nov 22 14:05:09")
+	if at, after, found := strings.Cut(rest, " "); found && isISO(at) {
+		rest = after
+	} else if len(rest) > stamped && strings.Contains(months, rest[:3]) && rest[3] == ' ' && rest[9] == ':' && rest[12] == ':' && rest[stamped] == ' ' {
+		rest = rest[stamped+1:]
+	} else {
+		return "", false
+	}
+	_, rest, _ = strings.Cut(rest, " ")
+	program, message, ok := strings.Cut(rest, ": ")
+	return message, ok && program != "" && !strings.Contains(program, " ")
+}
+
+// isISO reports whether a text is a time with a date in ISO 8601.
+func isISO(text string) bool {
+	if len(text) < 19 || text[4] != '-' {
+		return false
+	}
+	_, ok := stampISO(text)
+	return ok
+}
