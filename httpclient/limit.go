@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/headgate/headgate"
 )
@@ -15,7 +16,7 @@ import (
 // is [http.DefaultTransport]. Limit panics if the policy is invalid: see [headgate.Policy.Err].
 func Limit(base http.RoundTripper, policy *headgate.Policy, key func(*http.Request) string) http.RoundTripper {
 	if err := policy.Err(); err != nil {
-		panic("httpclient: " + err.Error())
+		panic("httpclient: " + strings.TrimPrefix(err.Error(), "headgate: "))
 	}
 	if base == nil {
 		base = http.DefaultTransport

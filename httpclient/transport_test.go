@@ -452,7 +452,7 @@ func TestLimitPanicsOnInvalidPolicy(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	defer func() {
-		if got, want := recover(), `httpclient: headgate: policy "vendor": MaxWait is not set;`; !strings.HasPrefix(fmt.Sprint(got), want) {
+		if got, want := recover(), `httpclient: policy "vendor": MaxWait is not set;`; !strings.HasPrefix(fmt.Sprint(got), want) {
 			t.Errorf("%v, want a panic with %s", got, want)
 		}
 	}()
