@@ -62,8 +62,8 @@ type Standing struct {
 	Rate Rate
 	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request.
 	Unlimited bool
-	// Aside is set for a choice of [Policy.First] that was not charged. Such a limit takes no part in the answer.
-	Aside                         bool
+	// Unchosen is set for a choice of [Policy.First] that was not charged. Such a limit takes no part in the answer.
+	Unchosen                      bool
 	Limit, Remaining              int64
 	RetryAfter, ResetAfter, Delay time.Duration
 	// Earlier is as in [Binding].
@@ -123,7 +123,7 @@ func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
 	for i := range d.Limits {
 		s, of := a.Of(i), limit(i)
 		d.Limits[i] = Standing{
-			Name: of.Name(), Rate: Rate(s.Rate(of)), Unlimited: s.Unlimited, Aside: s.Aside, Limit: s.Limit, Remaining: s.Remaining,
+			Name: of.Name(), Rate: Rate(s.Rate(of)), Unlimited: s.Unlimited, Unchosen: s.Unchosen, Limit: s.Limit, Remaining: s.Remaining,
 			RetryAfter: s.RetryAfter, ResetAfter: s.ResetAfter, Delay: s.Delay, Earlier: of.Earlier(s.Window),
 		}
 	}

@@ -9,7 +9,7 @@
 //	wait.go     callers of Wait: line.go orders them, turns.go shares their calls, slots.go hands slots over
 //	reserve.go  reservations; terms.go ends those that nobody settled
 //	permit.go   permits; await.go waits for them, late.go releases those whose caller got no answer
-//	charged.go  the charges of a request whose cost is not known yet; held.go, its permits
+//	charged.go  the charges of a request whose cost is not known yet; permits.go, its permits
 //	outcome.go  how requests ended, for rates that adapt
 //	key.go      what keys and hashes look like
 package core

@@ -57,8 +57,8 @@ type Standing struct {
 	// Unlimited is set if the limit allows every request, and for a penalty that does not deny this request. In these
 	// cases Limit and Remaining have no meaning.
 	Unlimited bool
-	// Aside is set for a limit of a choice that was not charged. Such a limit takes no part in the answer.
-	Aside bool
+	// Unchosen is set for a limit of a choice that was not charged. Such a limit takes no part in the answer.
+	Unchosen bool
 	// AtMicros is the store's time of the decision about this limit, in µs since 1970. It is set only if it differs
 	// from the answer's time because the limits are on several nodes of a Cluster. Otherwise it is 0.
 	AtMicros int64
@@ -74,7 +74,7 @@ type Standing struct {
 	// later. In a denied OpReserve, it is the delay that would have been necessary.
 	Delay time.Duration
 	// After is the time from the decision until the charged units count. It is above 0 if the clock is earlier than
-	// the state, or if a log's newest entry is in the future. See [Op].Taken.
+	// the state, or if a log's newest entry is in the future. See [Op].Handle.
 	After time.Duration
 	// Window is the index of the binding window, from 0.
 	Window int
@@ -83,10 +83,10 @@ type Standing struct {
 	InForce, Version int64
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
-	// Held is the number of permits that all keys of a fair-concurrency limit hold, and Own is the number that this key
-	// holds. Heavy is the square of Held, divided by the sum of the squares of all keys' permits and rounded down. If n
+	// HeldByAll is the number of permits that all keys of a fair-concurrency limit hold, and HeldByKey is the number that this key
+	// holds. HeavyKeys is the square of HeldByAll, divided by the sum of the squares of all keys' permits and rounded down. If n
 	// keys hold equal numbers, it is n. All three are 0 for other limits.
-	Held, Own, Heavy int64
+	HeldByAll, HeldByKey, HeavyKeys int64
 }
 
 // Len returns the number of standings: one for each charge of the operation.
@@ -141,10 +141,10 @@ func (a *Answer) Keep(indexes ...int) Answer {
 // At returns the store's time of the decision.
 func (a *Answer) At() time.Time { return time.UnixMicro(a.AtMicros) }
 
-// Taken returns the handle for giving back the units of the limit at index i ([Op].Taken): the store's time from which
+// Handle returns the handle for giving back the units of the limit at index i ([Op].Handle): the store's time from which
 // they count. It equals At, except for a limit whose state is ahead of a clock that was set back, and for a log whose
 // units were prefetched.
-func (a *Answer) Taken(i int) time.Time { return time.UnixMicro(a.at(i)).Add(a.Of(i).After) }
+func (a *Answer) Handle(i int) time.Time { return time.UnixMicro(a.at(i)).Add(a.Of(i).After) }
 
 // Paid returns the index of the first limit of the charged choice.
 func (a *Answer) Paid(op *Op) int {
@@ -163,7 +163,7 @@ func (a *Answer) at(i int) int64 {
 func (a *Answer) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicros int64) {
 	if len(steps) == 1 {
 		a.FillOne(&steps[0].Outcome, allowed, granted, atMicros)
-		a.first.Unlimited, a.first.Aside = op.Charges[0].Limit.Unlimited(), steps[0].Outcome.Aside
+		a.first.Unlimited, a.first.Unchosen = op.Charges[0].Limit.Unlimited(), steps[0].Outcome.Unchosen
 		if allowed {
 			a.Choice = steps[0].Choice
 		}
@@ -178,7 +178,7 @@ func (a *Answer) Fill(op *Op, steps []algo.Step, allowed bool, granted, atMicros
 		s.fill(&steps[i].Outcome)
 		limit := op.Charges[i].Limit
 		s.Unlimited = limit.Unlimited() || limit.Punishes() && steps[i].Outcome.Wait == 0
-		if s.Aside = steps[i].Outcome.Aside; s.Aside {
+		if s.Unchosen = steps[i].Outcome.Unchosen; s.Unchosen {
 			continue
 		}
 		a.Delay = max(a.Delay, s.Delay)
@@ -212,12 +212,12 @@ func (s *Standing) Rate(of Limit) Rate {
 }
 
 func (s *Standing) fill(from *algo.Outcome) {
-	s.Unlimited, s.Aside, s.AtMicros = false, false, 0
+	s.Unlimited, s.Unchosen, s.AtMicros = false, false, 0
 	s.Limit, s.Remaining, s.Window = from.Limit, from.Remaining, from.Window
 	s.RetryAfter, s.ResetAfter = waitDuration(from.Wait), Micros(from.Reset)
 	s.Delay, s.After = Micros(from.Delay), Micros(from.After)
 	s.InForce, s.Version, s.Strikes = from.Rate, from.Version, from.Strikes
-	s.Held, s.Own, s.Heavy = from.Held, from.Own, from.Heavy
+	s.HeldByAll, s.HeldByKey, s.HeavyKeys = from.HeldByAll, from.HeldByKey, from.HeavyKeys
 }
 
 func waitDuration(wait int64) time.Duration {

@@ -100,10 +100,10 @@ type Op struct {
 	// 64 bytes, unique among holders. OpReserve needs an ID only if it has a Term, or if one of its limits is a
 	// concurrency limit, because the reservation then holds permits.
 	ID string
-	// Taken is for OpGive: the handle of the charge to give back ([Answer.Taken]). Units whose window or segment has
-	// ended in the meantime are not given back. If Taken is zero, the oldest units that are still counted are
+	// Handle is for OpGive: the handle of the charge to give back ([Answer.Handle]). Units whose window or segment has
+	// ended in the meantime are not given back. If Handle is zero, the oldest units that are still counted are
 	// given back.
-	Taken time.Time
+	Handle time.Time
 	// Share is for OpAtMost on one limit: the operation charges at most ⌊units/Share⌋ of the units that would pass, but
 	// at least one unit if any passes. It is 0 to 65535; 0 and 1 charge all of them.
 	Share int64
@@ -253,8 +253,8 @@ func (o *Op) ofItem(i int, err error) error {
 	return err
 }
 
-// Apart returns the error for an Atomic operation whose charge i is in a different slot than the first charge.
-func (o *Op) Apart(i int) error {
+// AtomicError returns the error for an Atomic operation whose charge i is in a different slot than the first charge.
+func (o *Op) AtomicError(i int) error {
 	_, key := o.Subject(i)
 	return o.ofItem(i, invalid("key", key, "with atomic, keys on one slot of the Cluster: the same text in braces, as in {acme}:ann and {acme}:bob"))
 }
@@ -364,10 +364,10 @@ func (o *Op) most() int64 {
 // Every store handles an operation the same way: it creates the steps, fills in the states, decides, and reads the
 // outcome from the steps ([Answer.Fill]).
 
-// Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].Whose.
+// Step returns the step for the operation's charge at index i, without a state. The store sets [algo.Step].KeyHash.
 func (o *Op) Step(i int) algo.Step {
 	c := &o.Charges[i]
-	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Report: c.Report, Choice: c.Choice, Taken: o.TakenMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
+	s := algo.Step{Limit: c.Limit.Numbers(), Cost: c.Cost, Report: c.Report, Choice: c.Choice, Handle: o.HandleMicros(), Share: o.Share, Ahead: o.Ahead.Microseconds()}
 	switch o.Kind {
 	case OpReserve:
 		s.Holder = o.ID
@@ -377,12 +377,12 @@ func (o *Op) Step(i int) algo.Step {
 	return s
 }
 
-// TakenMicros returns Taken in µs since 1970, or 0 for the zero time.
-func (o *Op) TakenMicros() int64 {
-	if o.Taken.IsZero() {
+// HandleMicros returns Handle in µs since 1970, or 0 for the zero time.
+func (o *Op) HandleMicros() int64 {
+	if o.Handle.IsZero() {
 		return 0
 	}
-	return o.Taken.UnixMicro()
+	return o.Handle.UnixMicro()
 }
 
 // Units returns the operation's largest cost, in units.
@@ -435,10 +435,10 @@ func (o *Op) Adapts() bool {
 }
 
 // Granted returns the number of units charged by an operation that is allowed in full: the largest cost of its steps
-// that are not marked Aside.
+// that are not marked Unchosen.
 func (o *Op) Granted(steps []algo.Step) (units int64) {
 	for i := range o.Charges {
-		if !steps[i].Outcome.Aside {
+		if !steps[i].Outcome.Unchosen {
 			units = max(units, o.Charges[i].Cost)
 		}
 	}

@@ -40,7 +40,7 @@ func TestWhose(t *testing.T) {
 	}
 	number := func(limit engine.Limit, key string) uint64 {
 		op := engine.Single(engine.OpAllow, key, limit, 1)
-		return op.Whose(0)
+		return op.KeyHash(0)
 	}
 	for key, group := range map[string]string{
 		"acme:alice": "acme", "acme:bob:x": "acme", "acme": "acme", ":": "", `a\:b:c`: `a\:b`, `a\:b`: `a\:b`, `a\\:b`: `a\\`, `a\`: `a\`,

@@ -12,18 +12,18 @@ type Pool struct {
 	// permits. Outstanding is the number of units that have not refilled yet or, for permits, are held.
 	Burst, Outstanding int64
 	// Own estimates the number of outstanding units of this key. It can be too large by up to the key's weight. For a
-	// key with nothing remaining, it is a lower bound. Heavy estimates the number of keys of weight 1 that request
+	// key with nothing remaining, it is a lower bound. HeavyKeys estimates the number of keys of weight 1 that request
 	// more than they get. For a nested limit, Own counts the units of the key's group, and can be too large by up to
-	// 9/8 of the weight plus 9/8. Heavy then counts groups. For permits, Own is exact, and Heavy is the number of keys
+	// 9/8 of the weight plus 9/8. HeavyKeys then counts groups. For permits, Own is exact, and HeavyKeys is the number of keys
 	// with many permits ([Standing]).
-	Own, Heavy int64
+	Own, HeavyKeys int64
 	// Part is this key's fair part at present: the key is denied once it has this many outstanding units. For a nested
 	// limit it is the part of the key's group. For permits it is the largest number that the key can hold now.
 	Part int64
 }
 
 // Pool derives the state of all keys from the answer to a peek. The argument free is the number of remaining units in
-// the answer to the peek of [Limit.Newcomer], if Newcomer requires this peek. ok is false if the limit does not divide
+// the answer to the peek of [Limit.UnusedKey], if UnusedKey requires this peek. ok is false if the limit does not divide
 // its units.
 //
 // With a burst of 200, a reset after 150 ms at 1000 a second, and nothing remaining for a key of weight 1, Pool reports
@@ -35,7 +35,7 @@ func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 	case !n.Algorithm.Divides():
 		return p, false
 	case n.Algorithm.Holds():
-		return Pool{Burst: n.Count, Outstanding: s.Held, Own: s.Own, Heavy: s.Heavy, Part: s.Own + s.Remaining}, true
+		return Pool{Burst: n.Count, Outstanding: s.HeldByAll, Own: s.HeldByKey, HeavyKeys: s.HeavyKeys, Part: s.HeldByKey + s.Remaining}, true
 	}
 	room := (n.Weight + 1) * s.Remaining
 	if n.Nested {
@@ -46,27 +46,27 @@ func (l Limit) Pool(s *Standing, free int64) (p Pool, ok bool) {
 	free = p.Burst - p.Outstanding
 	p.Part = n.Weight * free
 	p.Own = min(p.Outstanding, max(0, p.Part-room))
-	if p.Heavy = p.Burst - 1; free > 0 {
-		p.Heavy = min(p.Heavy, p.Burst/free-1)
+	if p.HeavyKeys = p.Burst - 1; free > 0 {
+		p.HeavyKeys = min(p.HeavyKeys, p.Burst/free-1)
 	}
 	return p, true
 }
 
-// Newcomer returns the key for a peek whose Remaining [Limit.Pool] needs as its argument free: for a nested limit, the
+// UnusedKey returns the key for a peek whose Remaining [Limit.Pool] needs as its argument free: for a nested limit, the
 // key name in the group of key. name must be a key without units. The Remaining of this peek includes the units left for
 // the group. ok is false if Pool needs no such peek.
-func (l Limit) Newcomer(key, name string) (newcomer string, ok bool) {
+func (l Limit) UnusedKey(key, name string) (newcomer string, ok bool) {
 	if !l.Numbers().Nested {
 		return "", false
 	}
 	return GroupOf(key) + ":" + name, true
 }
 
-// Whose returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
+// KeyHash returns a hash of the key of the charge at index i, for limits that divide their units among keys. All
 // processes compute the same hash. Finding another key with the hash of a given key takes about 2^64 tries. For a
 // nested limit, the upper half of the hash identifies the group, and finding a collision with a group, or with a key of
 // a group, takes 2^32 tries.
-func (o *Op) Whose(i int) uint64 {
+func (o *Op) KeyHash(i int) uint64 {
 	_, key := o.Subject(i)
 	sum := sha256.Sum256([]byte(key))
 	if o.Charges[i].Limit.Numbers().Nested {

@@ -19,11 +19,11 @@ func TestPool(t *testing.T) {
 		want      engine.Pool
 	}{
 		{100, 0, engine.Pool{Burst: 200, Part: 200}},
-		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, Own: 100, Heavy: 1, Part: 100}},
-		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 50, Heavy: 3, Part: 50}},
-		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 2, Heavy: 3, Part: 50}},
-		{0, 200 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
-		{0, time.Hour, engine.Pool{Burst: 200, Outstanding: 200, Heavy: 199}},
+		{0, 100 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 100, Own: 100, HeavyKeys: 1, Part: 100}},
+		{0, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 50, HeavyKeys: 3, Part: 50}},
+		{24, 150 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 150, Own: 2, HeavyKeys: 3, Part: 50}},
+		{0, 200 * time.Millisecond, engine.Pool{Burst: 200, Outstanding: 200, HeavyKeys: 199}},
+		{0, time.Hour, engine.Pool{Burst: 200, Outstanding: 200, HeavyKeys: 199}},
 	} {
 		if got, ok := limit.Pool(&engine.Standing{Remaining: c.remaining, ResetAfter: c.reset}, 0); got != c.want || !ok {
 			t.Errorf("%d remaining, full in %s: %+v, want %+v", c.remaining, c.reset, got, c.want)
@@ -33,7 +33,7 @@ func TestPool(t *testing.T) {
 	if _, ok := bucket.Pool(&engine.Standing{}, 0); ok {
 		t.Error("a token bucket has a pool of all keys")
 	}
-	if _, ok := limit.Newcomer("ann", "nobody"); ok {
+	if _, ok := limit.UnusedKey("ann", "nobody"); ok {
 		t.Error("the free units of a fair share follow from its reset")
 	}
 }
@@ -57,7 +57,7 @@ func TestPoolOfGroups(t *testing.T) {
 		}
 		spent[engine.GroupOf(c.key)] += c.units
 		for group, units := range spent {
-			newcomer, ok := limit.Newcomer(group+":x", "nobody")
+			newcomer, ok := limit.UnusedKey(group+":x", "nobody")
 			if !ok || newcomer != group+":nobody" {
 				t.Fatalf("a key without units in the group %s: %q, %t", group, newcomer, ok)
 			}
@@ -86,11 +86,11 @@ func TestPoolOfPermits(t *testing.T) {
 		units int64
 		want  engine.Pool // for ann
 	}{
-		{"ann", 20, engine.Pool{Burst: 100, Outstanding: 20, Own: 20, Heavy: 1, Part: 86}},
-		{"bob", 20, engine.Pool{Burst: 100, Outstanding: 40, Own: 20, Heavy: 2, Part: 66}},
-		{"carol", 20, engine.Pool{Burst: 100, Outstanding: 60, Own: 20, Heavy: 3, Part: 46}},
-		{"dave", 1, engine.Pool{Burst: 100, Outstanding: 61, Own: 20, Heavy: 3, Part: 45}},
-		{"erin", 20, engine.Pool{Burst: 100, Outstanding: 81, Own: 20, Heavy: 4, Part: 28}},
+		{"ann", 20, engine.Pool{Burst: 100, Outstanding: 20, Own: 20, HeavyKeys: 1, Part: 86}},
+		{"bob", 20, engine.Pool{Burst: 100, Outstanding: 40, Own: 20, HeavyKeys: 2, Part: 66}},
+		{"carol", 20, engine.Pool{Burst: 100, Outstanding: 60, Own: 20, HeavyKeys: 3, Part: 46}},
+		{"dave", 1, engine.Pool{Burst: 100, Outstanding: 61, Own: 20, HeavyKeys: 3, Part: 45}},
+		{"erin", 20, engine.Pool{Burst: 100, Outstanding: 81, Own: 20, HeavyKeys: 4, Part: 28}},
 	} {
 		acquire, peek := engine.Single(engine.OpAcquire, c.key, limit, c.units), engine.Single(engine.OpPeek, "ann", limit, 1)
 		acquire.ID = "a permit"

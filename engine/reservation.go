@@ -70,7 +70,7 @@ func (a *Answer) Reservation(op *Op, id string) *Reservation {
 		slot := taken + standing.Delay.Microseconds()
 		l := &r.Limits[i]
 		l.Taken, l.Slot, l.Ends = taken, slot, ends
-		if standing.Aside {
+		if standing.Unchosen {
 			l.Units = 0
 		}
 		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
@@ -163,7 +163,7 @@ func (a *Answer) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, O
 			if op.Kind == OpAtMost {
 				charge.Cost = min(charge.Cost, a.Granted)
 			}
-			if charge.Cost <= kept || a.Of(i).Aside {
+			if charge.Cost <= kept || a.Of(i).Unchosen {
 				continue
 			}
 			undo := a.undo(op, i, charge, within).Settle(kept)

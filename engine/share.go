@@ -78,9 +78,9 @@ func Depth(l Limit) (us int64) {
 	return m.RefillsWithin(m.LongestRefill())
 }
 
-// Cover returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that
+// UpperBound returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that
 // does not see the state. ok is false if there is no such limit, or if l has no units to count.
-func Cover(l Limit) (cover Limit, ok bool) {
+func UpperBound(l Limit) (cover Limit, ok bool) {
 	s := l.of()
 	numbers, ok := s.numbers.Cover()
 	if !ok || numbers == s.numbers {

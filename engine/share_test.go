@@ -110,7 +110,7 @@ func TestCover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := engine.Cover(limit); ok != (want != "") || ok && got.String() != want {
+		if got, ok := engine.UpperBound(limit); ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%s is covered by %v, %t; want %q", text, got, ok, want)
 		}
 	}

@@ -49,7 +49,7 @@ func (s *Store) bySteps(op *engine.Op, r *engine.Answer, h *shard, place int, c 
 	steps := oneStep.Get().(*[1]algo.Step)
 	step := &steps[0]
 	*step = op.Step(0)
-	step.Whose, step.State = whose, h.load(&s.scopes, place)
+	step.KeyHash, step.State = whose, h.load(&s.scopes, place)
 	allowed, granted := op.Decide(steps[:], now)
 	if step.Write {
 		if step.TTL > 0 {

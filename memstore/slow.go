@@ -167,7 +167,7 @@ func (t *transaction) locate() {
 		if !c.Limit.Algorithm().Constant() {
 			p.scope = t.store.scopes.of(space, c.Limit)
 		}
-		p.key, step.Whose = t.store.counter(p.scope, c.Limit.Numbers(), key)
+		p.key, step.KeyHash = t.store.counter(p.scope, c.Limit.Numbers(), key)
 		p.shard = t.store.shard(p.key)
 		// All limits of one key are in one shard, so most operations take one lock.
 		t.places = append(t.places, p)

@@ -235,7 +235,7 @@ func (r *reader) outcome(c *engine.Charge, step *algo.Step) {
 		o.Rate, o.Version = r.integer(6), r.integer(6)
 	}
 	if step.Limit.Algorithm.Holds() && step.Limit.Algorithm.Divides() {
-		o.Held, o.Own, o.Heavy = r.integer(4), r.integer(4), r.integer(4)
+		o.HeldByAll, o.HeldByKey, o.HeavyKeys = r.integer(4), r.integer(4), r.integer(4)
 	}
 	if o.Wait == neverWait {
 		o.Wait = algo.Never

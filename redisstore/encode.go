@@ -177,7 +177,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 			b = encodeCharge(b, l, min(c.Cost, maxUnits), now)
 			switch {
 			case l.Algorithm.Divides():
-				b = binary.BigEndian.AppendUint64(b, op.Whose(i))
+				b = binary.BigEndian.AppendUint64(b, op.KeyHash(i))
 			case l.Algorithm.Adapts():
 				b = encodeReport(b, c.Report)
 			}
@@ -187,7 +187,7 @@ func (p *pipeline) encodeOp(b []byte, op *engine.Op, now int64, t template) []by
 		}
 		switch {
 		case op.Kind == engine.OpGive:
-			b = appendInt(b, 8, op.TakenMicros())
+			b = appendInt(b, 8, op.HandleMicros())
 		case op.Kind == engine.OpReserve:
 			b = appendInt(b, 8, l.LongestDelay(op.Ahead.Microseconds()))
 		case op.Kind == engine.OpSettle && op.Reservation.Term == nil:

@@ -99,7 +99,7 @@ func mergesBucket(_ *engine.Op, l *algo.Limit) bool {
 }
 
 func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
-	return op.Kind != engine.OpGive || op.Taken.IsZero()
+	return op.Kind != engine.OpGive || op.Handle.IsZero()
 }
 
 func readBucket(r *reader, l *algo.Limit) algo.State { return r.bucket(l, false) }

@@ -42,10 +42,10 @@ func (s *Store) spansSlots(op *engine.Op) bool {
 
 // apart returns an error for charges that must be decided in one step but are on several slots. The error names the
 // first charge that is on a different slot from the charges before it.
-func (s *Store) apart(op *engine.Op) error {
+func (s *Store) atomicError(op *engine.Op) error {
 	for i := range op.Charges {
 		if s.slotOf(op, i) != s.slotOf(op, 0) {
-			return op.Apart(i)
+			return op.AtomicError(i)
 		}
 	}
 	return nil

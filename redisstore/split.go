@@ -107,7 +107,7 @@ func (s *Store) splitBySlot(op *engine.Op) *splitOp {
 // own settlement, so that a settlement that reached only some of the slots can be retried. An open reservation that
 // charged several slots is recorded on each of them too.
 func newSlotOp(op *engine.Op, i int) slotOp {
-	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Taken: op.Taken, Ahead: op.Ahead, Stage: op.Stage}}
+	part := slotOp{op: engine.Op{Kind: op.Kind, ID: op.ID, Handle: op.Handle, Ahead: op.Ahead, Stage: op.Stage}}
 	part.op.Space, part.op.Key = op.Counted(i)
 	if op.Term != nil {
 		part.op.Term = &engine.Term{Within: op.Term.Within, Then: op.Term.Then}
@@ -121,7 +121,7 @@ func newSlotOp(op *engine.Op, i int) slotOp {
 // runSlot runs the operation of one slot, possibly with a different kind, and stores the outcomes of its limits.
 func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken time.Time) error {
 	part := &x.slotOps[n]
-	part.op.Kind, part.op.Taken = kind, taken
+	part.op.Kind, part.op.Handle = kind, taken
 	part.result = engine.Answer{}
 	ops, results := []engine.Op{part.op}, []engine.Answer{{}}
 	p := new(pipeline) // its steps are read below, so it does not return to the pool
@@ -144,7 +144,7 @@ func (x *splitOp) runSlot(ctx context.Context, n int, kind engine.Kind, taken ti
 // runAll runs the operations of all slots, for kinds of operations whose slots do not depend on each other.
 func (x *splitOp) runAll(ctx context.Context) error {
 	for n := range x.slotOps {
-		if err := x.runSlot(ctx, n, x.op.Kind, x.op.Taken); err != nil {
+		if err := x.runSlot(ctx, n, x.op.Kind, x.op.Handle); err != nil {
 			return err
 		}
 		if x.op.Kind != engine.OpReset && x.op.Kind != engine.OpExpiry {

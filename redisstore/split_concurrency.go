@@ -128,7 +128,7 @@ func (x *splitOp) restorePermits(ctx context.Context, n int) {
 // keys, the holder begins with own, which encodes the key's number.
 func holderOf(op *engine.Op, i int) (holder, own string) {
 	if op.Charges[i].Limit.Algorithm().Divides() {
-		own = string(binary.BigEndian.AppendUint64(nil, op.Whose(i)))
+		own = string(binary.BigEndian.AppendUint64(nil, op.KeyHash(i)))
 	}
 	return own + op.ID, own
 }

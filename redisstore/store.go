@@ -75,7 +75,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		if (len(ops[i].Charges) > 1 || ops[i].Kind == engine.OpSettle) && s.spansSlots(&ops[i]) {
 			p.send(ctx) // earlier operations may use the same keys
 			if ops[i].Atomic || ops[i].Chosen() {
-				results[i].Err = s.apart(&ops[i])
+				results[i].Err = s.atomicError(&ops[i])
 				continue
 			}
 			s.split(ctx, &ops[i], &results[i])

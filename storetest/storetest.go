@@ -149,7 +149,7 @@ func (s scenario) run(t *testing.T, o Options, together bool) {
 		}
 		store.Do(context.Background(), ops, results)
 		for i := range results {
-			taken[from+i+1] = charged{at: results[i].Taken(0), reservation: results[i].Reservation(&ops[i], fmt.Sprint("step ", from+i+1))}
+			taken[from+i+1] = charged{at: results[i].Handle(0), reservation: results[i].Reservation(&ops[i], fmt.Sprint("step ", from+i+1))}
 			s.check(t, from+i, results[i], clock.Now())
 		}
 	}
@@ -165,7 +165,7 @@ func (s step) op(taken []charged) engine.Op {
 	if s.kind == engine.OpSettle {
 		return taken[s.handle].reservation.Settle(s.cost)
 	}
-	op := engine.Op{Kind: s.kind, Space: "storetest", Key: cmp.Or(s.key, "k"), Taken: taken[s.handle].at, Ahead: s.ahead}
+	op := engine.Op{Kind: s.kind, Space: "storetest", Key: cmp.Or(s.key, "k"), Handle: taken[s.handle].at, Ahead: s.ahead}
 	for _, limit := range s.limits {
 		op.Charges = append(op.Charges, engine.Charge{Limit: limit, Cost: s.cost, Report: s.report})
 	}

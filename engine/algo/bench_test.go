@@ -60,13 +60,13 @@ func BenchmarkFairPermitsDenied(b *testing.B) {
 	limit := algo.Limit{Algorithm: algo.FairConcurrency, Count: 100, Period: 60_000_000, Weight: 1}
 	state := algo.State{}
 	for i := range 93 {
-		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: uint64(i%7 + 1)}}
+		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, KeyHash: uint64(i%7 + 1)}}
 		algo.Acquire(steps, algo.Instant{Now: int64(i)}, strconv.Itoa(i))
 		state = steps[0].State
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: 1}}
+		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, KeyHash: 1}}
 		if algo.Acquire(steps, algo.Instant{Now: 100}, "x") {
 			b.Fatal("allowed")
 		}

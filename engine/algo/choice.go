@@ -29,7 +29,7 @@ func Pass(steps []Step) (allowed bool) {
 func Choose(steps []Step, choice uint8, allowed bool) {
 	for i := range steps {
 		s := &steps[i]
-		if s.Outcome.Aside = s.Choice != 0 && s.Choice != choice; s.Outcome.Aside && allowed {
+		if s.Outcome.Unchosen = s.Choice != 0 && s.Choice != choice; s.Outcome.Unchosen && allowed {
 			s.Cost, s.Outcome.Wait, s.Outcome.Delay, s.Outcome.Window = 0, 0, 0, 0
 			s.Write = s.Report != nil // like a step without a cost, it writes only its report
 		}

@@ -23,7 +23,7 @@ func written() (limits []engine.Limit, states []algo.State) {
 	for _, limit := range limits {
 		var state algo.State
 		for range 3 {
-			steps := []algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state, Whose: uint64(now.Now % 3)}}
+			steps := []algo.Step{{Limit: limit.Numbers(), Cost: 1, State: state, KeyHash: uint64(now.Now % 3)}}
 			if limit.Algorithm().Holds() {
 				algo.Acquire(steps, now, string(rune('a'+now.Now%26)))
 			} else {

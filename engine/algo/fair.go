@@ -126,7 +126,7 @@ func (f *fair) bounds(l *Limit) (all [2]bound, n int) {
 	return [2]bound{outer, inner}, 2
 }
 
-// groupBits is the number of bits in [Step].Whose that identify a key within its group. The upper bits identify the
+// groupBits is the number of bits in [Step].KeyHash that identify a key within its group. The upper bits identify the
 // group.
 const groupBits = 32
 

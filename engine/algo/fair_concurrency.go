@@ -33,7 +33,7 @@ func (s *Step) holder(id string) string {
 	if !s.Limit.Algorithm.Divides() {
 		return id
 	}
-	return holderOf(s.Whose, id)
+	return holderOf(s.KeyHash, id)
 }
 
 func holderOf(whose uint64, id string) string {
@@ -148,8 +148,8 @@ func (f *fairPermits) give(*Limit, Instant, int64, int64)                 {}
 func (f *fairPermits) report(l *Limit, t Instant, o *Outcome) {
 	o.Limit, o.Remaining, o.Reset = l.mostHeld(), f.room(l, t), f.ttl(l, t)
 	d := f.permits.of(f.asks())
-	if o.Held, o.Own, o.Heavy = d.held, d.own, 0; d.squares > 0 {
-		o.Heavy = d.held * d.held / d.squares
+	if o.HeldByAll, o.HeldByKey, o.HeavyKeys = d.held, d.own, 0; d.squares > 0 {
+		o.HeavyKeys = d.held * d.held / d.squares
 	}
 }
 

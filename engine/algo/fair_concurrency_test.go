@@ -28,7 +28,7 @@ func hold(t *testing.T, algorithm algo.Algorithm, permits int64, until float64, 
 		if algorithm == algo.FairConcurrency {
 			limit.Weight = max(1, k.weight)
 		}
-		return []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: uint64(slices.Index(keys, k) + 1)}}
+		return []algo.Step{{Limit: &limit, Cost: 1, State: state, KeyHash: uint64(slices.Index(keys, k) + 1)}}
 	}
 	for _, k := range keys {
 		k.next += r.ExpFloat64() / k.rate

@@ -41,7 +41,7 @@ func divideUnder(t *testing.T, limit algo.Limit, keys ...*client) (total int, lo
 		}
 		limit := limit
 		limit.Weight, limit.Nested = max(1, k.weight), k.group > 0
-		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, Whose: k.group<<32 | uint64(slices.Index(keys, k)+1)}}
+		steps := []algo.Step{{Limit: &limit, Cost: 1, State: state, KeyHash: k.group<<32 | uint64(slices.Index(keys, k)+1)}}
 		k.asked++
 		if algo.Allow(steps, algo.Instant{Now: int64(k.next * 1e6)}) {
 			k.given++

@@ -84,7 +84,7 @@ func TestAllowFairEqualsTheSteps(t *testing.T) {
 		for range 15_000 {
 			now += random.Int64N(2*l.Period/l.Count) / (1 + random.Int64N(20)) * random.Int64N(3)
 			key, cost := uint64(random.Int64N(3))<<32|uint64(random.ExpFloat64()*20), 1+random.Int64N(3)
-			step := []algo.Step{{Limit: l, Cost: cost, State: duplicate(t, &stored), Whose: key}}
+			step := []algo.Step{{Limit: l, Cost: cost, State: duplicate(t, &stored), KeyHash: key}}
 			passes := algo.Allow(step, algo.Instant{Now: now, Wall: now})
 			if stored.Absent() {
 				stored = step[0].State

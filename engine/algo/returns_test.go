@@ -196,7 +196,7 @@ func (o *orders) replay() (b bench, ok bool) {
 }
 
 func (b *bench) charge(l *algo.Limit, reserve bool, n int64) bool {
-	steps := []algo.Step{{Limit: l, Cost: n, State: b.state, Whose: uint64(len(b.admitted))}}
+	steps := []algo.Step{{Limit: l, Cost: n, State: b.state, KeyHash: uint64(len(b.admitted))}}
 	now := algo.Instant{Now: b.now, Wall: b.now}
 	if reserve && !algo.Reserve(steps, now, 10*tokenTime) || !reserve && !algo.Allow(steps, now) {
 		return false

@@ -9,9 +9,9 @@ type Step struct {
 	State State
 	// Choice is the number of the limit's choice: see [Pass]. It is 0 for a limit that always takes part.
 	Choice uint8
-	// Taken is for Give: the handle of the charge to give back. Units whose window, segment or entry has expired since
-	// then are not given back. If Taken is 0, the oldest units are given back.
-	Taken int64
+	// Handle is for Give: the handle of the charge to give back. Units whose window, segment or entry has expired since
+	// then are not given back. If Handle is 0, the oldest units are given back.
+	Handle int64
 	// Share is for AtMost, which charges at most ⌊units/Share⌋ of the units that would pass, but at least one unit if
 	// any passes. 0 and 1 charge all of them.
 	Share int64
@@ -20,8 +20,8 @@ type Step struct {
 	Ahead int64
 	// Holder is for Reserve and Settle: the holder of a concurrency limit's units.
 	Holder string
-	// Whose identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
-	Whose uint64
+	// KeyHash identifies the request's key, for a limit that divides its units among keys: see [Algorithm.Divides].
+	KeyHash uint64
 	// Report contains outcomes of earlier requests, for a limit whose rate adapts. For other limits it is nil. It
 	// counts even if the request is denied or costs nothing.
 	Report *Report
@@ -127,7 +127,7 @@ func Give(steps []Step, t Instant) {
 		absent := s.State.Absent()
 		s.settle(t)
 		if s.Write = !absent && s.Cost > 0; s.Write {
-			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Taken)
+			s.arithmetic.give(s.Limit, s.instant(t), s.Cost, s.Handle)
 			s.settle(t) // the remaining units may be ahead of the clock
 			s.moved = nil
 		}
@@ -173,7 +173,7 @@ func (s *Step) settle(t Instant) {
 	s.State.algorithm = s.Limit.Algorithm
 	s.arithmetic.settle(s.Limit, s.instant(t))
 	if s.State.extra != nil {
-		s.State.parts.ask(s.Whose)
+		s.State.parts.ask(s.KeyHash)
 		if s.State.adapted.stepped && s.Cost > 0 { // a denial also stores the new rate, because the answer's wait assumes it
 			s.Write, s.moved = true, nil
 		}
@@ -282,7 +282,7 @@ func Binding(steps []Step, allowed bool) int {
 	for i := range steps {
 		s := &steps[i]
 		switch {
-		case s.Outcome.Aside:
+		case s.Outcome.Unchosen:
 		case best < 0:
 			best = i
 		case s.unbound(allowed):
@@ -328,10 +328,10 @@ type Outcome struct {
 	Rate, Version int64
 	// Strikes is the number of strikes of a penalty that are not forgotten.
 	Strikes int64
-	// Held is the number of permits that all keys of a fair-concurrency limit hold, and Own is the number that the
-	// request's key holds. Heavy is ⌊Held² ÷ the sum of the squares of all keys' permits⌋. If n keys hold equal numbers,
+	// HeldByAll is the number of permits that all keys of a fair-concurrency limit hold, and HeldByKey is the number that the
+	// request's key holds. HeavyKeys is ⌊Held² ÷ the sum of the squares of all keys' permits⌋. If n keys hold equal numbers,
 	// it is n. All three are 0 for other limits.
-	Held, Own, Heavy int64
-	// Aside is set for a step of a choice other than the charged one: see [Pass].
-	Aside bool
+	HeldByAll, HeldByKey, HeavyKeys int64
+	// Unchosen is set for a step of a choice other than the charged one: see [Pass].
+	Unchosen bool
 }

@@ -51,7 +51,7 @@ func RunLeases(t *testing.T, store engine.Store, clock *headgatetest.Clock, seed
 		store.Do(t.Context(), []engine.Op{op}, results)
 		d := results[0]
 		same := d.Binds().Remaining == want.Remaining && d.Binds().ResetAfter.Microseconds() == want.ResetAfterUS &&
-			d.Binds().Held == want.Held && d.Binds().Own == want.Own && d.Binds().Heavy == want.Heavy
+			d.Binds().HeldByAll == want.Held && d.Binds().HeldByKey == want.Own && d.Binds().HeavyKeys == want.Heavy
 		if s.Op == model.Acquire || s.Op == model.Renew {
 			same = same && d.Allowed == want.Allowed
 		}

@@ -60,7 +60,7 @@ func alike(t *testing.T, open func(testing.TB, redisstore.Config) *redisstore.St
 		for i := range ops {
 			ops[i] = operation(r)
 			if ops[i].Kind == engine.OpGive && r.IntN(2) == 0 {
-				ops[i].Taken = instants[max(0, call-r.IntN(8))].Add(time.Duration(r.IntN(4)) * 300 * time.Millisecond)
+				ops[i].Handle = instants[max(0, call-r.IntN(8))].Add(time.Duration(r.IntN(4)) * 300 * time.Millisecond)
 			}
 			if err := ops[i].Check(); err != nil {
 				t.Fatal(err)

@@ -136,7 +136,7 @@ func randomCall(r *rand.Rand, families []kindOfCall, instants []time.Time) engin
 	case 1, 2:
 		op.Kind = engine.OpGive
 		if r.IntN(2) == 0 {
-			op.Taken = instants[max(0, len(instants)-1-r.IntN(4))].Add(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
+			op.Handle = instants[max(0, len(instants)-1-r.IntN(4))].Add(time.Duration(r.IntN(3)) * 100 * time.Millisecond)
 		}
 	case 3:
 		op.Kind, op.Share = engine.OpAtMost, int64(r.IntN(4))

@@ -62,7 +62,7 @@ func manyStale(t *testing.T, store, memory engine.Store, clock *headgatetest.Clo
 		t.Helper()
 		for i, each := range []engine.Store{store, memory} {
 			results := make([]engine.Answer, 1)
-			each.Do(context.Background(), []engine.Op{{Kind: kind, Space: "stale", Key: "k", Taken: taken, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
+			each.Do(context.Background(), []engine.Op{{Kind: kind, Space: "stale", Key: "k", Handle: taken, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}}, results)
 			if results[0].Err != nil {
 				t.Fatal(results[0].Err)
 			}
@@ -138,7 +138,7 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 		case n < 3:
 			op.Kind, op.Charges[0].Cost = engine.OpGive, 1+r.Int64N(40)
 		case n < 6 && len(taken) > 0:
-			op.Kind, op.Taken = engine.OpGive, taken[max(0, len(taken)-1-r.IntN(900))]
+			op.Kind, op.Handle = engine.OpGive, taken[max(0, len(taken)-1-r.IntN(900))]
 		case n < 20:
 			op.Kind = engine.OpPeek
 		case n == 20:
@@ -157,7 +157,7 @@ func compareLong(t *testing.T, store, memory engine.Store, clock *headgatetest.C
 		memory.Do(context.Background(), []engine.Op{op}, expected)
 		a, b := ours[0], expected[0]
 		if ours[0].Err != nil || a.Allowed != b.Allowed || a.Binds().Remaining != b.Binds().Remaining || a.Binds().RetryAfter != b.Binds().RetryAfter || a.Binds().ResetAfter != b.Binds().ResetAfter {
-			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Taken, a, ours[0].Err, b)
+			t.Fatalf("%s, step %d, %s of %d by %s:\n here %+v %v\nsteps %+v", limit, i, op.Kind, op.Charges[0].Cost, op.Handle, a, ours[0].Err, b)
 		}
 		if op.Kind == engine.OpAllow && a.Allowed {
 			taken = append(taken, a.At())

@@ -52,7 +52,7 @@ func differFreely(t *testing.T, options script.Options, seed uint64) {
 		d := results[0]
 		got := model.Answer{
 			Allowed: d.Allowed, Limit: d.Binds().Limit, Remaining: d.Binds().Remaining, ResetAfterUS: d.Binds().ResetAfter.Microseconds(),
-			RetryAfterUS: retryOf(d), Held: d.Binds().Held, Own: d.Binds().Own, Heavy: d.Binds().Heavy,
+			RetryAfterUS: retryOf(d), Held: d.Binds().HeldByAll, Own: d.Binds().HeldByKey, Heavy: d.Binds().HeavyKeys,
 		}
 		if s.Op == model.Release || s.Op == model.Held {
 			got.Allowed, got.RetryAfterUS = want.Allowed, want.RetryAfterUS // these operations have no cost

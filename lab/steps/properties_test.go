@@ -21,7 +21,7 @@ type machine struct {
 }
 
 func (m *machine) steps(cost int64) []algo.Step {
-	return []algo.Step{{Limit: m.limit.Numbers(), Cost: cost, State: m.stored, Whose: m.whose}}
+	return []algo.Step{{Limit: m.limit.Numbers(), Cost: cost, State: m.stored, KeyHash: m.whose}}
 }
 
 func (m *machine) instant() algo.Instant { return algo.Instant{Now: m.now, Wall: m.now} }

@@ -9,7 +9,7 @@ func byOne(op *engine.Op, i int, a *engine.Answer) {
 	a.Binding = i
 	a.Resize(len(op.Charges))
 	for j := range op.Charges {
-		a.Of(j).Aside, a.Of(j).Unlimited = true, true
+		a.Of(j).Unchosen, a.Of(j).Unlimited = true, true
 	}
 	*a.Of(i) = denied
 }

@@ -142,7 +142,7 @@ func (s *Store) join(op *engine.Op, d, share *engine.Answer) {
 	}
 	if made := share.Choice; made != 0 {
 		for i := range d.Len() {
-			d.Of(i).Aside = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
+			d.Of(i).Unchosen = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
 		}
 	}
 	switch {

@@ -36,7 +36,7 @@ func TestFirstInAnOutage(t *testing.T) {
 			if r.Err != nil || !r.Allowed || r.Choice != want || r.Promise.Mode != engine.Fallback {
 				t.Fatalf("call %d: %+v", i, r)
 			}
-			if !r.Of(int(2-want)).Aside || r.Of(int(want-1)).Aside {
+			if !r.Of(int(2-want)).Unchosen || r.Of(int(want-1)).Unchosen {
 				t.Errorf("call %d: choice %d: %+v", i, want, r)
 			}
 		}

@@ -28,7 +28,7 @@ func newHold(limit engine.Limit, d engine.Answer, sent time.Time, life time.Dura
 		left = time.Duration(window) * time.Microsecond
 	}
 	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), outcome: d.Keep(0)}
-	h.taken = d.Taken(0)
+	h.taken = d.Handle(0)
 	h.outcome.Promise = engine.Promise{Mode: engine.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h
 }

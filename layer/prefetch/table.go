@@ -124,7 +124,7 @@ func (r *record) change(limit engine.Limit, now time.Time) (f found) {
 // giveBack removes the held units, and returns the give that will return them to the store by their handle.
 func (r *record) giveBack() pendingGive {
 	op := engine.Single(engine.OpGive, r.name.key, r.limit, r.hold.units)
-	op.Space, op.Taken = r.name.space, r.hold.taken
+	op.Space, op.Handle = r.name.space, r.hold.taken
 	r.hold.units, r.returning = 0, true
 	return pendingGive{op: op, record: r}
 }

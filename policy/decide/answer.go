@@ -20,7 +20,7 @@ func (b *Batch) Answer(i int, response *Response) {
 		response.Policy, response.Unit = at.policy.Name, at.policy.Unit
 	}
 	if at.request.Holds {
-		response.Held = b.held(at)
+		response.Permits = b.held(at)
 	}
 	switch {
 	case at.err != nil:

@@ -36,7 +36,7 @@ policies:
 		requests := []decide.Request{
 			{Item: decide.Item{Policy: name, Key: "k"}},
 			{Item: decide.Item{Limit: limit, Key: "k"}},
-			{Item: decide.Item{Limit: limit, Own: &decide.Own{Space: "own", Failure: failure}, Key: "k"}},
+			{Item: decide.Item{Limit: limit, Inline: &decide.InlineRules{Space: "own", Failure: failure}, Key: "k"}},
 			{Items: []decide.Item{{Policy: name, Key: "k"}, {Policy: "allow", Key: "k"}}},
 		}
 		decide.New(config, limiter, decide.WithFailure(failure)).Do(t.Context(), requests, make([]decide.Response, len(requests)))

@@ -36,7 +36,7 @@ func (r *Response) chosen() {
 	kept := make([]int, 0, r.Count())
 	charges := make([]policy.Charge, 0, r.Count())
 	for i := range r.Count() {
-		if r.Of(i).Aside {
+		if r.Of(i).Unchosen {
 			continue
 		}
 		if c := r.Charge(i); c.Choice != 0 && r.Allowed && r.Paid == "" {

@@ -49,7 +49,7 @@ func TestHolds(t *testing.T) {
 	var held []decide.Response
 	for i, allowed := range []bool{true, true, false} {
 		r := ask(t, l, holds("ann", "jobs", "rate"))
-		if r.Err != nil || r.Allowed != allowed || (r.Held != nil) != allowed || r.Delay != 0 {
+		if r.Err != nil || r.Allowed != allowed || (r.Permits != nil) != allowed || r.Delay != 0 {
 			t.Errorf("%d: %+v", i, r)
 		}
 		held = append(held, *r)
@@ -57,25 +57,25 @@ func TestHolds(t *testing.T) {
 	free("jobs", "ann", 0)
 	free("rate", "ann", 1)
 	for _, r := range held[:2] {
-		if err := r.Held.Release(t.Context()); err != nil {
+		if err := r.Permits.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 	free("jobs", "ann", 2)
 	ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "rate", Key: "ann"}})
-	if r := ask(t, l, holds("ann", "jobs", "rate")); r.Allowed || r.Held != nil || r.Policy != "rate" {
+	if r := ask(t, l, holds("ann", "jobs", "rate")); r.Allowed || r.Permits != nil || r.Policy != "rate" {
 		t.Errorf("the other limit denies: %+v", r)
 	}
 	free("jobs", "ann", 2)
-	if r := ask(t, l, holds("vip", "jobs", "rate")); !r.Allowed || r.Held != nil {
+	if r := ask(t, l, holds("vip", "jobs", "rate")); !r.Allowed || r.Permits != nil {
 		t.Errorf("without a limit: %+v", r)
 	}
-	if r := ask(t, l, holds("bad", "jobs", "rate")); r.Allowed || r.Held != nil || r.Binds().RetryAfter != headgate.Never {
+	if r := ask(t, l, holds("bad", "jobs", "rate")); r.Allowed || r.Permits != nil || r.Binds().RetryAfter != headgate.Never {
 		t.Errorf("denied by an override: %+v", r)
 	}
 	free("rate", "bad", 3)
 	for i, delayed := range []bool{false, true} {
-		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Allowed || (r.Delay > 0) != delayed || r.Held == nil {
+		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Allowed || (r.Delay > 0) != delayed || r.Permits == nil {
 			t.Errorf("%d with a pacer: %+v", i, r)
 		}
 	}
@@ -131,8 +131,8 @@ func TestShadowHolds(t *testing.T) {
 			t.Errorf("%+v", third)
 		}
 		for _, r := range []decide.Response{first, second, third} {
-			if r.Held != nil {
-				_ = r.Held.Release(t.Context())
+			if r.Permits != nil {
+				_ = r.Permits.Release(t.Context())
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func (r *Request) holdWith(op *engine.Op) {
 }
 
 // held returns the permits that the store has granted to a request with Holds and its shadows, or nil.
-func (b *Batch) held(at *plan) *core.Held {
+func (b *Batch) held(at *plan) *core.Permits {
 	var acquired []engine.Op
 	add := func(i int) {
 		op, result := &b.Ops[i], &b.Results[i]
@@ -119,7 +119,7 @@ func (b *Batch) held(at *plan) *core.Held {
 	if acquired == nil {
 		return nil
 	}
-	return b.rules.Limiter.HeldBy(acquired)
+	return b.rules.Limiter.PermitsOf(acquired)
 }
 
 // acquireOf returns the acquire of a reserve's or an acquire's permits, if it has any. It shares no memory with the

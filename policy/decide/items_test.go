@@ -92,9 +92,9 @@ func TestItems(t *testing.T) {
 // smaller of their limits. Shadows in the response reports the remaining units of the larger limit, for the item with
 // this limit.
 func TestItemsOfOneCounter(t *testing.T) {
-	own := &decide.Own{Space: "own"}
+	own := &decide.InlineRules{Space: "own"}
 	item := func(units int64) decide.Item {
-		return decide.Item{Limit: rule.FixedWindow(rule.PerHour(units)), Own: own, Key: "k", Cost: 2, HasCost: true}
+		return decide.Item{Limit: rule.FixedWindow(rule.PerHour(units)), Inline: own, Key: "k", Cost: 2, HasCost: true}
 	}
 	for _, c := range []struct{ first, second int64 }{{9, 5}, {5, 9}, {5, 5}} {
 		l := itemLimiter(t, asIs)
@@ -115,10 +115,10 @@ func TestItemsOfOneCounter(t *testing.T) {
 // cost is an error whatever is added to it.
 func TestItemsDoNotWrap(t *testing.T) {
 	l := itemLimiter(t, asIs)
-	own := &decide.Own{Space: "own"}
+	own := &decide.InlineRules{Space: "own"}
 	of := func(costs ...int64) (items []decide.Item) {
 		for _, cost := range costs {
-			items = append(items, decide.Item{Limit: rule.FixedWindow(rule.PerHour(10)), Own: own, Key: "k", Cost: cost, HasCost: true})
+			items = append(items, decide.Item{Limit: rule.FixedWindow(rule.PerHour(10)), Inline: own, Key: "k", Cost: cost, HasCost: true})
 		}
 		return items
 	}

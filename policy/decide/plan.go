@@ -173,9 +173,9 @@ func (b *Batch) routed(at *plan, i int, named string) {
 
 // inline appends the charges of an item's own limits.
 func (b *Batch) inline(at *plan, item *Item) {
-	own, cost := Own{Space: Inline, Failure: b.rules.Failure}, item.cost(1)
-	if item.Own != nil {
-		own = *item.Own
+	own, cost := InlineRules{Space: InlineSpace, Failure: b.rules.Failure}, item.cost(1)
+	if item.Inline != nil {
+		own = *item.Inline
 	}
 	if at.space == "" {
 		at.space = own.Space

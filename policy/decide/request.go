@@ -9,8 +9,8 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Inline is the namespace of limits that come with a request. All front ends share it and its counters.
-const Inline = "inline"
+// InlineSpace is the namespace of limits that come with a request. All front ends share it and its counters.
+const InlineSpace = "inline"
 
 // Request is one request to decide: one item, or a list of items of which either all are charged or none.
 type Request struct {
@@ -38,7 +38,7 @@ type Request struct {
 	// request from units that they hold.
 	Settled, Undoable bool
 	// If Holds is set on an OpAllow, its concurrency limits grant permits, together with the charges on the other limits,
-	// and the response contains [Response.Held]. Otherwise an OpAllow of a concurrency limit is an error.
+	// and the response contains [Response.Permits]. Otherwise an OpAllow of a concurrency limit is an error.
 	Holds bool
 	// Class is the class of the request, for policies with classes: see [policy.Classify].
 	Class string
@@ -73,9 +73,9 @@ type Item struct {
 	Limit engine.Limit
 	// Limits are several inline limits, charged all or nothing. It is nil if there is only Limit.
 	Limits []engine.Limit
-	// Own sets where and how an inline limit is charged. If it is nil, the namespace is Inline and the failure mode is
+	// Inline sets where and how an inline limit is charged. If it is nil, the namespace is InlineSpace and the failure mode is
 	// Rules.Failure.
-	Own *Own
+	Inline *InlineRules
 	// Key is the key of the item. It is counted under this key or its hash ([Rules.HashKeys]).
 	Key string
 	// Counted is the hash of Key under the second secret. It is "" if the first secret applies.
@@ -86,8 +86,8 @@ type Item struct {
 	HasCost bool
 }
 
-// Own sets where and how a front end's own inline limits are charged.
-type Own struct {
+// InlineRules set where and how a front end's own inline limits are charged.
+type InlineRules struct {
 	// Space is the namespace of the counters.
 	Space string
 	// Failure is the failure mode of the limits.

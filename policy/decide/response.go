@@ -41,9 +41,9 @@ type Response struct {
 	// Charged is set if the request asked for it and was charged. It can correct the charges once, including those on
 	// shadows.
 	Charged *core.Charged
-	// Held contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
+	// Permits contains the permits of a request with Holds. If it is not nil, the caller must release them, even if the
 	// request was denied, because shadows may hold permits.
-	Held *core.Held
+	Permits *core.Permits
 	// Outcome reports how the allowed request ended, for limits with adaptive rates. It is nil if there are no such
 	// limits.
 	Outcome func(failed bool, retryAfter time.Duration)

@@ -55,7 +55,7 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 	}
 	d := start(t, daemon.Config{
 		RESP: "127.0.0.1:0", HTTP: "127.0.0.1:0", Base: config,
-		StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: 4000, MaxKeysOf: map[string]int{decide.Inline: 2000}}},
+		StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: 4000, MaxKeysOf: map[string]int{decide.InlineSpace: 2000}}},
 		GRPC:         daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: envoyDirectory(t, envoyFile)},
 	})
 	ctx, stop := context.WithCancel(context.Background())

@@ -259,7 +259,7 @@ func (f *serveFlags) memory(policies bool) (memstore.Config, error) {
 		inline = max(f.maxKeys/2, 1)
 	}
 	if inline > 0 {
-		m.MaxKeysOf = map[string]int{decide.Inline: inline}
+		m.MaxKeysOf = map[string]int{decide.InlineSpace: inline}
 	}
 	return m, nil
 }

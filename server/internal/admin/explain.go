@@ -120,7 +120,7 @@ func (a *api) explainKey(
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
-		if newcomer, ok := c.Limit.Newcomer(key, rand.Text()); ok {
+		if newcomer, ok := c.Limit.UnusedKey(key, rand.Text()); ok {
 			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
 		}
 		if !c.Shadow {
@@ -212,7 +212,7 @@ func stand(l *adminapi.Standing, peek, expiry *engine.Answer) {
 // remaining results. The argument whole is the whole limit, including the units that a class leaves.
 func more(l *adminapi.Standing, limit, whole engine.Limit, results []engine.Answer) (rest []engine.Answer) {
 	peek, free, rest := &results[0], int64(0), results[2:]
-	if _, ok := limit.Newcomer("", ""); ok {
+	if _, ok := limit.UnusedKey("", ""); ok {
 		free, rest = rest[0].Binds().Remaining, rest[1:]
 	}
 	if peek.Err == nil && limit.Algorithm().Divides() {
@@ -221,7 +221,7 @@ func more(l *adminapi.Standing, limit, whole engine.Limit, results []engine.Answ
 		}
 		p, _ := limit.Pool(peek.Binds(), free)
 		l.Pool = &adminapi.Pool{
-			Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, Part: p.Part, HeavyKeys: p.Heavy,
+			Burst: p.Burst, Outstanding: p.Outstanding, Own: p.Own, Part: p.Part, HeavyKeys: p.HeavyKeys,
 			Permits: limit.Algorithm().Holds(), Groups: limit.Numbers().Nested,
 		}
 	}

@@ -113,7 +113,7 @@ func (a *Auditor) charge(key string, answer *decide.Response, from, to int) {
 	a.now = answer.At()
 	for i := from; i < to; i++ {
 		limit := answer.Charge(i)
-		measured, ok := engine.Cover(limit.Limit)
+		measured, ok := engine.UpperBound(limit.Limit)
 		f := a.of(limit.Policy)
 		if f == nil || !ok || limit.Cost <= 0 {
 			continue

@@ -18,7 +18,7 @@ import (
 // With envoyproxy/ratelimit's semantics each descriptor is a separate request. With the improved semantics all
 // descriptors that can deny are items of one request, which is charged for all of them or for none. Descriptors of
 // quota rules, descriptors with 0 hits, and descriptors that give hits back are separate requests.
-func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimitRequest) {
+func (b *buffers) plan(semantics Semantics, own decide.InlineRules, request *pb.RateLimitRequest) {
 	b.own, b.class = own, valueOf(request, classKey)
 	outcomes := outcomesOf(request)
 	b.requests = slices.Grow(b.requests, len(b.matches))
@@ -32,7 +32,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		descriptor := request.Descriptors[i]
 		kind, cost := m.kind(semantics, int64(hits(request, descriptor)), descriptor.GetIsNegativeHits())
 		q := decide.Request{
-			Kind: kind, Item: decide.Item{Limit: m.quota.forKind(kind), Own: &b.own, Key: b.key(m), Cost: cost, HasCost: true}, CountDenied: m.quota.blocked() && counted(kind), Shadowed: true,
+			Kind: kind, Item: decide.Item{Limit: m.quota.forKind(kind), Inline: &b.own, Key: b.key(m), Cost: cost, HasCost: true}, CountDenied: m.quota.blocked() && counted(kind), Shadowed: true,
 		}
 		if m.rule != nil {
 			q.Policy = m.rule.policy
@@ -54,7 +54,7 @@ func (b *buffers) plan(semantics Semantics, own decide.Own, request *pb.RateLimi
 		}
 		all := &b.requests[together]
 		b.places = append(b.places, itemIndex{request: together, item: len(all.Items)})
-		all.Items = append(all.Items, decide.Item{Policy: q.Policy, Limit: q.Limit, Own: q.Own, Key: q.Key, Cost: cost, HasCost: true})
+		all.Items = append(all.Items, decide.Item{Policy: q.Policy, Limit: q.Limit, Inline: q.Inline, Key: q.Key, Cost: cost, HasCost: true})
 	}
 	b.responses = slices.Grow(b.responses, len(b.requests))[:len(b.requests)]
 }

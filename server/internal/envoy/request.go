@@ -30,7 +30,7 @@ type buffers struct {
 	matches   []match
 	requests  []decide.Request
 	responses []decide.Response
-	own       decide.Own
+	own       decide.InlineRules
 	class     string // the request's class, or ""
 	// places contains, for each descriptor, the index of its request to package decide and the index of its item in
 	// that request. The request is -1 for a descriptor that is not counted.
@@ -99,7 +99,7 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 		b.matches = append(b.matches, m)
 	}
 	b.replace()
-	own := decide.Own{Failure: s.options.failure()}
+	own := decide.InlineRules{Failure: s.options.failure()}
 	if d != nil {
 		own.Space = d.space
 	}

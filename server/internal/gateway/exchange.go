@@ -70,8 +70,8 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	e.requests[0], e.decided, e.refund = request, true, to.RefundOnError
 	g.config.Service.Do(e, service.Gateway, e.requests[:], e.responses[:])
 	response := &e.responses[0]
-	if response.Held != nil {
-		response.Held.Hold(e)
+	if response.Permits != nil {
+		response.Permits.Hold(e)
 	}
 	if response.Err != nil || !response.Allowed {
 		p, _ := problem.OfRoute(w.Header(), http.StatusTooManyRequests, &e.requests[0], response)

@@ -170,7 +170,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.permit != nil {
 			e.release(e.outcome)
 		}
-		if held := e.responses[0].Held; held != nil {
+		if held := e.responses[0].Permits; held != nil {
 			g.giveUp(e, held)
 		}
 	}()

@@ -48,7 +48,7 @@ func compare(limit engine.Limit, keys int, log []entry) (a Accuracy) {
 		if divides {
 			of = 0
 		}
-		steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: states[of], Whose: uint64(e.key)}
+		steps[0] = algo.Step{Limit: limit.Numbers(), Cost: 1, State: states[of], KeyHash: uint64(e.key)}
 		if algo.Allow(steps, algo.Instant{Now: e.at, Wall: e.at}) {
 			a.Exact++
 			excess[e.key]--

@@ -126,7 +126,7 @@ func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	b.Do(ctx)
 	responses := make([]decide.Response, 1)
 	b.Answer(0, &responses[0])
-	if held := responses[0].Held; held != nil && s.ID == nil { // the request ends before the next step
+	if held := responses[0].Permits; held != nil && s.ID == nil { // the request ends before the next step
 		_ = held.Release(ctx) // cannot fail in memory
 	}
 	return answerOf(&request, &responses[0], b.Shadows(responses))

@@ -24,7 +24,7 @@ func (s *Service) permit(u *users.User, guarded bool, from FrontEnd, r *decide.R
 	switch {
 	case from == GRPC && r.Route != nil && guarded:
 		return permitRoute(u, r.Route.Route)
-	case from == Admin || from == GRPC && (r.Own != nil || r.Items != nil) || r.Route != nil || r.Kind == engine.OpSettle || r.Kind == engine.OpRenew && r.Reservation != "":
+	case from == Admin || from == GRPC && (r.Inline != nil || r.Items != nil) || r.Route != nil || r.Kind == engine.OpSettle || r.Kind == engine.OpRenew && r.Reservation != "":
 		return nil
 	}
 	if err := s.permitVerb(u, guarded, r.Kind); err != nil {

@@ -254,7 +254,7 @@ func (s *Service) Undo(ctx context.Context, charged *core.Charged) error {
 }
 
 // Release gives back a request's permits. Its time is bounded like Undo's.
-func (s *Service) Release(ctx context.Context, held *core.Held) error {
+func (s *Service) Release(ctx context.Context, held *core.Permits) error {
 	ctx, cancel := s.undoing(ctx)
 	defer cancel()
 	return held.Release(ctx)

@@ -156,8 +156,8 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	b.Answer(0, &s.responses[0])
 	s.shadows.add(b.Shadows(s.responses[:]))
 	r := &s.responses[0]
-	if r.Held != nil { // a log line does not contain when its request ended
-		_ = r.Held.Release(ctx) // cannot fail in memory
+	if r.Permits != nil { // a log line does not contain when its request ended
+		_ = r.Permits.Release(ctx) // cannot fail in memory
 	}
 	s.rates.add(r)
 	if r.Outcome != nil && q.Status != 0 {

@@ -37,7 +37,7 @@ func (b *breakable) Do(ctx context.Context, ops []engine.Op, results []engine.An
 }
 
 // holdOne acquires a permit of one unit for a minute, and holds it.
-func holdOne(t *testing.T) (*core.Held, *breakable, *headgate.Semaphore) {
+func holdOne(t *testing.T) (*core.Permits, *breakable, *headgate.Semaphore) {
 	t.Helper()
 	store, err := memstore.New(memstore.Config{})
 	if err != nil {
@@ -51,7 +51,7 @@ func holdOne(t *testing.T) (*core.Held, *breakable, *headgate.Semaphore) {
 	if r := l.Core().Decide(t.Context(), ops...)[0]; r.Err != nil || !r.Allowed {
 		t.Fatalf("%+v", r)
 	}
-	held := l.Core().HeldBy(ops)
+	held := l.Core().PermitsOf(ops)
 	ctx, end := context.WithCancel(t.Context())
 	held.Hold(ctx)
 	end() // a release must be possible after the end of the request

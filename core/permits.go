@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/internal/lease"
 )
 
-// Held contains the permits of a request. The caller ends them with Release.
-type Held struct {
+// Permits contains the permits of a request. The caller ends them with Release.
+type Permits struct {
 	limiter *Limiter
 	ops     []engine.Op // acquires that the store has granted
 	term    time.Duration
@@ -21,9 +21,9 @@ type Held struct {
 	done chan struct{}      // closed at its end
 }
 
-// HeldBy returns the permits of granted acquires ([engine.OpAcquire]). It retains ops.
-func (l *Limiter) HeldBy(ops []engine.Op) *Held {
-	h := &Held{limiter: l, ops: ops, term: math.MaxInt64}
+// PermitsOf returns the permits of granted acquires ([engine.OpAcquire]). It retains ops.
+func (l *Limiter) PermitsOf(ops []engine.Op) *Permits {
+	h := &Permits{limiter: l, ops: ops, term: math.MaxInt64}
 	for i := range ops {
 		h.term = min(h.term, engine.LeaseOf(ops[i].Charges))
 	}
@@ -33,7 +33,7 @@ func (l *Limiter) HeldBy(ops []engine.Op) *Held {
 // Hold renews the permits at intervals of a third of their shortest lease time, until Release. Permits that are lost,
 // for example because the store has lost its data, are acquired again as soon as there is room. Hold must be called
 // only once.
-func (h *Held) Hold(ctx context.Context) {
+func (h *Permits) Hold(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	h.done = make(chan struct{})
 	h.expires = time.Now().Add(h.term)
@@ -46,7 +46,7 @@ func (h *Held) Hold(ctx context.Context) {
 }
 
 // renew extends the permits by their lease time, and acquires those that are lost.
-func (h *Held) renew(ctx context.Context) (lost bool, err error) {
+func (h *Permits) renew(ctx context.Context) (lost bool, err error) {
 	expires := time.Now().Add(h.term)
 	for _, kind := range []engine.Kind{engine.OpRenew, engine.OpAcquire} {
 		if lost, err = h.do(ctx, kind); err != nil || !lost {
@@ -61,7 +61,7 @@ func (h *Held) renew(ctx context.Context) (lost bool, err error) {
 
 // Release gives the permits back, once. It does nothing for permits that have expired. After an error, the permits end
 // after their lease time. The caller must not use h afterwards.
-func (h *Held) Release(ctx context.Context) error {
+func (h *Permits) Release(ctx context.Context) error {
 	if h.stop != nil {
 		h.stop()
 		<-h.done // otherwise it could acquire the permits again
@@ -71,7 +71,7 @@ func (h *Held) Release(ctx context.Context) error {
 }
 
 // do runs an operation of the given kind on all permits. denied is true if any of them was denied.
-func (h *Held) do(ctx context.Context, kind engine.Kind) (denied bool, err error) {
+func (h *Permits) do(ctx context.Context, kind engine.Kind) (denied bool, err error) {
 	for i := range h.ops {
 		h.ops[i].Kind = kind
 	}
