@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate/engine"
@@ -21,6 +22,9 @@ func (p *Permit) await(ctx context.Context) error {
 	defer leave()
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		a := p.extend(ctx, engine.OpAcquire)
+		if left := ctx.Err(); left != nil && (errors.Is(a.Err, engine.ErrOutcomeUnknown) || errors.Is(a.Err, engine.ErrStoreUnavailable)) {
+			return left // releaseLate gives back what the caller may have got
+		}
 		if a.Err != nil || a.Allowed {
 			return a.Err
 		}
