@@ -20,18 +20,18 @@ type Decoder struct {
 	Hints map[string]string
 }
 
-// NodeReader is implemented by types that have several forms in a file. ReadNode is not called for a field without a
+// nodeReader is implemented by types that have several forms in a file. ReadNode is not called for a field without a
 // value.
-type NodeReader interface {
+type nodeReader interface {
 	ReadNode(d *Decoder, n *Node, path []string) (ok bool)
 }
 
-// Breakable is implemented by structs that record an error in any of their fields. Other checks of such a struct are
+// breakable is implemented by structs that record an error in any of their fields. Other checks of such a struct are
 // then skipped, because they would report the unreadable field as missing.
-type Breakable interface{ MarkBroken() }
+type breakable interface{ MarkBroken() }
 
-// LineSetter is implemented by structs that record their line in the file.
-type LineSetter interface{ SetLine(line int) }
+// lineSetter is implemented by structs that record their line in the file.
+type lineSetter interface{ SetLine(line int) }
 
 // Table is implemented by a type whose fields are listed in a table instead of a struct. A struct that contains them has
 // a field of the type with the tag `yaml:",table"`.
@@ -62,7 +62,7 @@ func listLike(n *Node, t reflect.Type) string {
 	switch {
 	case n.Kind == Text:
 		return listAccepted + " such as [" + n.shown() + "]"
-	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[NodeReader]()):
+	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[nodeReader]()):
 		return listAccepted + " such as [{" + fieldsOf(t).first + ": …}]"
 	default:
 		return listAccepted
@@ -114,7 +114,7 @@ func (d *Decoder) decode(n *Node, v reflect.Value, path []string) bool {
 	if n.Kind == Null {
 		return true
 	}
-	if reader, ok := reflect.TypeAssert[NodeReader](v.Addr()); ok {
+	if reader, ok := reflect.TypeAssert[nodeReader](v.Addr()); ok {
 		return reader.ReadNode(d, n, path)
 	}
 	switch v.Kind() {
@@ -178,14 +178,14 @@ func (d *Decoder) once(n *Node, path []string) (pairs []Pair, ok bool) {
 }
 
 func (d *Decoder) decodeStruct(n *Node, v reflect.Value, path []string) bool {
-	b, can := reflect.TypeAssert[Breakable](v.Addr())
+	b, can := reflect.TypeAssert[breakable](v.Addr())
 	if n.Kind != Mapping {
 		if can {
 			b.MarkBroken()
 		}
 		return d.Mismatch(n, path, fieldsLike(fieldsOf(v.Type()).first)+DidYouMeanField(n, v.Type()))
 	}
-	if p, ok := reflect.TypeAssert[LineSetter](v.Addr()); ok && n.At.Line > 0 {
+	if p, ok := reflect.TypeAssert[lineSetter](v.Addr()); ok && n.At.Line > 0 {
 		p.SetLine(n.At.Line)
 	}
 	d.Pause.Pause()
