@@ -67,7 +67,7 @@ func (b *Batch) decided(at *plan, response *Response) {
 	if kind >= engine.OpAcquire { // most requests end here, because they hold nothing
 		b.hold(response, kind, at.op)
 	}
-	if op.Chosen() {
+	if op.Chosen() && response.Count() > 0 { // the answer to a reset or expiry has no limits
 		response.chosen()
 	}
 	if at.reports {

@@ -122,3 +122,18 @@ func TestFirstSettles(t *testing.T) {
 		t.Errorf("%+v, %d and %d left", s, left("included"), left("credits"))
 	}
 }
+
+// TestFirstResets checks that a reset and an expiry, whose answers have no limits, cover all choices (regression: bug
+// 124).
+func TestFirstResets(t *testing.T) {
+	l, _ := firstLimiter(t)
+	ask(t, l, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "calls", Key: "k", Cost: 2, HasCost: true}})
+	for _, want := range []bool{true, false} {
+		if r := ask(t, l, decide.Request{Kind: engine.OpExpiry, Item: decide.Item{Policy: "calls", Key: "k"}}); r.Err != nil || r.Found != want {
+			t.Errorf("expiry: %+v, want found %t", r, want)
+		}
+		if r := ask(t, l, decide.Request{Kind: engine.OpReset, Item: decide.Item{Policy: "calls", Key: "k"}}); r.Err != nil || r.Found != want {
+			t.Errorf("reset: %+v, want found %t", r, want)
+		}
+	}
+}
