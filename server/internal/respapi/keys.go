@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
 	"github.com/headgate/headgate/server/internal/resp/wire"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
 // anyBucket is the limit for commands whose arguments name CL.THROTTLE keys but no limit. Its rate and burst do not
@@ -19,11 +20,11 @@ var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {
 	return func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 		for _, word := range words[1:] {
-			key, err := parseKey(word)
-			if err != nil {
+			dst = append(dst, decide.Request{Kind: kind, Item: decide.Item{Limit: anyBucket}})
+			r := &dst[len(dst)-1]
+			if err := set(r, &r.Item, verbs.Key, word); err != nil {
 				return dst, err
 			}
-			dst = append(dst, decide.Request{Kind: kind, Item: decide.Item{Limit: anyBucket, Key: key}})
 		}
 		return dst, nil
 	}
@@ -44,8 +45,8 @@ func appendCount(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 }
 
 // remove returns DEL or UNLINK.
-func remove(name string) command {
-	return command{
+func remove(name string) resp.DecisionCommand {
+	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: name, Arity: -2, Flags: []string{"write"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
 			Syntax: "key [key ...]", Summary: "Forgets what CL.THROTTLE keys have spent.", Group: "generic",
@@ -55,8 +56,8 @@ func remove(name string) command {
 }
 
 // exists returns EXISTS.
-func exists() command {
-	return command{
+func exists() resp.DecisionCommand {
+	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: "exists", Arity: -2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
 			Syntax: "key [key ...]", Summary: "Counts the CL.THROTTLE keys that have spent anything.", Group: "generic",
@@ -67,8 +68,8 @@ func exists() command {
 
 // ttl returns TTL or PTTL. They reply with the time until all of a key's units are available again, rounded up, or with
 // -2 if they already are.
-func ttl(name string, unit time.Duration) command {
-	return command{
+func ttl(name string, unit time.Duration) resp.DecisionCommand {
+	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
 			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is fully reset.", Group: "generic",

@@ -42,8 +42,8 @@ type Row struct {
 	Argument, Clause string
 	// Least and Most bound a number, or the length of a text in bytes.
 	Least, Most int64
-	// Accepted is the end of an error for a text over HTTP, and Must the end of one over RESP.
-	Accepted, Must string
+	// Accepted says in errors what the field accepts. A number's is in [Row.Range].
+	Accepted string
 	// About describes the field in openapi.yaml. Schema is its type there, unless it is a number or a text.
 	About, Schema string
 	// Text sets a text, and Number a number. Front ends read fields that have neither on their own. The item is the
@@ -59,9 +59,9 @@ const maxDelay = 36525 * 24 * time.Hour
 var Rows = [Count]Row{
 	Policy: {
 		Name: "policy", Argument: "policy", Least: 1, Most: math.MaxInt64,
-		Accepted: "the name of a policy", Must: "a name of 1 to 64 bytes",
-		About: "The name of a policy.",
-		Text:  func(_ *decide.Request, i *decide.Item, text string) { i.Policy = text },
+		Accepted: "the name of a policy",
+		About:    "The name of a policy.",
+		Text:     func(_ *decide.Request, i *decide.Item, text string) { i.Policy = text },
 	},
 	Limit: {
 		Name:  "limit",
@@ -69,9 +69,9 @@ var Rows = [Count]Row{
 	},
 	Key: {
 		Name: "key", Argument: "key", Least: 1, Most: engine.MaxKeyBytes,
-		Accepted: "1 to 1024 bytes", Must: "1 to 1024 bytes",
-		About: "The key that the request counts under. 1 to 1024 bytes.",
-		Text:  func(_ *decide.Request, i *decide.Item, text string) { i.Key = text },
+		Accepted: "1 to 1024 bytes",
+		About:    "The key that the request counts under. 1 to 1024 bytes.",
+		Text:     func(_ *decide.Request, i *decide.Item, text string) { i.Key = text },
 	},
 	Cost: {
 		Name: "cost", Argument: "units", Least: 0, Most: math.MaxInt64,
@@ -100,15 +100,15 @@ var Rows = [Count]Row{
 	},
 	ID: {
 		Name: "id", Argument: "id", Least: 1, Most: 64,
-		Accepted: "the id of the acquire, 1 to 64 bytes", Must: "that of the acquire, 1 to 64 bytes",
-		About: "Names the holder, 1 to 64 bytes. For renew and release, it is the id of the acquire. The answer to an acquire without it has one that other clients cannot guess.",
-		Text:  func(r *decide.Request, _ *decide.Item, text string) { r.ID = text },
+		Accepted: "the id of the acquire, 1 to 64 bytes",
+		About:    "Names the holder, 1 to 64 bytes. For renew and release, it is the id of the acquire. The answer to an acquire without it has one that other clients cannot guess.",
+		Text:     func(r *decide.Request, _ *decide.Item, text string) { r.ID = text },
 	},
 	Reservation: {
 		Name: "reservation", Argument: "reservation", Least: 1, Most: math.MaxInt64,
-		Accepted: "the reservation from the answer to reserve", Must: "the one that HEADGATE.RESERVE answered",
-		About: "The reservation from the answer to reserve.",
-		Text:  func(r *decide.Request, _ *decide.Item, text string) { r.Reservation = text },
+		Accepted: "the reservation from the answer to reserve",
+		About:    "The reservation from the answer to reserve.",
+		Text:     func(r *decide.Request, _ *decide.Item, text string) { r.Reservation = text },
 	},
 	Actual: {
 		Name: "actual", Argument: "actual", Least: 1, Most: engine.MaxCharges,
