@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
@@ -50,18 +49,10 @@ func newParser(v *verbs.Verb, form *verbs.Form) *parser {
 			if form.Needs.Has(f) {
 				p.least += len(strings.Fields(row.Argument))
 			}
-			p.most += len(strings.Fields(row.Argument)) * repeats(f)
+			p.most += len(strings.Fields(row.Argument)) * max(1, row.Repeats)
 		}
 	}
 	return p
-}
-
-// repeats returns how often the argument of a field can occur.
-func repeats(f verbs.Field) int {
-	if f == verbs.Charges || f == verbs.Actual {
-		return engine.MaxCharges
-	}
-	return 1
 }
 
 // spec describes the command.
@@ -73,13 +64,15 @@ func (p *parser) spec() resp.Spec {
 	var words []string
 	optional := 0
 	for _, f := range p.arguments {
-		word := verbs.Rows[f].Argument
-		if !p.form.Needs.Has(f) {
-			word = "[" + word
+		row := &verbs.Rows[f]
+		switch word := row.Argument; {
+		case row.Repeats > 0:
+			words = append(words, word, "["+word+" ...]")
+		case p.form.Needs.Has(f):
+			words = append(words, word)
+		default:
+			words = append(words, "["+word)
 			optional++
-		}
-		if words = append(words, word); repeats(f) > 1 {
-			words = append(words, "["+word+" ...]")
 		}
 	}
 	s.Syntax = strings.Join(words, " ") + strings.Repeat("]", optional)

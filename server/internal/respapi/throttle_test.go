@@ -2,6 +2,7 @@ package respapi_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/respapi"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -124,5 +126,19 @@ type awayStore struct{ engine.Store }
 func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	for i := range results {
 		results[i].Err = headgate.ErrStoreUnavailable
+	}
+}
+
+// TestThePageHasEveryCommand checks that resp.md has each command with its arguments.
+func TestThePageHasEveryCommand(t *testing.T) {
+	data, err := os.ReadFile("../../../docs/reference/resp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(data), "…", "...")
+	for _, c := range respapi.Commands() {
+		if usage := strings.ToUpper(c.Name) + " " + c.Syntax; !strings.Contains(page, usage+"\n") && !strings.Contains(page, usage+",") && !strings.Contains(page, "`"+usage+"`") {
+			t.Errorf("resp.md does not have %s", usage)
+		}
 	}
 }

@@ -37,9 +37,11 @@ const (
 type Row struct {
 	// Name is the name over HTTP.
 	Name string
-	// Argument is the name over RESP. It is "" if the field has no argument. Clause is the word in front of arguments
-	// that come last, and Arguments overrides how the syntax of a command shows them.
+	// Argument is the name over RESP, or several names. Without it, only HTTP has the field. Clause is a word that
+	// introduces the argument, for fields that follow all others.
 	Argument, Clause string
+	// Repeats is the maximum number of arguments, or 0 for a single one.
+	Repeats int
 	// Least and Most bound a number, or the length of a text in bytes.
 	Least, Most int64
 	// Accepted says in errors what the field accepts. A number's is in [Row.Range].
@@ -66,6 +68,8 @@ var Rows = [Count]Row{
 	Limit: {
 		Name:  "limit",
 		About: "A limit that comes with the request, as text, as fields, or as all with 1 to 32 of these. CL.THROTTLE shares its counters.",
+		Schema: `oneOf: [{$ref: "policies.schema.json#/$defs/limit"}, {type: object, required: [all], additionalProperties: false, ` +
+			`properties: {all: {type: array, minItems: 1, maxItems: 32, items: {$ref: "policies.schema.json#/$defs/limit"}}}}]`,
 	},
 	Key: {
 		Name: "key", Argument: "key", Least: 1, Most: engine.MaxKeyBytes,
@@ -84,14 +88,14 @@ var Rows = [Count]Row{
 		Text:  func(r *decide.Request, _ *decide.Item, text string) { r.Class = text },
 	},
 	Charges: {
-		Name: "charges", Argument: "policy key units", Least: 1, Most: engine.MaxCharges,
+		Name: "charges", Argument: "policy key units", Repeats: engine.MaxCharges,
 		About:  "Several charges, all or nothing.",
-		Schema: `{type: array, minItems: 1, maxItems: 32, items: {$ref: "#/components/schemas/Charge"}}`,
+		Schema: `type: array, minItems: 1, maxItems: 32, items: {$ref: "#/components/schemas/Charge"}`,
 	},
 	Atomic: {
 		Name: "atomic", Clause: "ATOMIC",
 		About:  "Charges on several slots of a Redis Cluster are then an error, and not decided slot by slot.",
-		Schema: "{type: boolean}",
+		Schema: "type: boolean",
 	},
 	MaxDelay: {
 		Name: "max_delay_ms", Argument: "max_delay_ms", Least: 0, Most: maxDelay.Milliseconds(),
@@ -111,14 +115,14 @@ var Rows = [Count]Row{
 		Text:     func(r *decide.Request, _ *decide.Item, text string) { r.Reservation = text },
 	},
 	Actual: {
-		Name: "actual", Argument: "actual", Least: 1, Most: engine.MaxCharges,
+		Name: "actual", Argument: "actual", Repeats: engine.MaxCharges,
 		Accepted: "the units that were used, 0 or more, or a list with the units of each charge",
 		About:    "The units that were used: one number for all charges, or one for each in order. The number of a permit is not read.",
-		Schema:   "{oneOf: [{type: integer, minimum: 0}, {type: array, minItems: 1, maxItems: 32, items: {type: integer, minimum: 0}}]}",
+		Schema:   "oneOf: [{type: integer, minimum: 0}, {type: array, minItems: 1, maxItems: 32, items: {type: integer, minimum: 0}}]",
 	},
 	Outcomes: {
 		Name: "outcomes", Argument: "good bad retry_after_ms", Clause: "OUTCOMES",
-		About: "How earlier requests of the key have ended, for a policy whose rate adapts. Other limits ignore it.",
+		About: "How earlier requests of the key have ended, for a policy whose rate adapts: how many succeeded and failed, and the Retry-After of the upstream. Other limits ignore it.",
 	},
 }
 
