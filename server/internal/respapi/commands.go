@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
@@ -16,9 +15,7 @@ import (
 
 // Commands returns all decision commands: those for CL.THROTTLE's keys, and one for each form of each verb.
 func Commands() []resp.DecisionCommand {
-	commands := []resp.DecisionCommand{
-		throttle(), remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),
-	}
+	commands := append(keyCommands(), throttle())
 	for i := range verbs.All {
 		v := &verbs.All[i]
 		for j := range v.Forms {
