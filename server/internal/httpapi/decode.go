@@ -67,14 +67,14 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (deco
 		}
 	}
 	if o[batch] != nil {
-		return v.batch(&o)
+		return v.decodeBatch(&o)
 	}
 	c := decodedBody{requests: make([]decide.Request, 1)}
 	return c, v.request(&o, &c.requests[0])
 }
 
-// batch parses the requests of a batch.
-func (v *verb) batch(o *object) (decodedBody, error) {
+// decodeBatch parses the requests of a batch.
+func (v *verb) decodeBatch(o *object) (decodedBody, error) {
 	requests, err := decodeField[[]json.RawMessage]("requests", o[batch])
 	if err != nil {
 		return decodedBody{}, err
@@ -92,19 +92,24 @@ func (v *verb) batch(o *object) (decodedBody, error) {
 	}
 	c := decodedBody{batch: true, errs: make([]error, len(requests)), requests: make([]decide.Request, 0, len(requests))}
 	for i, value := range requests {
-		o, ok := plain(value)
-		if !ok {
-			c.errs[i] = o.read("request", value, members[:batch], v.names)
-		}
-		request := c.requests[len(c.requests) : len(c.requests)+1]
-		if c.errs[i] == nil {
-			c.errs[i] = v.request(&o, &request[0])
-		}
-		if c.errs[i] == nil {
-			c.requests = c.requests[:len(c.requests)+1]
+		c.requests = append(c.requests, decide.Request{})
+		last := len(c.requests) - 1
+		if c.errs[i] = v.decodeRequest(value, &c.requests[last]); c.errs[i] != nil {
+			c.requests = c.requests[:last]
 		}
 	}
 	return c, nil
+}
+
+// decodeRequest parses one request of a batch, which is valid JSON.
+func (v *verb) decodeRequest(value []byte, r *decide.Request) error {
+	o, ok := plain(value)
+	if !ok {
+		if err := o.read("request", value, members[:batch], v.names); err != nil {
+			return err
+		}
+	}
+	return v.request(&o, r)
 }
 
 // read sets the values of an object in valid JSON, whose members can have the known names. Messages refer to the object
@@ -161,14 +166,17 @@ func (v *verb) misplaced(f verbs.Field, form *verbs.Form) error {
 	return badField(mark, mark+" with "+(v.Fields()&^form.Fields()).Or()+"; accepted: "+accepted)
 }
 
-// unknown returns the error for a field that does not apply to the verb.
+// unknown returns the error for a field that is none of those accepted.
 func unknown(name string, accepted []string) error {
 	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(accepted, ", ")+yamlfile.DidYouMean(name, accepted)))
 }
 
-// badValue returns the error for a value that encoding/json cannot decode, or that decodes to an invalid value. Messages
-// refer to the value by name.
+// badValue returns the error for a value that encoding/json cannot decode. Messages refer to the value by name. Errors
+// of fields inside the value stay as they are.
 func badValue(field, name string, err error) error {
+	if own, ok := errors.AsType[*service.Error](err); ok {
+		return own
+	}
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		mismatch.Field = strings.Trim(field+"."+mismatch.Field, ".")
 	}

@@ -199,9 +199,6 @@ var reportNames = func() (names []string) {
 // setOutcomes sets the outcomes of earlier requests.
 func setOutcomes(r *decide.Request, value []byte) error {
 	var numbers [3]int64
-	if bad := jsontext.Unknown(value, reportNames); bad != nil {
-		return unknown("outcomes."+bad.Field, reportNames)
-	}
 	err := jsontext.Members(value, reportNames, func(name string, value []byte) (err error) {
 		i := slices.Index(reportNames, name)
 		if string(value) != "null" {
@@ -209,9 +206,12 @@ func setOutcomes(r *decide.Request, value []byte) error {
 		}
 		return err
 	})
-	if _, ok := errors.AsType[*service.Error](err); err != nil && !ok {
+	if bad, ok := errors.AsType[*jsontext.Error](err); ok && bad.Unknown {
+		return unknown("outcomes."+bad.Field, reportNames)
+	}
+	if err != nil {
 		return badValue("outcomes", "outcomes", err)
 	}
 	r.Outcomes = algo.ReportOf(numbers)
-	return err
+	return nil
 }

@@ -62,14 +62,19 @@ func (a *api) paths() []path {
 	}
 	for i := range verbs.All {
 		v := &verbs.All[i]
-		handle := a.verb(&verb{v, answers[v.Answer], v.Fields().Names()})
-		paths = append(paths, path{"/v1/" + v.Name, problem.WithoutPages(handle), []string{http.MethodPost}})
+		served := &verb{v, answers[v.Answer], v.Fields().Names()}
+		decide := func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, served) }
+		paths = append(paths, path{"/v1/" + v.Name, problem.WithoutPages(decide), []string{http.MethodPost}})
 	}
 	return paths
 }
 
-func (a *api) verb(v *verb) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
+// verb is a verb with the names of its fields and the form of its answer.
+type verb struct {
+	*verbs.Verb
+	answer
+
+	names []string
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
