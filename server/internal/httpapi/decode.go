@@ -130,9 +130,9 @@ func (o *object) read(name string, data []byte, known, accepted []string, more .
 	return nil
 }
 
-// request reads a request of the verb.
+// request makes an empty request the one that an object describes.
 func (v *verb) request(o *object, r *decide.Request) error {
-	*r = v.Request()
+	v.Begin(r)
 	form := &v.Forms[0]
 	if len(v.Forms) > 1 && o[v.Forms[1].Mark()] != nil {
 		form = &v.Forms[1]

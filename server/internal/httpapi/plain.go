@@ -11,7 +11,7 @@ import (
 
 // Most bodies contain a policy, a key and perhaps a cost, and most answers describe one limit. The functions in this
 // file read and write these bodies and answers, because it is faster: in BenchmarkPlain, reading takes 0.3 µs instead
-// of 4.6 µs with jsontext.Decode, and writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all
+// of 1.1 µs with package jsontext, and writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all
 // other bodies and answers, and all errors.
 
 // plain reads a plain body: an object whose values are whole numbers from 0 and texts of printable ASCII without

@@ -103,8 +103,9 @@ func (p *parser) command() resp.DecisionCommand {
 
 // parse appends the request of a command.
 func (p *parser) parse(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
-	dst = append(dst, p.verb.Request())
+	dst = append(dst, decide.Request{})
 	r := &dst[len(dst)-1]
+	p.verb.Begin(r)
 	words, err := p.cutClauses(r, words)
 	switch {
 	case err != nil:

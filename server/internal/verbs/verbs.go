@@ -95,9 +95,9 @@ var All = []Verb{
 // Charge is the form of one element of [Charges].
 var Charge = Form{Needs: of(Policy, Key), Takes: of(Limit, Cost)}
 
-// Request returns a request for the verb without the client's fields.
-func (v *Verb) Request() decide.Request {
-	return decide.Request{Kind: v.Kind, Item: decide.Item{HasCost: v.Kind == engine.OpSettle}, Reports: v.Reports}
+// Begin makes an empty request one for the verb, without the client's fields.
+func (v *Verb) Begin(r *decide.Request) {
+	r.Kind, r.HasCost, r.Reports = v.Kind, v.Kind == engine.OpSettle, v.Reports
 }
 
 // Fields returns the fields of all forms.
