@@ -11,17 +11,9 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Object decodes valid JSON into v, whose fields have the known names, and returns the error of [Unknown]. [Decode]
-// also checks nested objects, but its decoder allocates 1 KiB, and a client can send many objects.
-func Object(data []byte, v any, known []string) error {
-	if bad := Unknown(data, known); bad != nil {
-		return bad
-	}
-	return json.Unmarshal(data, v)
-}
-
-// Members is like Object for fields that are not in a struct: it calls set with each member of the object, in order, and
-// with its name as in known. An error of set gets the path of the member. null has no members.
+// Members calls set with each member of an object in valid JSON, in order, and with its name as in known. It returns the
+// error of [Unknown], or the first error of set with the path of the member. null has no members. [Decode] also checks
+// the names in nested objects, but its decoder allocates 1 KiB, and a client can send many objects.
 func Members(data []byte, known []string, set func(name string, value []byte) error) error {
 	if bad := Unknown(data, known); bad != nil {
 		return bad

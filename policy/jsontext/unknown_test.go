@@ -39,24 +39,8 @@ func tooDeep(bad *jsontext.Error) bool {
 	return bad != nil && bad.Detail == "nested deeper than 16 levels"
 }
 
-// TestObject checks that an object's own names and its nesting are checked, and the names in nested objects are not.
-func TestObject(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"a":{"x":1}}`: "",
-		`{"A":1,"x":2}`: `unknown field "x"`,
-		`{"a":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `}`: "",
-		`{"a":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`: "nested deeper than 16 levels",
-	} {
-		var fields struct {
-			A any `json:"a"`
-		}
-		if err := jsontext.Object([]byte(text), &fields, []string{"a"}); errorText(err) != want || (err == nil) != (fields.A != nil) {
-			t.Errorf("%s: %v, %v; want %q", text, err, fields.A, want)
-		}
-	}
-}
-
-// TestMembers checks that an object's own members are set by their known names, and that errors have their path.
+// TestMembers checks that an object's own members are set by their known names, that errors have their path, and that
+// the nesting is checked.
 func TestMembers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":{"x":1}}`:                    `a={"x":1}`,
@@ -65,6 +49,8 @@ func TestMembers(t *testing.T) {
 		`null`:                             "",
 		`[1]`:                              "json: cannot unmarshal array into Go value of type struct {}",
 		`{"A":1,"x":2}`:                    `unknown field "x"`,
+		`{"a":` + deep(15) + `}`:           "a=" + deep(15),
+		`{"a":` + deep(16) + `}`:           "nested deeper than 16 levels",
 		`{"b":"bad"}`:                      "json: cannot unmarshal string into Go struct field .b of type int",
 	} {
 		var set []string
@@ -84,6 +70,9 @@ func TestMembers(t *testing.T) {
 		}
 	}
 }
+
+// deep returns arrays inside each other.
+func deep(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
 
 func errorText(err error) string {
 	if err == nil {

@@ -31,7 +31,7 @@ var floors = [][]room{
 		{"trials", "headgate bench, headgate test", []string{"server/internal/load", "server/internal/policytest"}},
 	},
 	{
-		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/internal/resp/*", "server/internal/respapi", "server/internal/httpapi/*", "server/internal/grpcapi", "server/internal/gateway", "server/internal/problem"}},
+		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/internal/resp/*", "server/internal/respapi", "server/internal/httpapi/*", "server/internal/verbs", "server/internal/grpcapi", "server/internal/gateway", "server/internal/problem"}},
 	},
 	{
 		{"service", "users, deadlines, signatures, observers", []string{"server/internal/service/*"}},

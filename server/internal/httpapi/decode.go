@@ -3,40 +3,37 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/jsontext"
+	"github.com/headgate/headgate/policy/yamlfile"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
-// body is the body of a call. It contains either the fields of one request, or a batch in the requests field.
-type body struct {
-	requestFields
+// object holds the values of a JSON object by field, and then its batch. A value that is missing or null is nil.
+type object [batch + 1][]byte
 
-	Requests *[]json.RawMessage `json:"requests"`
-}
+// batch is the index of the requests of a batch in an object.
+const batch = verbs.Count
 
-// requestNames lists the names of requestFields.
-var requestNames = append(slices.Clip(counted), "class", "charges", "atomic", "max_delay_ms", "id", "reservation", "actual", "outcomes")
+// members lists the names of an object's members by index.
+var members = append(verbs.Set(1<<verbs.Count-1).Names(), "requests")
 
-// bodyNames lists the names of the fields of body.
-var bodyNames = append(slices.Clip(requestNames), "requests")
-
-type requestFields struct {
-	chargeFields
-
-	Class       *string            `json:"class"`
-	Charges     *[]json.RawMessage `json:"charges"`
-	Atomic      *bool              `json:"atomic"`
-	MaxDelay    *int64             `json:"max_delay_ms"`
-	ID          *string            `json:"id"`
-	Reservation *string            `json:"reservation"`
-	Actual      *actual            `json:"actual"`
-	Outcomes    *outcomes          `json:"outcomes"`
+// fields returns the fields that the object has.
+func (o *object) fields() (s verbs.Set) {
+	for f, value := range o[:batch] {
+		if value != nil {
+			s |= 1 << f
+		}
+	}
+	return s
 }
 
 // decodedBody contains the requests of a body. In a batch, errs contains an entry for each request: an error if the
@@ -54,142 +51,140 @@ func decode(w http.ResponseWriter, r *http.Request, v *verb, limits error) (deco
 	if err != nil {
 		return decodedBody{}, err
 	}
-	if fields, ok := plainFields(data); ok {
-		request, err := fields.request(v)
-		return decodedBody{requests: []decide.Request{request}}, err
-	}
-	if !scanned {
-		if err := refusal(newScanner(limits).Write(data)); err != nil {
+	o, ok := plain(data)
+	if !ok {
+		if !scanned {
+			if err := refusal(newScanner(limits).Write(data)); err != nil {
+				return decodedBody{}, err
+			}
+		}
+		var value json.RawMessage
+		if err := jsontext.Decode("body", data, &value); err != nil {
+			return decodedBody{}, badValue("", "body", err)
+		}
+		if err := o.read("body", value, members, v.names, "requests"); err != nil {
 			return decodedBody{}, err
 		}
 	}
-	var b body
-	if err := jsontext.Decode("body", data, &b); err != nil {
-		return decodedBody{}, v.refuse(err, data, bodyNames, "requests")
+	if o[batch] != nil {
+		return v.decodeBatch(&o)
 	}
-	if b.Requests == nil {
-		request, err := b.request(v)
-		return decodedBody{requests: []decide.Request{request}}, err
+	c := decodedBody{requests: make([]decide.Request, 1)}
+	return c, v.request(&o, &c.requests[0])
+}
+
+// decodeBatch parses the requests of a batch.
+func (v *verb) decodeBatch(o *object) (decodedBody, error) {
+	requests, err := decodeField[[]json.RawMessage]("requests", o[batch])
+	if err != nil {
+		return decodedBody{}, err
 	}
-	if b.requestFields != (requestFields{}) {
+	if o.fields() != 0 {
 		return decodedBody{}, badField("requests", "requests must be the only field: the others belong inside it")
 	}
-	if len(*b.Requests) < 1 || len(*b.Requests) > engine.MaxOps {
+	if len(requests) < 1 || len(requests) > engine.MaxOps {
 		return decodedBody{}, badField("requests", batchAccepted)
 	}
-	for i, raw := range *b.Requests {
-		if raw[0] != '{' {
+	for i, value := range requests {
+		if value[0] != '{' {
 			return decodedBody{}, badField("requests", "requests."+strconv.Itoa(i)+" is no JSON object; accepted: objects")
 		}
 	}
-	c := decodedBody{batch: true, errs: make([]error, len(*b.Requests))}
-	for i, raw := range *b.Requests {
-		fields, err := v.fieldsOf(raw)
-		if err != nil {
-			c.errs[i] = err
-			continue
-		}
-		request, err := fields.request(v)
-		if c.errs[i] = err; err == nil {
-			c.requests = append(c.requests, request)
+	c := decodedBody{batch: true, errs: make([]error, len(requests)), requests: make([]decide.Request, 0, len(requests))}
+	for i, value := range requests {
+		c.requests = append(c.requests, decide.Request{})
+		last := len(c.requests) - 1
+		if c.errs[i] = v.decodeRequest(value, &c.requests[last]); c.errs[i] != nil {
+			c.requests = c.requests[:last]
 		}
 	}
 	return c, nil
 }
 
-// fieldsOf parses one request of a batch. The argument raw is valid JSON.
-func (v *verb) fieldsOf(raw []byte) (f requestFields, err error) {
-	if f, ok := plainFields(raw); ok {
-		return f, nil
+// decodeRequest parses one request of a batch, which is valid JSON.
+func (v *verb) decodeRequest(value []byte, r *decide.Request) error {
+	o, ok := plain(value)
+	if !ok {
+		if err := o.read("request", value, members[:batch], v.names); err != nil {
+			return err
+		}
 	}
-	if err := jsontext.Object(raw, &f, requestNames); err != nil {
-		return f, v.refuse(jsontext.ErrorOf("request", err), raw, requestNames)
-	}
-	return f, nil
+	return v.request(&o, r)
 }
 
-// refuse returns the error for an unreadable body, request or charge. The argument names lists its known fields. For
-// an unknown field, the error lists the verb's fields and those in the argument more. Unknown fields at deeper levels
-// belong to limits.
-func (v *verb) refuse(err error, data []byte, names []string, more ...string) error {
-	bad, ok := errors.AsType[*jsontext.Error](err)
-	if !ok {
+// read sets the values of an object in valid JSON, whose members can have the known names. Messages refer to the object
+// by name, and list the accepted names.
+func (o *object) read(name string, data []byte, known, accepted []string, more ...string) error {
+	err := jsontext.Members(data, known, func(name string, value []byte) error {
+		if string(value) != "null" {
+			o[slices.Index(members, name)] = value
+		}
+		return nil
+	})
+	if bad, ok := errors.AsType[*jsontext.Error](err); ok && bad.Unknown {
+		return unknown(bad.Field, append(slices.Clip(accepted), more...))
+	}
+	if err != nil {
+		return badValue("", name, err)
+	}
+	return nil
+}
+
+// request makes an empty request the one that an object describes.
+func (v *verb) request(o *object, r *decide.Request) error {
+	v.Begin(r)
+	form := &v.Forms[0]
+	if len(v.Forms) > 1 && o[v.Forms[1].Mark()] != nil {
+		form = &v.Forms[1]
+	}
+	if others := o.fields() &^ form.Fields(); others != 0 {
+		return v.misplaced(others.First(), form)
+	}
+	if err := o.fill(form, r, &r.Item); err != nil {
 		return err
 	}
-	if own := jsontext.Unknown(data, names); own != nil && bad.Unknown {
-		return v.unknown(own.Field, more...)
+	if o[verbs.Class] != nil && o[verbs.Limit] != nil {
+		return badField("class", "class with limit; accepted: with policy, which has the classes")
 	}
+	return nil
+}
+
+// misplaced returns the error for a field that the verb does not have, or not in this form of a request.
+func (v *verb) misplaced(f verbs.Field, form *verbs.Form) error {
+	name := verbs.Rows[f].Name
+	if !v.Fields().Has(f) {
+		return unknown(name, v.names)
+	}
+	mark := verbs.Rows[v.Forms[1].Mark()].Name
+	if form == &v.Forms[0] {
+		return badField(name, name+" without "+mark+"; accepted: with "+mark)
+	}
+	accepted := "one of them"
+	if form.Mark() == verbs.Charges {
+		accepted = "these inside charges"
+	}
+	return badField(mark, mark+" with "+(v.Fields()&^form.Fields()).Or()+"; accepted: "+accepted)
+}
+
+// unknown returns the error for a field that is none of those accepted.
+func unknown(name string, accepted []string) error {
+	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(accepted, ", ")+yamlfile.DidYouMean(name, accepted)))
+}
+
+// badValue returns the error for a value that encoding/json cannot decode. Messages refer to the value by name. Errors
+// of fields inside the value stay as they are.
+func badValue(field, name string, err error) error {
+	if own, ok := errors.AsType[*service.Error](err); ok {
+		return own
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		mismatch.Field = strings.Trim(field+"."+mismatch.Field, ".")
+	}
+	bad := jsontext.ErrorOf(name, err)
 	return badField(bad.Field, bad.Detail)
 }
 
 // badField returns the error for a field, or for the whole body if field is "".
 func badField(field, detail string) error {
 	return &service.Error{Code: service.Invalid, Field: field, Err: errors.New(detail)}
-}
-
-// renew converts a request to renew a reservation's permits.
-func (f *requestFields) renew(r decide.Request) (decide.Request, error) {
-	if f.chargeFields != (chargeFields{}) || f.ID != nil {
-		return r, badField("reservation", "reservation with policy, limit, key or id; accepted: one of them")
-	}
-	if r.Reservation = *f.Reservation; r.Reservation == "" {
-		return r, badField("reservation", "reservation is empty; accepted: the reservation from the answer to reserve")
-	}
-	return r, nil
-}
-
-// request checks the fields of one request and converts the request.
-func (f *requestFields) request(v *verb) (decide.Request, error) {
-	r := decide.Request{Kind: v.kind}
-	if err := v.check(f); err != nil {
-		return r, err
-	}
-	if v.kind == engine.OpSettle {
-		return v.settle(f)
-	}
-	if err := f.hold(&r); err != nil {
-		return r, err
-	}
-	if f.Reservation != nil { // renews the reservation's permits
-		return f.renew(r)
-	}
-	if f.Atomic != nil && f.Charges == nil {
-		return r, badField("atomic", "atomic without charges; accepted: with charges")
-	}
-	if f.Class != nil {
-		r.Class = *f.Class
-	}
-	if f.Outcomes != nil {
-		var err error
-		if r.Outcomes, err = f.Outcomes.report(); err != nil {
-			return r, err
-		}
-	}
-	if f.Charges != nil {
-		items, err := f.items()
-		r.Items, r.Atomic = items, f.Atomic != nil && *f.Atomic
-		return r, err
-	}
-	if err := f.check(); err != nil {
-		return r, err
-	}
-	r.Key = *f.Key
-	if f.Cost != nil {
-		r.Cost, r.HasCost = *f.Cost, true
-	}
-	switch {
-	case f.Policy != nil:
-		r.Policy = *f.Policy
-		return r, nil
-	case f.Class != nil:
-		return r, badField("class", "class with limit; accepted: with policy, which has the classes")
-	}
-	limits, err := f.Limit.Limits()
-	if err != nil {
-		return r, badLimit(err)
-	}
-	if r.Limit = limits[0]; len(limits) > 1 {
-		r.Limits = limits
-	}
-	return r, nil
 }

@@ -121,7 +121,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 		text, plain = appendDecision(make([]byte, 0, 256), r)
 	}
 	if !plain {
-		value, status = v.answer(r)
+		value, status = v.value(r)
 	}
 	switch {
 	case v.headers:
@@ -153,7 +153,7 @@ func writeBatch(w http.ResponseWriter, v *verb, c decodedBody, responses []decid
 			answers[i] = failed{problemOf(err)}
 			continue
 		}
-		answers[i], _ = v.answer(r)
+		answers[i], _ = v.value(r)
 	}
 	problem.WriteJSON(w, http.StatusOK, map[string][]any{"decisions": answers})
 }
@@ -192,4 +192,12 @@ func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 		infos = append(infos, info)
 	}
 	problem.WriteJSON(w, http.StatusOK, map[string][]policyInfo{"policies": infos})
+}
+
+// chargesOf returns the indexes of the binding limit's charges. It returns nil for a request without charges.
+func chargesOf(r *decide.Response) []int {
+	if c := r.Bound(); c != nil && r.Listed {
+		return slices.Collect(c.Covered())
+	}
+	return nil
 }

@@ -2,10 +2,10 @@
 // /readyz. docs/reference/openapi.yaml describes these paths, and a test checks that it matches the handler.
 //
 //	handler.go   routes
-//	verbs.go     the request and answer of each path
 //	body.go      bytes → body, within bounds
 //	decode.go    body → requests
-//	charges.go   the charges of a request
+//	fields.go    values → the fields of a request
+//	answers.go   the form of each answer
 //	encode.go    decisions → body
 //	authorize.go authorization requests from proxies
 //	problem.go   errors as RFC 9457 problems
@@ -19,6 +19,7 @@ import (
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
 // New returns the handler for all paths of the API. It adds an id to each request: see package requestid. The hosts are
@@ -59,21 +60,28 @@ func (a *api) paths() []path {
 		{"/healthz", alive, []string{http.MethodGet}},
 		{"/readyz", Ready(a.service), []string{http.MethodGet}},
 	}
-	for name, v := range verbs {
-		paths = append(paths, path{name, problem.WithoutPages(a.verb(&v)), []string{http.MethodPost}})
+	for i := range verbs.All {
+		v := &verbs.All[i]
+		served := &verb{v, answers[v.Answer], v.Fields().Names()}
+		decide := func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, served) }
+		paths = append(paths, path{"/v1/" + v.Name, problem.WithoutPages(decide), []string{http.MethodPost}})
 	}
 	return paths
 }
 
-func (a *api) verb(v *verb) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, v) }
+// verb is a verb with the names of its fields and the form of its answer.
+type verb struct {
+	*verbs.Verb
+	answer
+
+	names []string
 }
 
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
-	verb, limits := a.service.Permit(r.Context(), v.kind)
-	if verb != nil {
+	forbidden, limits := a.service.Permit(r.Context(), v.Kind)
+	if forbidden != nil {
 		problem.Unread(w, r)
-		problemOf(&service.Error{Code: service.Forbidden, Err: verb}).Write(w)
+		problemOf(&service.Error{Code: service.Forbidden, Err: forbidden}).Write(w)
 		return
 	}
 	call, err := decode(w, r, v, limits)

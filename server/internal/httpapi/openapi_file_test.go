@@ -119,8 +119,9 @@ func (s *spec) validate(t *testing.T, pointer string, value any) error {
 
 func (s *spec) requestExamples(t *testing.T, o operation) (bodies []string) {
 	t.Helper()
-	for _, example := range s.node(t, o.pointer()+"/requestBody/content/application~1json/examples") {
-		body, err := json.Marshal(example.(map[string]any)["value"])
+	examples := o.pointer() + "/requestBody/content/application~1json/examples"
+	for name := range s.node(t, examples) {
+		body, err := json.Marshal(s.node(t, examples+"/"+name)["value"])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,9 @@ func TestOutcomes(t *testing.T) {
 		{0, `{"policy":"plain","key":"k","outcomes":{"bad":1,"retry_after_ms":5000}}`, 200, `{"allowed":true,"policy":"plain","limit":80,`},
 		{0, `{"policy":"vendor","key":"k","outcomes":{"good":-1}}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"outcomes.good is -1; accepted: 0 to 1048576","field":"outcomes.good",`},
 		{0, `{"policy":"vendor","key":"k","outcomes":{"bad":1048577}}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"outcomes.bad is 1048577; accepted: 0 to 1048576","field":"outcomes.bad",`},
+		{0, `{"policy":"vendor","key":"k","outcomes":{"god":1}}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"outcomes.god\"; accepted: good, bad, retry_after_ms`},
+		// Regression: bug 125.
+		{0, `{"requests":[{"policy":"vendor","key":"k","outcomes":{"god":1}}]}`, 200, `{"decisions":[{"error":{"type":"about:blank","title":"Bad Request","status":400,"detail":"unknown field \"outcomes.god\"; accepted:`},
 	} {
 		clock.Advance(c.after)
 		w := f.post("/v1/allow", c.body)

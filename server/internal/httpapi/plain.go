@@ -6,50 +6,41 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
 // Most bodies contain a policy, a key and perhaps a cost, and most answers describe one limit. The functions in this
 // file read and write these bodies and answers, because it is faster: in BenchmarkPlain, reading takes 0.3 µs instead
-// of 4.6 µs with jsontext.Decode, and writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all
+// of 1.1 µs with package jsontext, and writing 0.07 µs instead of 0.7 µs with encoding/json. Those packages handle all
 // other bodies and answers, and all errors.
 
-// plainFields parses a plain body: an object with policy, key and cost, each at most once, whose strings are
-// printable ASCII without escapes. ok is false for any other body.
-func plainFields(data []byte) (f requestFields, ok bool) {
+// plain reads a plain body: an object whose values are whole numbers from 0 and texts of printable ASCII without
+// escapes, each field at most once. ok is false for any other body, and for a body with an inline limit, because only
+// the scanner refuses limits from users that may not send them.
+func plain(data []byte) (o object, ok bool) {
 	p := plainReader{rest: data}
 	if !p.take('{') {
-		return f, false
+		return object{}, false
 	}
-	var texts [2]string // policy and key in one allocation
 	for more := true; more; more = p.take(',') {
 		name, named := p.text()
-		if !named || !p.take(':') {
-			return f, false
+		i := 0
+		for i < int(batch) && members[i] != string(name) {
+			i++
 		}
-		switch {
-		case string(name) == "policy" && f.Policy == nil:
-			f.Policy = &texts[0]
-		case string(name) == "key" && f.Key == nil:
-			f.Key = &texts[1]
-		case string(name) == "cost" && f.Cost == nil:
-			if f.Cost, ok = p.units(); !ok {
-				return f, false
-			}
-			continue
-		default:
-			return f, false
+		if !named || i == int(batch) || i == int(verbs.Limit) || o[i] != nil || !p.take(':') {
+			return object{}, false
 		}
-		value, isText := p.text()
-		if !isText {
-			return f, false
+		value := p.rest
+		if _, isText := p.text(); !isText && !p.units() {
+			return object{}, false
 		}
-		if string(name) == "policy" {
-			texts[0] = string(value)
-		} else {
-			texts[1] = string(value)
-		}
+		o[i] = value[:len(value)-len(p.rest)]
 	}
-	return f, p.take('}') && len(p.rest) == 0
+	if !p.take('}') || len(p.rest) > 0 {
+		return object{}, false
+	}
+	return o, true
 }
 
 // plainReader parses the JSON in rest. Its methods remove the parsed bytes from the front of rest.
@@ -93,17 +84,16 @@ func (p *plainReader) text() (value []byte, ok bool) {
 const maxDigits = 18
 
 // units reads a whole number that is not negative. It returns false for a number with more than maxDigits digits.
-func (p *plainReader) units() (*int64, bool) {
-	n, digits := int64(0), 0
+func (p *plainReader) units() bool {
+	digits := 0
 	for digits < len(p.rest) && digits <= maxDigits && p.rest[digits] >= '0' && p.rest[digits] <= '9' {
-		n = n*10 + int64(p.rest[digits]-'0')
 		digits++
 	}
 	if digits == 0 || digits > maxDigits || digits > 1 && p.rest[0] == '0' {
-		return nil, false
+		return false
 	}
 	p.rest = p.rest[digits:]
-	return &n, true
+	return true
 }
 
 // appendDecision appends the JSON form of a plain decision. ok is false for a decision with several limits, charges, an

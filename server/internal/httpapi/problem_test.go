@@ -82,7 +82,7 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"charges":[{}],"cost":1}`, 400, "charges with policy, limit, key or cost; accepted: these inside charges"},
 		{`{"charges":[{"policy":"burst","key":"k"},7]}`, 400, "charges.1: no JSON object; accepted: objects"},
 		{`{"charges":[{"policy":"burst"}]}`, 400, "charges.0: key is not set; accepted: 1 to 1024 bytes"},
-		{`{"charges":[{"policy":"burst","key":""}]}`, 400, "charges.0: key is 0 bytes; accepted: 1 to 1024 bytes"},
+		{`{"charges":[{"policy":"burst","key":""}]}`, 400, `charges.0: key is ""; accepted: 1 to 1024 bytes`},
 		{`{"charges":[{"policy":"burst","key":"k"},{"policy":"burst","key":"k","kost":1}]}`, 400, `charges.1: unknown field "kost"; accepted: policy, limit, key, cost; did you mean "cost"?`},
 		{`{"charges":[{"policy":"burst","key":"k","cost":"1"}]}`, 400, "charges.0: cost must not be a JSON string; accepted: whole number"},
 		{`{"charges":[{"policy":"burst","key":"k","cost":-1}]}`, 400, "charges.0: cost is -1; accepted: a whole number, 0 or more"},
@@ -120,8 +120,8 @@ func TestProblemsOfHolds(t *testing.T) {
 		{"cancel", `{"reservation":"x","actual":1}`, `unknown field "actual"; accepted: reservation`},
 		{"cancel", `{"policy":"burst","key":"k"}`, `unknown field "policy"; accepted: reservation`},
 		{"acquire", `{"policy":"burst","key":"k","id":""}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
-		{"renew", `{"policy":"burst","key":"k"}`, `id is ""; accepted: the id of the acquire, 1 to 64 bytes`},
-		{"release", `{"policy":"burst","key":"k","id":"` + strings.Repeat("x", 65) + `"}`, `id is "` + strings.Repeat("x", 65) + `"; accepted: the id of the acquire, 1 to 64 bytes`},
+		{"renew", `{"policy":"burst","key":"k"}`, `id is not set; accepted: the id of the acquire, 1 to 64 bytes`},
+		{"release", `{"policy":"burst","key":"k","id":"` + strings.Repeat("x", 65) + `"}`, `id is 65 bytes; accepted: the id of the acquire, 1 to 64 bytes`},
 		{"renew", `{"policy":"burst","key":"k","id":"a","cost":1}`, `unknown field "cost"; accepted: policy, limit, key, id, reservation`},
 	} {
 		w := f.post("/v1/"+s.path, s.body)

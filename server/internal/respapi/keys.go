@@ -9,6 +9,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
 	"github.com/headgate/headgate/server/internal/resp/wire"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
 // anyBucket is the limit for commands whose arguments name CL.THROTTLE keys but no limit. Its rate and burst do not
@@ -19,11 +20,11 @@ var anyBucket = rule.TokenBucket(rule.PerSecond(1))
 func eachKey(kind engine.Kind) func([]decide.Request, [][]byte) ([]decide.Request, error) {
 	return func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 		for _, word := range words[1:] {
-			key, err := parseKey(word)
-			if err != nil {
+			dst = append(dst, decide.Request{Kind: kind, Item: decide.Item{Limit: anyBucket}})
+			r := &dst[len(dst)-1]
+			if err := set(r, &r.Item, verbs.Key, word); err != nil {
 				return dst, err
 			}
-			dst = append(dst, decide.Request{Kind: kind, Item: decide.Item{Limit: anyBucket, Key: key}})
 		}
 		return dst, nil
 	}
@@ -43,47 +44,43 @@ func appendCount(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 	return wire.AppendInt(dst, found)
 }
 
-// remove returns DEL or UNLINK.
-func remove(name string) command {
-	return command{
-		Spec: resp.Spec{
-			Name: name, Arity: -2, Flags: []string{"write"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
-			Syntax: "key [key ...]", Summary: "Forgets what CL.THROTTLE keys have spent.", Group: "generic",
-		},
-		Parse: eachKey(engine.OpReset), Reply: appendCount,
+// keyCommands returns the commands for the keys of CL.THROTTLE.
+func keyCommands() (commands []resp.DecisionCommand) {
+	readonly := []string{"readonly", "fast"}
+	for _, c := range []struct {
+		name    string
+		kind    engine.Kind
+		flags   []string
+		many    bool
+		summary string
+		reply   func([]byte, wire.Proto, []decide.Response) []byte
+	}{
+		{"del", engine.OpReset, []string{"write"}, true, "Forgets what CL.THROTTLE keys have spent.", appendCount},
+		{"unlink", engine.OpReset, []string{"write"}, true, "Forgets what CL.THROTTLE keys have spent.", appendCount},
+		{"exists", engine.OpExpiry, readonly, true, "Counts the CL.THROTTLE keys that have spent anything.", appendCount},
+		{"ttl", engine.OpExpiry, readonly, false, "Returns the time until a CL.THROTTLE key is fully reset.", appendExpiry(time.Second)},
+		{"pttl", engine.OpExpiry, readonly, false, "Returns the time until a CL.THROTTLE key is fully reset.", appendExpiry(time.Millisecond)},
+	} {
+		s := resp.Spec{Name: c.name, Arity: 2, Flags: c.flags, FirstKey: 1, LastKey: 1, KeyStep: 1, Syntax: "key", Summary: c.summary, Group: "generic"}
+		if c.many {
+			s.Arity, s.LastKey, s.Syntax = -2, -1, "key [key ...]"
+		}
+		commands = append(commands, resp.DecisionCommand{Spec: s, Parse: eachKey(c.kind), Reply: c.reply})
 	}
+	return commands
 }
 
-// exists returns EXISTS.
-func exists() command {
-	return command{
-		Spec: resp.Spec{
-			Name: "exists", Arity: -2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1,
-			Syntax: "key [key ...]", Summary: "Counts the CL.THROTTLE keys that have spent anything.", Group: "generic",
-		},
-		Parse: eachKey(engine.OpExpiry), Reply: appendCount,
-	}
-}
-
-// ttl returns TTL or PTTL. They reply with the time until all of a key's units are available again, rounded up, or with
+// appendExpiry returns a function that appends the time until all of a key's units are available again, rounded up, or
 // -2 if they already are.
-func ttl(name string, unit time.Duration) command {
-	return command{
-		Spec: resp.Spec{
-			Name: name, Arity: 2, Flags: []string{"readonly", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
-			Syntax: "key", Summary: "Returns the time until a CL.THROTTLE key is fully reset.", Group: "generic",
-		},
-		Parse: eachKey(engine.OpExpiry),
-		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
-			a := &answers[0]
-			switch {
-			case a.Err != nil:
-				return appendError(dst, a.Err)
-			case !a.Found:
-				return wire.AppendInt(dst, -2)
-			default:
-				return wire.AppendInt(dst, format.Ceil(a.TTL, unit))
-			}
-		},
+func appendExpiry(unit time.Duration) func([]byte, wire.Proto, []decide.Response) []byte {
+	return func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
+		switch a := &answers[0]; {
+		case a.Err != nil:
+			return appendError(dst, a.Err)
+		case !a.Found:
+			return wire.AppendInt(dst, -2)
+		default:
+			return wire.AppendInt(dst, format.Ceil(a.TTL, unit))
+		}
 	}
 }

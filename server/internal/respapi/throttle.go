@@ -1,7 +1,6 @@
 package respapi
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,37 +12,16 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp"
 	"github.com/headgate/headgate/server/internal/resp/wire"
-	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
-type command = resp.DecisionCommand
-
-// Commands returns all decision commands.
-func Commands() []resp.DecisionCommand {
-	return []command{
-		throttle(),
-		remove("del"), remove("unlink"), exists(), ttl("ttl", time.Second), ttl("pttl", time.Millisecond),
-		byPolicy("headgate.allow", engine.OpAllow, appendSix),
-		byPolicy("headgate.peek", engine.OpPeek, appendSix),
-		ofCharges("headgate.allowall", engine.OpAllow, "Charges units of several policies and keys, or none and returns when to retry."),
-		ofCharges("headgate.peekall", engine.OpPeek, "Answers as HEADGATE.ALLOWALL would, and charges nothing."),
-		ofCharges("headgate.reserveall", engine.OpReserve, "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them."), renewAll(),
-		byPolicy("headgate.give", engine.OpGive, appendRemaining),
-		byPolicy("headgate.reset", engine.OpReset, appendFound),
-		reserve(), settle("headgate.commit", true), settle("headgate.cancel", false), report(), acquire(),
-		ofHolder("headgate.renew", engine.OpRenew, "Holds the units of a permit for another lease time.", withHeld),
-		ofHolder("headgate.release", engine.OpRelease, "Gives the units of a permit back.", withFound),
-	}
-}
-
 // throttle returns CL.THROTTLE.
-func throttle() command {
-	return command{
+func throttle() resp.DecisionCommand {
+	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: "cl.throttle", Arity: -5, Flags: []string{"write", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
 			Syntax: "key max_burst count period [quantity]", Group: "headgate",
@@ -63,7 +41,9 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	if len(words) > 6 {
 		return dst, errArity("cl.throttle")
 	}
-	key, err := parseKey(words[1])
+	dst = append(dst, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Cost: 1, HasCost: true}})
+	r := &dst[len(dst)-1]
+	err := set(r, &r.Item, verbs.Key, words[1])
 	if err != nil {
 		return dst, err
 	}
@@ -77,48 +57,18 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	if n.period, err = parseInt("period", words[4], 1, maxPeriodSeconds); err != nil {
 		return dst, err
 	}
-	quantity := int64(1)
 	if len(words) == 6 {
-		if quantity, err = parseInt("quantity", words[5], 0, maxQuantity); err != nil {
+		if r.Cost, err = parseInt("quantity", words[5], 0, maxQuantity); err != nil {
 			return dst, err
 		}
 	}
-	limit, err := n.limit()
-	if err != nil {
-		return dst, err
-	}
-	return append(dst, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Limit: limit, Key: key, Cost: quantity, HasCost: true}}), nil
-}
-
-// appendFive appends CL.THROTTLE's five integers. If no limit applies, capacity and remaining are -1.
-func appendFive(dst []byte, allowed bool, s *engine.Standing) []byte {
-	denied := int64(1)
-	if allowed {
-		denied = 0
-	}
-	limit, remaining := s.Limit, s.Remaining
-	if s.Unlimited {
-		limit, remaining = -1, -1
-	}
-	retry := int64(-1)
-	if !allowed && s.RetryAfter != engine.Never {
-		retry = max(1, format.Ceil(s.RetryAfter, time.Second))
-	}
-	for _, n := range [...]int64{denied, limit, remaining, retry, format.Ceil(s.ResetAfter, time.Second)} {
-		dst = wire.AppendInt(dst, n)
-	}
-	return dst
+	r.Limit, err = n.limit()
+	return dst, err
 }
 
 const (
 	maxPeriodSeconds = 36525 * 24 * 60 * 60
 	maxQuantity      = math.MaxInt64
-	maxPolicyName    = 64
-)
-
-var (
-	errKey    = errors.New("key must be 1 to 1024 bytes")
-	errPolicy = errors.New("policy must be a name of 1 to 64 bytes")
 )
 
 func errArity(name string) error {
@@ -128,13 +78,6 @@ func errArity(name string) error {
 // text returns the word as a string that shares its memory. This is safe because the word does not change during the
 // service call, and [engine.Store] forbids stores and layers to retain a key.
 func text(word []byte) string { return unsafe.String(unsafe.SliceData(word), len(word)) }
-
-func parseKey(word []byte) (string, error) {
-	if len(word) == 0 || len(word) > engine.MaxKeyBytes {
-		return "", errKey
-	}
-	return text(word), nil
-}
 
 // parseInt parses a decimal number without a plus sign and checks its range.
 func parseInt(name string, word []byte, least, most int64) (int64, error) {
@@ -173,19 +116,4 @@ func (n numbers) limit() (engine.Limit, error) {
 	}
 	entry.Store(&builtLimit{numbers: n, limit: limit})
 	return limit, nil
-}
-
-// WrongVerb is the error code for a command that does not apply to its policy's limits.
-const WrongVerb = "WRONGVERB"
-
-// errorCodes maps the service's error codes to RESP error codes. All other errors have the code ERR.
-var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
-
-// appendError appends an error from the service with the RESP error code from errorCodes.
-func appendError(dst []byte, err error) []byte {
-	code := "ERR"
-	if e, ok := errors.AsType[*service.Error](err); ok {
-		code = cmp.Or(errorCodes[e.Code], code)
-	}
-	return wire.AppendError(dst, code+" "+strings.TrimPrefix(err.Error(), "headgate: "))
 }

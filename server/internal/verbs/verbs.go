@@ -1,0 +1,115 @@
+// Package verbs is the table of what clients can ask for: the verbs, and the fields of their requests. The HTTP API,
+// the RESP commands and docs/reference/openapi.yaml are derived from it.
+//
+//	verbs.go   a row for each verb
+//	fields.go  a row for each field
+package verbs
+
+import (
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// Verb is an operation that clients can request.
+type Verb struct {
+	// Name is the name over HTTP, as in /v1/allow.
+	Name string
+	Kind engine.Kind
+	// Reports is true if the operation leaves the reservation open.
+	Reports bool
+	Answer  Answer
+	// Forms are the forms of a request: by key, and perhaps by list or by reservation. The first field that the second
+	// form needs tells them apart.
+	Forms []Form
+}
+
+// Form is one form of a verb's requests: one RESP command, and one schema over HTTP.
+type Form struct {
+	// Command is the RESP command in lower case.
+	Command string
+	// About describes the form in one sentence.
+	About string
+	// Needs are the required fields, and Takes the optional ones. [Limit] can replace [Policy].
+	Needs, Takes Set
+	// HTTP contains the optional fields that have no place in the command.
+	HTTP Set
+}
+
+// Answer is the content of a verb's answer.
+type Answer uint8
+
+// The answers to verbs.
+const (
+	Decision Answer = iota // may the request pass
+	Given                  // how many units are left
+	Reset                  // was there any state
+	Reserved               // a decision, and the text for settling
+	Settled                // did this call settle the reservation
+	Reported               // is the reservation still open
+	Acquired               // a decision, the holder's id and the lease
+	Renewed                // is the permit still held
+	Released               // was there a permit
+)
+
+// All lists the verbs.
+var All = []Verb{
+	{Name: "allow", Kind: engine.OpAllow, Answer: Decision, Forms: []Form{
+		{Command: "headgate.allow", About: "Charges units of a policy, or returns when to retry.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, Outcomes)},
+		{Command: "headgate.allowall", About: "Charges units of several policies and keys, or none and returns when to retry.", Needs: of(Charges), Takes: of(Class, Atomic, Outcomes), HTTP: of(Outcomes)},
+	}},
+	{Name: "peek", Kind: engine.OpPeek, Answer: Decision, Forms: []Form{
+		{Command: "headgate.peek", About: "Answers as HEADGATE.ALLOW would, and charges nothing.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class)},
+		{Command: "headgate.peekall", About: "Answers as HEADGATE.ALLOWALL would, and charges nothing.", Needs: of(Charges), Takes: of(Class, Atomic)},
+	}},
+	{Name: "give", Kind: engine.OpGive, Answer: Given, Forms: []Form{
+		{Command: "headgate.give", About: "Gives units back.", Needs: of(Policy, Key), Takes: of(Limit, Cost)},
+	}},
+	{Name: "reset", Kind: engine.OpReset, Answer: Reset, Forms: []Form{
+		{Command: "headgate.reset", About: "Forgets what a key has spent of a policy.", Needs: of(Policy, Key), Takes: of(Limit, Cost), HTTP: of(Cost)},
+	}},
+	{Name: "reserve", Kind: engine.OpReserve, Answer: Reserved, Forms: []Form{
+		{Command: "headgate.reserve", About: "Reserves units, also such that come later, until they are committed or cancelled.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, MaxDelay, Outcomes), HTTP: of(Outcomes)},
+		{Command: "headgate.reserveall", About: "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them.", Needs: of(Charges), Takes: of(Class, Atomic, MaxDelay, Outcomes), HTTP: of(MaxDelay, Outcomes)},
+	}},
+	{Name: "commit", Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
+		{Command: "headgate.commit", About: "Settles a reservation with the units that were used, of all charges or of each.", Needs: of(Reservation, Actual)},
+	}},
+	{Name: "report", Kind: engine.OpSettle, Reports: true, Answer: Reported, Forms: []Form{
+		{Command: "headgate.report", About: "Says what was used of a reservation so far, and begins its time again.", Needs: of(Reservation, Actual)},
+	}},
+	{Name: "cancel", Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
+		{Command: "headgate.cancel", About: "Gives the units of a reservation back.", Needs: of(Reservation)},
+	}},
+	{Name: "acquire", Kind: engine.OpAcquire, Answer: Acquired, Forms: []Form{
+		{Command: "headgate.acquire", About: "Holds units of a concurrency limit until they are released, or not renewed in time.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, ID)},
+	}},
+	{Name: "renew", Kind: engine.OpRenew, Answer: Renewed, Forms: []Form{
+		{Command: "headgate.renew", About: "Holds the units of a permit for another lease time.", Needs: of(Policy, Key, ID), Takes: of(Limit)},
+		{Command: "headgate.renewall", About: "Holds the permits of a reservation for another lease time.", Needs: of(Reservation)},
+	}},
+	{Name: "release", Kind: engine.OpRelease, Answer: Released, Forms: []Form{
+		{Command: "headgate.release", About: "Gives the units of a permit back.", Needs: of(Policy, Key, ID), Takes: of(Limit)},
+	}},
+}
+
+// Charge is the form of one element of [Charges].
+var Charge = Form{Needs: of(Policy, Key), Takes: of(Limit, Cost)}
+
+// Begin makes an empty request one for the verb, without the client's fields.
+func (v *Verb) Begin(r *decide.Request) {
+	r.Kind, r.HasCost, r.Reports = v.Kind, v.Kind == engine.OpSettle, v.Reports
+}
+
+// Fields returns the fields of all forms.
+func (v *Verb) Fields() (s Set) {
+	for i := range v.Forms {
+		s |= v.Forms[i].Fields()
+	}
+	return s
+}
+
+// Fields returns the fields of a form.
+func (f *Form) Fields() Set { return f.Needs | f.Takes }
+
+// Mark returns the field that tells the form from the other form of its verb.
+func (f *Form) Mark() Field { return f.Needs.First() }
