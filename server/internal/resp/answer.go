@@ -100,9 +100,11 @@ type pendingCommand struct {
 func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	from := len(p.requests)
 	requests, err := d.Parse(p.requests, words)
-	if err == nil {
-		p.requests = requests
+	if err != nil {
+		clear(requests[from:]) // the pool must not retain their keys
+		requests = requests[:from]
 	}
+	p.requests = requests
 	p.calls = append(p.calls, pendingCommand{decision: d, from: from, to: len(p.requests), err: err})
 }
 
