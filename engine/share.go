@@ -82,7 +82,7 @@ func Depth(l Limit) (us int64) {
 // does not see the state. ok is false if there is no such limit, or if l has no units to count.
 func UpperBound(l Limit) (cover Limit, ok bool) {
 	s := l.of()
-	numbers, ok := s.numbers.Cover()
+	numbers, ok := s.numbers.UpperBound()
 	if !ok || numbers == s.numbers {
 		return l, ok
 	}

@@ -33,7 +33,7 @@ func (l *Limit) RefillsWithin(us int64) int64 {
 
 // UpperBound returns a limit that admits at least as much as l in any state of l. ok is false if there is no such limit,
 // or if l has no units to count.
-func (l *Limit) Cover() (cover Limit, ok bool) {
+func (l *Limit) UpperBound() (cover Limit, ok bool) {
 	if find := l.Algorithm.entry().cover; find != nil {
 		return find(l)
 	}
