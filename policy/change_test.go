@@ -90,7 +90,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Regression: bug 113. A change sets each setting of a policy that the file has, and keeps the others.
+// Regression: bug 123. A change sets each setting of a policy that the file has, and keeps the others.
 func TestChangeOfEachSetting(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`policies: {api: {algorithm: token-bucket, rate: 100/s, burst: 200, classes: [{name: a}, {name: b, leaves: 10%}], unit: calls}}`))
 	if err != nil {
