@@ -14,7 +14,7 @@ import (
 func TestPreflightsPass(t *testing.T) {
 	upstream := func(name string) *httptest.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Upstream", name+r.Header.Get("X-Http-Method-Override")+r.Header.Get("X_HTTP_Method"))
+			w.Header().Set("Upstream", name+r.Header.Get("X-Http-Method-Override")+r.Header.Get("X_http_method"))
 		}))
 		t.Cleanup(s.Close)
 		return s
