@@ -166,7 +166,9 @@ func (t *Table) Reads(header string) bool {
 }
 
 func (c *Charge) reads(header string) bool {
-	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool { return (p.From == FromHeader || p.From == FromJWT) && canonical(p.Name) == header })
+	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool {
+		return (p.From == FromHeader || p.From == FromJWT || p.From == FromBearer) && canonical(p.Name) == header
+	})
 }
 
 // WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.
