@@ -120,7 +120,10 @@ var descriptions = map[reflect.Type][]engine.Field{
 		{Name: "cookie", About: "The name of a cookie."},
 		{Name: "query", About: "The name of a field of the query."},
 		{Name: "jwt", About: "A claim of a JSON Web Token. Its signature is not verified."},
+		{Name: "bearer", Accepted: "true", About: "The credential of Authorization: Bearer, without the scheme and blanks."},
 		{Name: "const", About: "A fixed text, the same for all requests."},
+		{Name: "lower", About: "Converts the value to lower case, so that Ann and ann are one key."},
+		{Name: "trim", About: "Removes white space around the value."},
 	},
 	reflect.TypeFor[clientIPFields](): {
 		{Name: "v6_prefix", Accepted: v6Accepted, About: "The number of leading bits of an IPv6 address that identify a client. By default 64."},

@@ -58,7 +58,7 @@ type matchFields struct {
 	When   *string           `yaml:"when"`
 }
 
-// keyFields is one part of a key. Exactly one of the fields is set.
+// keyFields is one part of a key. Exactly one of the sources is set; Lower and Trim change its value.
 type keyFields struct {
 	readError
 
@@ -68,7 +68,10 @@ type keyFields struct {
 	Cookie   *string         `yaml:"cookie"`
 	Query    *string         `yaml:"query"`
 	JWT      *jwtFields      `yaml:"jwt"`
+	Bearer   *bool           `yaml:"bearer"`
 	Const    *string         `yaml:"const"`
+	Lower    *bool           `yaml:"lower"`
+	Trim     *bool           `yaml:"trim"`
 }
 
 type clientIPFields struct {

@@ -18,7 +18,7 @@ const (
 	emptyKeyAccepted = "deny, skip"
 	statusAccepted   = "400 to 499"
 	v6Accepted       = "1 to 128"
-	partAccepted     = "one of path, header, client_ip, cookie, query, jwt, const"
+	partAccepted     = "one of path, header, client_ip, cookie, query, jwt, bearer, const"
 )
 
 // routes builds the table of routes and reports all errors.

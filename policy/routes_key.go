@@ -46,10 +46,36 @@ func (k *keyFields) part(path *route.Path) (route.Part, error) {
 		given++
 		part, err = k.JWT.part()
 	}
+	if k.Bearer != nil {
+		given++
+		part = route.Part{From: route.FromBearer, Name: "Authorization"}
+		if !*k.Bearer {
+			err = invalid("bearer", "false", "true")
+		}
+	}
 	if given != 1 {
 		return part, errors.New("a part has " + strconv.Itoa(given) + " sources; accepted: " + partAccepted)
 	}
+	if err == nil {
+		err = k.change(&part)
+	}
 	return part, err
+}
+
+// change sets how the part's value is changed.
+func (k *keyFields) change(part *route.Part) error {
+	part.Lower, part.Trim = k.Lower != nil && *k.Lower, k.Trim != nil && *k.Trim
+	switch part.From {
+	case route.FromConst, route.FromClient, route.FromBearer:
+		const accepted = "not with const, client_ip or bearer"
+		if k.Lower != nil {
+			return invalid("lower", strconv.FormatBool(*k.Lower), accepted)
+		}
+		if k.Trim != nil {
+			return invalid("trim", strconv.FormatBool(*k.Trim), accepted)
+		}
+	}
+	return nil
 }
 
 // checkPart checks the name of a segment, header, cookie or field, or the text of a const.

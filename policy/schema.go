@@ -268,7 +268,14 @@ func routeForms() schema {
 // keyPart describes one part of a key: exactly one of its fields, or the single word client_ip.
 func keyPart() schema {
 	s := object(reflect.TypeFor[keyFields]())
-	s["minProperties"], s["maxProperties"] = 1, 1
+	var sources []schema
+	for _, source := range []string{"path", "header", "cookie", "query", "jwt"} {
+		sources = append(sources, required(schema{}, source))
+	}
+	for _, source := range []string{"client_ip", "bearer", "const"} { // their values have one spelling
+		sources = append(sources, required(schema{"properties": schema{"lower": false, "trim": false}}, source))
+	}
+	s["oneOf"] = sources
 	return schema{"oneOf": []schema{{"const": "client_ip", "description": "The client, as {client_ip: {v6_prefix: 64}}."}, s}}
 }
 

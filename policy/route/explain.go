@@ -72,6 +72,9 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 	case PathDiffers:
 		return m.Path.String(), v.path
 	case WrongMethod:
+		if v.preflight {
+			return "OPTIONS in method, because the request is a preflight", fmt.Sprint(m.Methods)
+		}
 		return fmt.Sprint(m.Methods), v.method
 	case WrongHeader:
 		wrong := m.wrongHeader(v)

@@ -16,9 +16,9 @@ const maxToken = 8 << 10
 // The signature is not verified, so a client can put anything into a claim. A key from a claim only distinguishes
 // honest callers. The upstream must reject forged tokens; otherwise callers can get a fresh key by changing the claim.
 func claim(header, name string) (text string, readable bool) {
-	token := header
-	if scheme, rest, ok := strings.Cut(strings.TrimSpace(header), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		token = strings.TrimSpace(rest)
+	token, ok := bearer(header)
+	if !ok {
+		token = header
 	}
 	switch parts := strings.SplitN(token, ".", 4); {
 	case len(parts) < 3 && len(token) <= maxToken:
@@ -28,6 +28,17 @@ func claim(header, name string) (text string, readable bool) {
 	default:
 		return claimOf(parts[1], name)
 	}
+}
+
+// bearer returns the credential in an Authorization header of the scheme Bearer, without blanks around it. The scheme's
+// case does not matter. ok is false for another scheme or no credential.
+func bearer(header string) (credential string, ok bool) {
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
+	credential = strings.TrimSpace(rest)
+	if credential == "" || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return credential, true
 }
 
 // claimOf returns a claim in a token's payload. The text is "" if the claim is absent or null. readable is false if the

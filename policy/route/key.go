@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
@@ -23,9 +24,10 @@ const (
 	FromQuery
 	FromClient
 	FromJWT
+	FromBearer
 )
 
-var sourceNames = [...]string{"const", "path", "header", "cookie", "query", "client_ip", "jwt"}
+var sourceNames = [...]string{"const", "path", "header", "cookie", "query", "client_ip", "jwt", "bearer"}
 
 // String returns the source's name in a file.
 func (s Source) String() string { return sourceNames[s] }
@@ -39,11 +41,26 @@ type Part struct {
 	Claim string
 	// V6Prefix is the prefix length of the IPv6 networks that count as one client.
 	V6Prefix int
+	// Lower converts the value to lower case, and Trim removes white space around it.
+	Lower, Trim bool
 }
 
-// String returns a description of the part.
+// String returns a description of the part, such as "header X-Email, lower, trim".
 func (p *Part) String() string {
+	text := p.source()
+	if p.Lower {
+		text += ", lower"
+	}
+	if p.Trim {
+		text += ", trim"
+	}
+	return text
+}
+
+func (p *Part) source() string {
 	switch p.From {
+	case FromBearer:
+		return "bearer"
 	case FromClient:
 		return "client_ip/" + strconv.Itoa(p.V6Prefix)
 	case FromJWT:
@@ -57,6 +74,18 @@ func (p *Part) String() string {
 // contain, a value that cannot be read. Several headers, cookies or fields with the same name cannot be read if their
 // values differ.
 func (p *Part) value(v *view, path *Path) (text string, readable bool) {
+	text, readable = p.read(v, path)
+	if p.Trim {
+		text = strings.TrimSpace(text)
+	}
+	if p.Lower {
+		text = strings.ToLower(text)
+	}
+	return text, readable
+}
+
+// read returns the value as the request has it.
+func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 	switch p.From {
 	case FromPath:
 		return segmentAt(v.path, path.place(p.Name)), true
@@ -76,6 +105,10 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 			return "", false
 		}
 		return claim(text, p.Claim)
+	case FromBearer:
+		text, readable = v.header(p.Name)
+		credential, _ := bearer(text)
+		return credential, readable
 	default:
 		return p.Name, true
 	}

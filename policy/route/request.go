@@ -103,12 +103,25 @@ type view struct {
 	client    netip.Addr
 	queried   bool
 	located   bool
+	preflight bool           // only routes that name OPTIONS match
+	keyless   bool           // routes match without their keys
 	costly    bool           // a when condition has reached its cost limit
 	values    map[string]any // the variables for a when condition
 }
 
 func (t *Table) view(r *Request) view {
-	return view{Request: r, table: t, method: upper(r.Method), host: normalHost(r.Host), path: NormalPath(r.Path)}
+	v := view{Request: r, table: t, method: upper(r.Method), host: normalHost(r.Host), path: NormalPath(r.Path)}
+	v.preflight = v.method == http.MethodOptions && asked(r) != ""
+	return v
+}
+
+// asked returns the method that a browser's preflight asks for, or "" if the request is no preflight. Browsers ask
+// whether a page of another origin may send a request.
+func asked(r *Request) string {
+	if methods := r.Header["Access-Control-Request-Method"]; len(methods) == 1 && len(r.Header["Origin"]) == 1 {
+		return methods[0]
+	}
+	return ""
 }
 
 // queryValues returns the values of the query. Malformed pairs are omitted.

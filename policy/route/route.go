@@ -1,6 +1,7 @@
 package route
 
 import (
+	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -93,7 +94,7 @@ func (r *Route) mismatch(v *view, known bool) Condition {
 		return HostDiffers
 	case !known && !m.Path.match(v.path):
 		return PathDiffers
-	case !m.allowsMethod(v.method):
+	case !m.allowsMethod(v.method) || v.preflight && !slices.Contains(m.Methods, http.MethodOptions):
 		return WrongMethod
 	case m.wrongHeader(v) != nil:
 		return WrongHeader

@@ -60,16 +60,37 @@ func (t *Table) Proxies() Proxies {
 	return t.proxies
 }
 
-// Find returns the first matching route. ok is false if no route matches.
+// Find returns the first matching route. ok is false if no route matches. Only routes whose methods include OPTIONS match
+// a browser's preflight, because it has neither the key of the request that it asks about nor a page that could read a
+// denial. See [Table.Preflighted].
 func (t *Table) Find(r *Request) (m Match, ok bool) {
 	if t == nil || len(t.routes) == 0 {
 		return Match{}, false
 	}
 	v := t.view(r)
+	return t.find(&v)
+}
+
+// Preflighted returns the route of the request that a preflight asks about: the first that matches it, whether or not it
+// has a key. ok is false if r is no preflight, or if no route matches.
+func (t *Table) Preflighted(r *Request) (to *Route, ok bool) {
+	if t == nil || len(t.routes) == 0 {
+		return nil, false
+	}
+	v := t.view(r)
+	if !v.preflight {
+		return nil, false
+	}
+	v.method, v.preflight, v.keyless = upper(asked(r)), false, true
+	m, ok := t.find(&v)
+	return m.Route, ok
+}
+
+func (t *Table) find(v *view) (m Match, ok bool) {
 	var memory [16][]int
 	lists := memory[:0]
 	t.hosts.find(v.host, func(paths *trie) {
-		paths.find(v.path[1:], v.AnyCase, func(g *group) { lists = g.find(lists, &v) })
+		paths.find(v.path[1:], v.AnyCase, func(g *group) { lists = g.find(lists, v) })
 	})
 	if len(lists) > cap(memory) {
 		lists = [][]int{slices.Sorted(slices.Values(slices.Concat(lists...)))}
@@ -83,13 +104,13 @@ func (t *Table) Find(r *Request) (m Match, ok bool) {
 			continue // the route is in several lists
 		}
 		last = place
-		if t.routes[place].mismatch(&v, true) != NoMismatch {
+		if t.routes[place].mismatch(v, true) != NoMismatch {
 			if v.costly {
 				return t.costly(place), true
 			}
 			continue
 		}
-		if m, ok = t.match(&v, place); ok {
+		if m, ok = t.match(v, place); ok {
 			return m, true
 		}
 	}
@@ -123,6 +144,9 @@ func next(lists [][]int) int {
 func (t *Table) match(v *view, place int) (m Match, ok bool) {
 	r := &t.routes[place]
 	m = Match{Route: r, Index: place}
+	if v.keyless {
+		return m, true
+	}
 	m.Items, m.NoKey = r.items(v)
 	if r.Class != (Class{}) {
 		m.Class = r.Class.of(v)
@@ -142,7 +166,9 @@ func (t *Table) Reads(header string) bool {
 }
 
 func (c *Charge) reads(header string) bool {
-	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool { return (p.From == FromHeader || p.From == FromJWT) && canonical(p.Name) == header })
+	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool {
+		return (p.From == FromHeader || p.From == FromJWT || p.From == FromBearer) && canonical(p.Name) == header
+	})
 }
 
 // WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.

@@ -159,6 +159,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	d.http.ConnState = peers.State
 	d.http.Handler = d.guardHTTP(d.http.Handler)
 	d.trace()
+	d.http.Handler = d.front(d.http.Handler)
 	d.admin.count(d)
 	return d.secure()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/server/daemon"
 )
 
 // exitUnhealthy is health's exit status for an unhealthy server. Container engines reserve 2.
@@ -29,7 +30,7 @@ func newHealth() *cobra.Command {
 	h := new(healthClient)
 	c := &cobra.Command{
 		Use: "health", Short: "Check that a server runs, for the health checks of containers", Args: exactly(),
-		Long: "Check that a server runs: GET /healthz on its HTTP listener, or /readyz with --ready.\n\n" +
+		Long: "Check that a server or gateway runs: GET " + daemon.AlivePath + " on its HTTP listener,\nor " + daemon.ReadyPath + " with --ready. No limit counts these requests.\n\n" +
 			"Exit status: 0 healthy, 1 unhealthy or not reachable, 2 invalid flags or files.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := h.certificates.config()
@@ -70,9 +71,9 @@ func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 
 // check sends a probe. It returns nil if the server answers with status 200.
 func (h *healthClient) check(client *http.Client) error {
-	url := urlOf(h.http) + "/healthz"
+	url := urlOf(h.http) + daemon.AlivePath
 	if h.ready {
-		url = urlOf(h.http) + "/readyz"
+		url = urlOf(h.http) + daemon.ReadyPath
 	}
 	answer, err := client.Get(url)
 	if err != nil {

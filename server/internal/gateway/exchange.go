@@ -54,13 +54,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	}
 	request, ok := g.config.Service.Route(&described)
 	if !ok {
-		if g.config.DenyUnmatched {
-			g.stats.UnmatchedDenied.Add(1)
-			e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
-			return false
-		}
-		g.stats.UnmatchedPassed.Add(1)
-		return g.to(w, r, e, nil)
+		return g.unmatched(w, r, e, &described)
 	}
 	to := request.Route.Route
 	if !g.to(w, r, e, to.Upstream) {
@@ -93,6 +87,23 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 		return false
 	}
 	return true
+}
+
+// unmatched passes a request without a route to the default upstream, or answers it with 404. It passes a preflight to
+// the upstream of the request that it asks about.
+func (g *Gateway) unmatched(w http.ResponseWriter, r *http.Request, e *exchange, described *route.Request) bool {
+	var upstream *route.Upstream
+	to, preflight := g.config.Service.Preflighted(described)
+	switch {
+	case preflight:
+		upstream = to.Upstream
+	case g.config.DenyUnmatched:
+		g.stats.UnmatchedDenied.Add(1)
+		e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
+		return false
+	}
+	g.stats.UnmatchedPassed.Add(1)
+	return g.to(w, r, e, upstream)
 }
 
 // to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the

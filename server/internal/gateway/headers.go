@@ -44,11 +44,12 @@ func isWebsocket(upgrade []string) bool {
 
 // dropForged removes the headers that proxies use to describe a request, because some applications trust these
 // headers. If trusted is true, it removes only the spellings with underscores: CGI and WSGI merge both spellings under
-// one name, and no proxy writes underscores.
+// one name, and no proxy writes underscores. It also removes the headers that replace the method, because an
+// application that reads them would run another method than the one that the routes have seen.
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := plainName(name)
-		if describes(plain) && (!trusted || plain != name) {
+		if describes(plain) && (!trusted || plain != name) || slices.Contains(methodOverrides, plain) {
 			delete(h, name)
 		}
 	}
@@ -66,6 +67,8 @@ func plainName(name string) string {
 func describes(name string) bool {
 	return slices.ContainsFunc(describingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) || slices.Contains(describing, name)
 }
+
+var methodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
 var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-Amzn-Mtls-", "X-Ssl-Client-", "Ssl-Client-"}
 

@@ -198,7 +198,7 @@ var Metrics = metric.NewTable(
 	},
 	metric.Row[Stats]{
 		Name: "headgate_gateway_unmatched_total", Labels: []string{"result"},
-		Help: "Requests without a route.",
+		Help: "Requests without a route, and preflights.",
 		Series: func(s Stats, add func(float64, ...string)) {
 			add(float64(s.UnmatchedPassed), "passed")
 			add(float64(s.UnmatchedDenied), "denied")

@@ -51,13 +51,10 @@ type path struct {
 }
 
 func (a *api) paths() []path {
-	alive := func(w http.ResponseWriter, _ *http.Request) {
-		problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
-	}
 	paths := []path{
 		{"/v1/policies", problem.WithoutPages(a.policies), []string{http.MethodGet}},
 		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
-		{"/healthz", alive, []string{http.MethodGet}},
+		{"/healthz", Alive, []string{http.MethodGet}},
 		{"/readyz", Ready(a.service), []string{http.MethodGet}},
 	}
 	for i := range verbs.All {
@@ -102,6 +99,11 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 		return
 	}
 	writeSingle(w, v, &call.requests[0], &responses[0])
+}
+
+// Alive answers /healthz: 200 while the process runs.
+func Alive(w http.ResponseWriter, _ *http.Request) {
+	problem.WriteJSON(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 // Ready returns the handler for /readyz. It answers 200 if the server is ready, and 503 otherwise.

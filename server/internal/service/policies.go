@@ -29,6 +29,11 @@ func (s *Service) Route(r *route.Request) (request decide.Request, ok bool) {
 	return decide.Routed(&m), true
 }
 
+// Preflighted is [route.Table.Preflighted] for the active routes.
+func (s *Service) Preflighted(r *route.Request) (to *route.Route, ok bool) {
+	return s.policies.Load().routes.Preflighted(r)
+}
+
 // CheckQuery is [route.Table.CheckQuery] for the active routes.
 func (s *Service) CheckQuery(r *route.Request) error { return s.policies.Load().routes.CheckQuery(r) }
 

@@ -32,7 +32,7 @@ var checkOp = engine.Op{
 // [Config.CheckStore] is set and some failure mode is deny.
 func (s *Service) Ready(ctx context.Context) error {
 	switch {
-	case s.draining.Load():
+	case s.Draining():
 		return &Error{Code: Unavailable, Err: errDraining}
 	case s.policies.Load().needsStore:
 		return s.readiness.wait(ctx, s.checkStore)
@@ -43,6 +43,9 @@ func (s *Service) Ready(ctx context.Context) error {
 
 // Drain makes Ready return an error. Requests are still answered.
 func (s *Service) Drain() { s.draining.Store(true) }
+
+// Draining reports whether Drain was called.
+func (s *Service) Draining() bool { return s.draining.Load() }
 
 // needsStore reports whether readiness depends on the store: CheckStore is set, and some requests would get errors
 // during an outage.

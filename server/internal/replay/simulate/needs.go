@@ -85,7 +85,7 @@ func needsOfPart(p *route.Part, add func(kind accesslog.Kind, field string)) {
 	switch p.From {
 	case route.FromClient:
 		add(accesslog.Client, "")
-	case route.FromHeader, route.FromJWT:
+	case route.FromHeader, route.FromJWT, route.FromBearer:
 		add(accesslog.Head, p.Name)
 	case route.FromCookie:
 		add(accesslog.Cookie, p.Name)
