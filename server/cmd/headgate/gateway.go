@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type gatewayFlags struct {
 	upstreamTimeout, stallTimeout              time.Duration
 	maxWaiting                                 int
 	bodyRate                                   int64
+	origins                                    []string
 }
 
 func newGateway() *cobra.Command {
@@ -49,6 +51,7 @@ signals are those of serve.`,
 	flags.DurationVar(&f.stallTimeout, "stall-timeout", 30*time.Second, "end a connection that accepts no bytes for this long, and a request whose body pauses for this long; 1s to 1h")
 	flags.Int64Var(&f.bodyRate, "body-rate", 1024, "minimum number of `bytes` of a body in 10 s, 0 to 1048576; a slower client gets 408; 0 for no bound; for gRPC it applies within a message")
 	flags.IntVar(&f.maxWaiting, "max-waiting", 5000, "maximum number of requests that wait for their slot, 0 to 10000; others get 503")
+	flags.StringSliceVar(&f.origins, "cors-origin", nil, "an `origin` whose pages can read the gateway's own answers, such as https://app.example.com, or *; can be repeated")
 	flags.StringVar(&f.readyPath, "ready-path", "", "`path` where the gateway reports its readiness to load balancers")
 	return c
 }
@@ -77,7 +80,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 func (f *gatewayFlags) settings() (*daemon.GatewayConfig, error) {
 	g := &daemon.GatewayConfig{
 		DenyUnmatched: f.unmatched == "deny", UpstreamTimeout: f.upstreamTimeout, StallTimeout: f.stallTimeout,
-		BodyRate: f.bodyRate, MaxWaiting: f.maxWaiting, ReadyPath: f.readyPath,
+		BodyRate: f.bodyRate, MaxWaiting: f.maxWaiting, Origins: f.origins, ReadyPath: f.readyPath,
 	}
 	switch {
 	case f.unmatched != "pass" && f.unmatched != "deny":
@@ -92,6 +95,11 @@ func (f *gatewayFlags) settings() (*daemon.GatewayConfig, error) {
 		return nil, fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", f.maxWaiting)
 	case f.readyPath != "" && !strings.HasPrefix(f.readyPath, "/"):
 		return nil, fmt.Errorf("--ready-path %s: accepted: a path, such as /readyz", strconv.Quote(f.readyPath))
+	}
+	for _, origin := range f.origins {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
+			return nil, fmt.Errorf("--cors-origin %s: accepted: *, or a scheme and a host, such as https://app.example.com", strconv.Quote(origin))
+		}
 	}
 	var err error
 	if f.upstreamCA != "" {

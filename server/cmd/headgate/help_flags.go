@@ -37,7 +37,7 @@ var flagGroups = map[string][]flagGroup{
 
 // processGroups lists the flag groups of serve and gateway.
 var processGroups = []flagGroup{
-	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched"}},
+	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "cors-origin"}},
 	{"Store", []string{
 		"store", "store-password-file", "deadline", "max-stale", "lease-life", "lease-units", "expect-processes", "max-keys",
 		"snapshot", "snapshot-every", "hash-keys-file",

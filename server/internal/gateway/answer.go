@@ -24,6 +24,7 @@ func (g *Gateway) answered(r *http.Response) error {
 	if e.decided {
 		e.outcomes(r.StatusCode, r.Header)
 		e.responses[0].ReplaceHeaders(r.Header)
+		e.expose(r.Header)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 type exchange struct {
 	context.Context //nolint:containedctx // it ends with the request
 
+	origin    string      // the page's origin that can read the gateway's own answers, "*", or ""
 	client    netip.Addr  // the address that has a share of the requests; the zero Addr on a Unix socket
 	body      *clientBody // nil if there is no body
 	upstream  *upstream
@@ -138,6 +139,7 @@ func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 // write answers a request with a problem, in the client's protocol.
 func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
+	e.share(w.Header())
 	if e.grpc {
 		writeGRPC(w, &p)
 		return
