@@ -15,7 +15,7 @@ import (
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A denial without Retry-After blocks the client until the reset that its headers state, in every form of the headers.
-// Before, the client sent a request each second, and used up its retries.
+// Before, the client sent a request each second, and used up its retries (regression: bug 127).
 func TestDenialStatesItsReset(t *testing.T) {
 	in := func(wait time.Duration) string { return fmt.Sprint(start.Add(wait).Unix()) }
 	for name, headers := range map[string]func(wait time.Duration) []string{

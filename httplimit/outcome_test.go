@@ -8,6 +8,7 @@ import (
 	"github.com/headgate/headgate/httplimit"
 )
 
+// Regression: bug 128.
 func TestReadRetryAfter(t *testing.T) {
 	const day = 24 * time.Hour
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)

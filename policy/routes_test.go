@@ -16,7 +16,7 @@ import (
 )
 
 // TestRoutesOfRequests finds the route for each request in testdata/routes, both with the table and with the
-// explanation, which tries one route after another.
+// explanation, which tries one route after another (regression: bug 138).
 func TestRoutesOfRequests(t *testing.T) {
 	rows := 0
 	for _, path := range glob(t, "testdata/routes/*.txt") {

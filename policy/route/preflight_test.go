@@ -6,6 +6,7 @@ import (
 )
 
 // A preflight matches only routes that name OPTIONS. Preflighted finds the route of the request that it asks about.
+// (Regression: bug 136.)
 func TestPreflights(t *testing.T) {
 	key := []Charge{{Key: []Part{{From: FromHeader, Name: "X-Api-Key"}}}}
 	table := New([]Route{

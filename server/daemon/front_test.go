@@ -13,7 +13,7 @@ import (
 )
 
 // While a server drains, each answer ends its connection, over HTTP/1.1 and HTTP/2. Otherwise a client keeps the
-// connection until the server closes it, and loses a request that it sends at this moment.
+// connection until the server closes it, and loses a request that it sends at this moment (regression: bug 134).
 func TestDrainEndsConnections(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
 	defer upstream.Close()
@@ -89,7 +89,7 @@ func waitForGoAway(call func(path string) (int, bool), path string, http2 bool) 
 	return status, reused
 }
 
-// Probes of a gateway are not counted, need no user, and do not reach the upstream.
+// Probes of a gateway are not counted, need no user, and do not reach the upstream (regression: bug 135).
 func TestProbesOfAGateway(t *testing.T) {
 	reached := 0
 	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))

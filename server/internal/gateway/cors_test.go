@@ -11,7 +11,7 @@ import (
 )
 
 // A page of a configured origin can read the gateway's own answers, and the decision in the answers that the upstream
-// shares. Other pages cannot.
+// shares. Other pages cannot (regression: bug 139).
 func TestPagesReadDenials(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/shared" {

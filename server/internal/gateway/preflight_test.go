@@ -10,7 +10,7 @@ import (
 )
 
 // A browser's preflight has no key, so a route by a key passes it without a charge, to the upstream of the request that
-// it asks about. A route that names OPTIONS decides it.
+// it asks about. A route that names OPTIONS decides it (regression: bug 137).
 func TestPreflightsPass(t *testing.T) {
 	upstream := func(name string) *httptest.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@ import (
 )
 
 // A line that was cut off, or that another program wrote, does not change how the other lines are read.
+// (Regression: bug 129.)
 func TestFewLinesDoNotChangeTheFormat(t *testing.T) {
 	combined := strings.TrimSuffix(wholeLine(0, "/a"), "\n")
 	main := combined + ` "203.0.113.9"`
@@ -75,7 +76,7 @@ func TestUnreadableCompressionsAreNamed(t *testing.T) {
 }
 
 // A field that first occurs after the lines that show the format is read too. Whether the log has a needed field is known
-// only at its end.
+// only at its end (regression: bug 131).
 func TestJSONFieldsThatOccurLate(t *testing.T) {
 	early := strings.Repeat(`{"ts":1795356309,"uri":"/a"}`+"\n", 150)
 	late := `{"ts":1795356310,"uri":"/b","user_agent":"curl","x_forwarded_for":"203.0.113.7","client_ip":"10.0.0.1"}` + "\n"

@@ -37,6 +37,7 @@ func read(t *testing.T, o Options, want []Need, lines ...string) (Request, taken
 	return q, format
 }
 
+// Regression: bug 132. Regression: bug 133.
 func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 	client := netip.MustParseAddr("203.0.113.7")
 	user := []Need{{Kind: Head, Name: "X-User"}}

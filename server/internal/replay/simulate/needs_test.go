@@ -36,7 +36,7 @@ func TestNeedsNameEachFieldOfTheRoutes(t *testing.T) {
 }
 
 // Behind trusted proxies, a client is known only by the header of the proxies. A log without it would make the whole site
-// one key.
+// one key (regression: bug 130).
 func TestTrustedProxiesNeedTheirHeader(t *testing.T) {
 	combined := `10.0.0.1 - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"` + "\n"
 	main := strings.TrimSpace(combined) + ` "203.0.113.7"` + "\n"
