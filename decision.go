@@ -163,10 +163,19 @@ func (b *Binding) fullName() string {
 	}
 }
 
-// Err returns nil for an allowed request and a [*DeniedError] for a denied one.
+// Err returns nil for an allowed request and a [*DeniedError] for a denied one. For the zero Decision, of a call that
+// returned an error, it returns an error that matches [ErrInvalid].
 func (d Decision) Err() error {
-	if d.Allowed {
+	switch {
+	case d.Allowed:
 		return nil
+	case d.At.IsZero():
+		return errNoDecision
+	default:
+		return &DeniedError{Decision: d}
 	}
-	return &DeniedError{Decision: d}
+}
+
+var errNoDecision error = &engine.InputError{
+	Field: "decision", Value: "not made", Accepted: "the decision of a call that returned no error",
 }
