@@ -4,8 +4,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/memstore"
 )
 
 // Errors name the value that the program passed, and what the same method takes in its place (regression: bug 144).
@@ -42,5 +44,14 @@ func TestNoDecisionIsNoDenial(t *testing.T) {
 	err := d.Err()
 	if !errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrDenied) || !strings.Contains(err.Error(), "decision is not made") {
 		t.Error(err)
+	}
+	// A denial stays one for a test whose clock is the zero time.
+	store, _ := memstore.New(memstore.Config{Clock: func() time.Time { return time.Time{} }})
+	policy := headgate.New(headgate.WithStore(store)).Policy("tokens", headgate.TokenBucket{Rate: headgate.PerHour(1)})
+	for _, want := range []string{"allowed", "denied"} {
+		d, err := policy.Allow(t.Context(), "acme")
+		if err != nil || errors.Is(d.Err(), headgate.ErrDenied) != (want == "denied") || !strings.HasPrefix(d.String(), want) {
+			t.Error(want, d, d.Err(), err)
+		}
 	}
 }
