@@ -11,7 +11,7 @@ import (
 // that of a request whose client has left (regression: bug 140).
 func TestUnitsAreGivenBackAfterTheContext(t *testing.T) {
 	limiter := headgate.New()
-	defer limiter.Close() //nolint:errcheck // in memory
+	defer limiter.Close()
 	policy := limiter.Policy("tokens", headgate.FixedWindow{Rate: headgate.PerHour(10)})
 	semaphore := limiter.Semaphore("exports", headgate.Concurrency{Units: 10})
 	gone, leave := context.WithCancel(t.Context())

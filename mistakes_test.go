@@ -13,7 +13,7 @@ import (
 // Errors name the value that the program passed, and what the same method takes in its place (regression: bug 144).
 func TestMistakesAreNamedAsWritten(t *testing.T) {
 	limiter := headgate.New()
-	defer limiter.Close() //nolint:errcheck // in memory
+	defer limiter.Close()
 	policy := limiter.Policy("tokens", headgate.TokenBucket{Rate: headgate.PerHour(10)})
 	semaphore := limiter.Semaphore("exports", headgate.Concurrency{Units: 10})
 	_, _, reserve := policy.Reserve(t.Context(), "acme", -7)
@@ -39,7 +39,7 @@ func TestMistakesAreNamedAsWritten(t *testing.T) {
 // (regression: bug 145).
 func TestNoDecisionIsNoDenial(t *testing.T) {
 	limiter := headgate.New()
-	limiter.Close() //nolint:errcheck // in memory
+	limiter.Close()
 	d, _ := limiter.Policy("tokens", headgate.TokenBucket{Rate: headgate.PerHour(10)}).Allow(t.Context(), "acme")
 	err := d.Err()
 	if !errors.Is(err, headgate.ErrInvalid) || errors.Is(err, headgate.ErrDenied) || !strings.Contains(err.Error(), "decision is not made") {
