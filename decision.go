@@ -133,7 +133,7 @@ func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
 // retry after 12.345s`. It has the delay and the mode of the promise if there is a delay or the mode is not exact.
 func (d Decision) String() string {
 	switch {
-	case d.At.IsZero():
+	case d.isEmpty():
 		return "no decision"
 	case !d.Allowed:
 		return strings.TrimPrefix((&DeniedError{Decision: d}).Error(), "headgate: ")
@@ -163,10 +163,22 @@ func (b *Binding) fullName() string {
 	}
 }
 
-// Err returns nil for an allowed request and a [*DeniedError] for a denied one.
+// Err returns nil for an allowed request and a [*DeniedError] for a denied one. For the zero Decision, of a call that
+// returned an error, it returns an error that matches [ErrInvalid].
 func (d Decision) Err() error {
-	if d.Allowed {
+	switch {
+	case d.Allowed:
 		return nil
+	case d.isEmpty():
+		return errNoDecision
+	default:
+		return &DeniedError{Decision: d}
 	}
-	return &DeniedError{Decision: d}
+}
+
+// isEmpty reports whether nothing was decided. The time alone does not tell: a test's clock can be the zero time.
+func (d *Decision) isEmpty() bool { return d.At.IsZero() && d.Binding == Binding{} }
+
+var errNoDecision error = &engine.InputError{
+	Field: "decision", Value: "not made", Accepted: "the decision of a call that returned no error",
 }

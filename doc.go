@@ -36,8 +36,7 @@
 //	headgate/memstore         the store in the memory of one process
 //	headgate/storetest        the tests that every store must pass
 //
-// httpclient, policy, dashboard, open and the adapters are separate modules. The others import only the standard
-// library.
+// httpclient, policy, open and the adapters are separate modules. The others import only the standard library.
 //
 // # Guarantees
 //
@@ -49,5 +48,6 @@
 // # Deadlines
 //
 // Every method respects the deadline of its context. A call without a deadline also returns: in memory immediately, and
-// on Redis when the client gives up on its connection (headgate/adapter/rueidis does so after 5 s without an answer).
+// on Redis when the client gives up on its connection (headgate/adapter/rueidis does so after 5 s without an answer). Calls that give units back or
+// settle them (Release, Cancel, Commit) are made even if the context has ended: they then take at most a second.
 package headgate

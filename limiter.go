@@ -69,7 +69,15 @@ func checkStore(store engine.Store) error {
 func WithSpace(space string) Option { return func(o *options) { o.Space = space } }
 
 // WithCore changes the configuration of the limiter's core, for servers, adapters and tests: see package core.
-func WithCore(change func(*core.Config)) Option { return func(o *options) { change(&o.Config) } }
+func WithCore(change func(*core.Config)) Option {
+	return func(o *options) {
+		if change == nil {
+			o.refuse(missing("change", "a function; without WithCore there is none"))
+			return
+		}
+		change(&o.Config)
+	}
+}
 
 // New returns a limiter. By default it decides in the memory of this process; see [WithStore].
 func New(with ...Option) *Limiter {

@@ -223,8 +223,12 @@ func (l *Limiter) gather(op *engine.Op, charges []Charge) error {
 func (l *Limiter) checkItem(op *engine.Op, i int, c *Charge) error {
 	var input error
 	switch policy := c.of(); {
+	case c.Policy != nil && c.Semaphore != nil:
+		input = &engine.InputError{Field: "policy", Value: "set, and a semaphore", Accepted: "one of the two"}
 	case policy == nil || policy.limiter != l:
 		input = errPolicy()
+	case c.Semaphore != nil && op.Kind == engine.OpAllow:
+		input = &engine.InputError{Field: "semaphore", Value: "set", Accepted: "a policy; ReserveAll takes both"}
 	case policy.delays && op.Kind == engine.OpAllow && !op.Hints.Settled:
 		input = errDelays
 	case c.Key == "":

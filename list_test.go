@@ -214,10 +214,10 @@ func TestTogetherInvalid(t *testing.T) {
 	t.Cleanup(func() { _ = other.Close() })
 	good := headgate.Charge{Policy: m.requests, Key: "k", Units: 1}
 	for field, bad := range map[string]headgate.Charge{
-		"policy": {Policy: other.requests, Key: "k", Units: 1},
-		"key":    {Policy: m.tokens, Units: 1},
-		"Units":  {Policy: m.tokens, Key: "k", Units: -1},
-		"limit":  {Semaphore: m.calls, Key: "k", Units: 1},
+		"policy":    {Policy: other.requests, Key: "k", Units: 1},
+		"key":       {Policy: m.tokens, Units: 1},
+		"Units":     {Policy: m.tokens, Key: "k", Units: -1},
+		"semaphore": {Semaphore: m.calls, Key: "k", Units: 1},
 	} {
 		var input *engine.InputError
 		var item *engine.ItemError

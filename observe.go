@@ -27,7 +27,8 @@ type Result struct {
 
 // WithObserver sets a function that is called in the caller's goroutine after each request that can take units, whether
 // it is allowed, denied or fails. Operations such as Peek and Give are not observed. The function must be fast and safe
-// for concurrent use. The bytes of the result's strings and Decision.Limits are valid only during the call.
+// for concurrent use. The bytes of the result's strings and Decision.Limits are valid only during the call. A
+// limiter has one observer: a second WithObserver replaces the first, so call both functions in one.
 // headgate/adapter/prometheus and headgate/adapter/otel provide observers. A nil observer is an invalid option.
 func WithObserver(observer func(ctx context.Context, result Result)) Option {
 	return func(o *options) {

@@ -36,7 +36,8 @@ func (p *Permit) Renew(ctx context.Context) error {
 }
 
 // Release gives the units back and cancels the contexts returned by Hold. It does nothing if the permit has expired or
-// has already been released. After an error the call can be repeated.
+// has already been released. The units are given back even if ctx has ended, in a call of at most a second, so Release
+// can be deferred with the context of the work. After an error the call can be repeated.
 func (p *Permit) Release(ctx context.Context) error {
 	if p.holdsNothing() {
 		return nil

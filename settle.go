@@ -19,7 +19,7 @@ import (
 // A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
 // long as its units are counted, and at least until 5 minutes after its delay. Cancel returns nil if the reservation
 // has ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error
-// the call can be repeated.
+// the call can be repeated. Cancel and Commit settle even if ctx has ended, in a call of at most a second.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.isEmpty() {
 		return nil

@@ -104,7 +104,8 @@ func (p *Permit) Renew(ctx context.Context) error {
 }
 
 // Release gives the units back and cancels the contexts returned by Hold. It does nothing if the permit has expired or
-// has already been released. After an error the call can be repeated.
+// has already been released. The units are given back even if ctx has ended, in a call of at most a second. After an
+// error the call can be repeated.
 func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	given := p.given
@@ -118,6 +119,8 @@ func (p *Permit) Release(ctx context.Context) error {
 	for _, stop := range stops {
 		stop(context.Canceled)
 	}
+	ctx, cancel := outliving(ctx)
+	defer cancel()
 	err := p.do(ctx, engine.OpRelease).Err
 	p.mu.Lock()
 	p.given = err == nil

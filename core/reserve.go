@@ -24,8 +24,11 @@ func (r *Reservation) Held() *engine.Reservation { return r.held }
 func (r *Reservation) Slot() time.Time { return r.slot }
 
 // Settle runs a settlement of the reservation: see [engine.Reservation.Settle]. It returns the number of used units that
-// could not be charged, and ErrEnded if the reservation is not open.
+// could not be charged, and ErrEnded if the reservation is not open. It settles even if ctx has ended, in a call of at
+// most a second.
 func (r *Reservation) Settle(ctx context.Context, op engine.Op) (dropped int64, err error) {
+	ctx, cancel := outliving(ctx)
+	defer cancel()
 	a := r.limiter.Decide(ctx, op)[0]
 	return a.Dropped, endedUnless(a.Found, a.Err)
 }

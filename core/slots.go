@@ -64,6 +64,15 @@ func (p *Policy) slot(ctx context.Context, key string, n int64, t *reserved) eng
 // undoWithin bounds a call that gives units back for callers that have left.
 const undoWithin = time.Second
 
+// outliving returns the context of a call that gives units back or settles them. It is made even if the caller has
+// left, because otherwise the units would stay charged.
+func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == nil || ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+}
+
 // giveBack cancels the last reservations of a line, for callers that have left it, including callers that left because of
 // Close. If the call fails, the units stay spent. The slots are given back from last to first, because the store does not
 // give back a slot that precedes a used one.

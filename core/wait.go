@@ -49,7 +49,7 @@ func (p *Policy) Wait(ctx context.Context, key string, units int64) engine.Answe
 
 // take charges the units or reserves them. If the reserved slot is after the deadline, take returns an error.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
-	if n == 0 || !p.reserves() {
+	if n < 1 || !p.reserves() {
 		return p.charge(ctx, key, n)
 	}
 	t = p.limiter.turns.reserve(ctx, p, key, n)

@@ -270,6 +270,8 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("key", remark(strconv.Itoa(len(key))+" bytes"), "1 to 1024 bytes")
 	case limit.err != nil:
 		return limit.err
+	case o.Kind == OpAcquire && c.Cost < 1:
+		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case c.Cost < 0:
 		return invalid("cost", c.Cost, "0 or more")
 	case o.Kind == OpAtMost && c.Cost > 0 && c.Cost != o.most():
@@ -280,8 +282,6 @@ func (o *Op) checkCharge(i int, lease bool) error {
 		return invalid("first", remark(c.Limit.String()+", with "+o.Kind.String()), "limits that neither hold units nor count denials, with allow, peek or reserve")
 	case c.Report != nil && !o.canReport(c):
 		return invalid("report", remark(o.Kind.String()+" of "+limit.numbers.Algorithm.String()), reportAccepted)
-	case o.Kind == OpAcquire && c.Cost == 0:
-		return invalid("cost", c.Cost, "1 or more, for acquire")
 	case (o.Kind <= OpGive && o.Kind != OpPeek || o.Kind == OpReserve && o.ID == "") && limit.numbers.Algorithm.Holds():
 		return invalid("limit", remark(c.Limit.Algorithm().String()), "acquire and release on a concurrency limit, not "+o.Kind.String())
 	}

@@ -203,7 +203,11 @@ func (o *Op) Delaying() bool {
 func (o *Op) checkReservation() error {
 	if o.Kind == OpReserve {
 		if o.Units() == 0 {
-			return invalid("cost", 0, "1 or more, for reserve")
+			lowest := int64(0)
+			for i := range o.Charges {
+				lowest = min(lowest, o.Charges[i].Cost)
+			}
+			return invalid("cost", lowest, "1 or more, for reserve")
 		}
 		if len(o.ID) > maxID || o.ID == "" && o.Term != nil {
 			return invalid("id", o.ID, "1 to 64 bytes")

@@ -31,8 +31,8 @@ type Item struct {
 //	))
 //
 // A request without one of the keys gets a 400, as with [New]. [WithFinalCost] corrects the charge on every limit of
-// every item to the same number. AllOf panics if there are no items, and if an item has no key, no policy or an invalid
-// one.
+// every item to the same number. AllOf panics if there are no items, and if an item has no key, no policy, an invalid
+// one or one of another limiter.
 func AllOf(limiter *headgate.Limiter, items ...Item) Settler {
 	if len(items) == 0 {
 		panic("httplimit: AllOf has no items; accepted: 1 or more")
@@ -46,6 +46,9 @@ func AllOf(limiter *headgate.Limiter, items ...Item) Settler {
 		if item.Policy != nil {
 			if err := item.Policy.Err(); err != nil {
 				panic("httplimit: " + strings.TrimPrefix(err.Error(), "headgate: "))
+			}
+			if item.Policy.Core().Limiter() != limiter.Core() {
+				panic(fmt.Sprintf("httplimit: the policy of item %d is of another limiter; accepted: a policy of the limiter of AllOf", i))
 			}
 		}
 	}

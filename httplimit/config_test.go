@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -16,11 +17,28 @@ func TestNewPanicsOnTheProgramsMistakes(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	policy := limiter.Policy("p", headgate.FixedWindow{Rate: headgate.PerHour(1)})
+	item := httplimit.Item{Policy: policy, Key: httplimit.ByIP()}
+	all := httplimit.AllOf(limiter, item)
 	for want, build := range map[string]func(){
 		"no policy":              func() { httplimit.New(nil, httplimit.ByIP()) },
 		"no decider":             func() { httplimit.By(nil) },
 		"the key is nil":         func() { httplimit.New(policy, nil) },
 		`WithHeaders("X-Limit")`: func() { httplimit.New(policy, httplimit.ByIP(), httplimit.WithHeaders("X-Limit")) },
+
+		// Each of these used to be built, and to answer every request with an error, or not to limit it as written
+		// (regression: bugs 141 and 142).
+		"the handler is nil":      func() { httplimit.New(policy, httplimit.ByIP())(nil) },
+		"ByHeader has no name":    func() { httplimit.ByHeader("") },
+		"ByCookie has no name":    func() { httplimit.ByCookie("") },
+		"ByQuery has no name":     func() { httplimit.ByQuery("") },
+		"ByPathValue has no name": func() { httplimit.ByPathValue("") },
+		"network 1 of the proxies": func() {
+			notAPrefix, _ := netip.ParsePrefix("10.0.0.1")
+			httplimit.ByIP(netip.MustParsePrefix("10.0.0.0/8"), notAPrefix)
+		},
+		"the policy of item 0 is of another limiter": func() { httplimit.AllOf(headgate.New(), item) },
+		"WithCost has no effect with By":             func() { httplimit.By(all, httplimit.WithCost(func(*http.Request) int64 { return 9 })) },
+		"WithPolicy has no effect with By":           func() { httplimit.By(all, httplimit.WithPolicy(func(*http.Request) *headgate.Policy { return nil })) },
 	} {
 		func() {
 			defer func() {
@@ -45,5 +63,19 @@ func TestNegativeCostIsTheProgramsMistake(t *testing.T) {
 		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "WithCost returned -1; accepted: 0 or more") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
+	}
+}
+
+// TestFailOpenOfAClosedLimiter checks that FailOpen does not serve requests without a limit because the program has closed
+// its limiter, such as with a defer in the function that builds the handler (regression: bug 143).
+func TestFailOpenOfAClosedLimiter(t *testing.T) {
+	limiter := headgate.New()
+	policy := limiter.Policy("p", headgate.FixedWindow{Rate: headgate.PerHour(1)})
+	handler := httplimit.New(policy, httplimit.ByIP(), httplimit.WithError(httplimit.FailOpen))(http.NotFoundHandler())
+	limiter.Close()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -13,13 +13,13 @@ import (
 
 // New returns middleware that charges each request to a policy, under the request's key. A request without a key gets
 // a 400; see [Key]. It panics if the policy is invalid ([headgate.Policy.Err]), if there is no policy or key, and if an
-// option is invalid.
+// option is invalid. The middleware panics if its handler is nil.
 func New(policy *headgate.Policy, key Key, options ...Option) func(http.Handler) http.Handler {
 	return NewMiddleware(policy, key, options...).Handler
 }
 
-// By returns middleware that lets a decider decide each request. [WithCost] and [WithPolicy] have no effect here.
-// [WithFinalCost] needs a [Settler]. If the decider is not one, every request fails with an error, which goes to
+// By returns middleware that lets a decider decide each request. It panics if an option is invalid, and with [WithCost]
+// and [WithPolicy], because the decider knows the cost and the policy: see [Item]. [WithFinalCost] needs a [Settler]. If the decider is not one, every request fails with an error, which goes to
 // [WithError].
 func By(decider Decider, options ...Option) func(http.Handler) http.Handler {
 	return MiddlewareBy(decider, options...).Handler
@@ -69,6 +69,10 @@ func newMiddleware(m Middleware, options []Option) *Middleware {
 		panic(fmt.Sprintf("httplimit: WithHeaders(%q); accepted: Draft, Draft03, XRateLimit, Spring, Off", m.style))
 	case m.decider == nil && m.policy == nil && m.choose == nil:
 		panic("httplimit: there is no policy and no decider; accepted: a policy, WithPolicy, or a decider for By")
+	case m.decider != nil && m.cost != nil:
+		panic("httplimit: WithCost has no effect with By; accepted: Item.Cost, or the cost in the policies file")
+	case m.decider != nil && m.choose != nil:
+		panic("httplimit: WithPolicy has no effect with By; accepted: Item.Choose, or the routes of the policies file")
 	case m.decider == nil && m.key == nil:
 		panic("httplimit: the key is nil; accepted: a function such as ByIP()")
 	}
@@ -202,6 +206,9 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Admission,
 
 // Handler wraps a handler with the middleware.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
+	if next == nil {
+		panic("httplimit: the handler is nil; accepted: a handler, such as http.DefaultServeMux")
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c Admission
 		if err := m.decide(&c, r); err != nil {

@@ -36,13 +36,19 @@ func (k Key) of(r *http.Request) (string, error) {
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
 // /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
 // from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with
-// [Loopback] in [ByClient], the proxy at its other end is trusted.
+// [Loopback] in [ByClient], the proxy at its other end is trusted. It panics if a prefix is invalid, as after an error of
+// [netip.ParsePrefix].
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
 }
 
 // ByClient is like [ByIP], for proxies that also use other headers.
 func ByClient(proxies Proxies) Key {
+	for i, network := range proxies.Networks {
+		if !network.IsValid() {
+			panic("httplimit: network " + strconv.Itoa(i) + " of the proxies is not set; accepted: a prefix such as 10.0.0.0/8 or 10.0.0.1/32")
+		}
+	}
 	return func(r *http.Request) (string, bool) {
 		peer := Peer(r)
 		client := proxies.Client(peer, r.Header)
@@ -80,6 +86,7 @@ func network(client netip.Addr) string {
 // ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent
 // values gets a fresh limit with each. A header that occurs twice with different values counts as missing.
 func ByHeader(name string) Key {
+	requireName("ByHeader", name)
 	name = http.CanonicalHeaderKey(name)
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
@@ -93,6 +100,7 @@ func ByHeader(name string) Key {
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
 // limit with each. A cookie that occurs twice with different values counts as missing.
 func ByCookie(name string) Key {
+	requireName("ByCookie", name)
 	return func(r *http.Request) (string, bool) {
 		named := r.CookiesNamed(name)
 		values := make([]string, len(named))
@@ -109,6 +117,7 @@ func ByCookie(name string) Key {
 // ByPathValue counts by a wildcard of the pattern that [http.ServeMux] matched, such as id in /users/{id}. The
 // middleware must be inside the mux.
 func ByPathValue(name string) Key {
+	requireName("ByPathValue", name)
 	return func(r *http.Request) (string, bool) {
 		if value := r.PathValue(name); value != "" {
 			return value, true
@@ -121,6 +130,7 @@ func ByPathValue(name string) Key {
 // a fresh limit with each. A malformed query counts as empty, and a field that occurs twice with different values as
 // missing.
 func ByQuery(name string) Key {
+	requireName("ByQuery", name)
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
 		if value, _ := core.Only(fields[name]); err == nil && value != "" {
@@ -181,6 +191,13 @@ func Or(keys ...Key) Key {
 			missing[i], _ = key(r)
 		}
 		return strings.Join(slices.DeleteFunc(missing, func(part string) bool { return part == "" }), " or "), false
+	}
+}
+
+// requireName panics if the name of the part that a key counts by is empty: every request would lack it.
+func requireName(function, name string) {
+	if name == "" {
+		panic("httplimit: " + function + " has no name; accepted: the name of the part, such as X-API-Key")
 	}
 }
 

@@ -27,8 +27,8 @@ func Deadline(address string) (time.Duration, error) {
 // deadline returns the deadline for calls to Redis, from the options, the URL or the default. It returns 0 if there is
 // no deadline.
 func (o *Options) deadline(address string) (time.Duration, error) {
-	if o.Deadline > MaxDeadline {
-		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "up to 1m; negative for none"}
+	if o.Deadline > MaxDeadline || o.Deadline > 0 && o.Deadline < time.Millisecond {
+		return 0, &engine.InputError{Field: "deadline", Value: o.Deadline.String(), Accepted: "1ms to 1m; negative for none"}
 	}
 	within := o.Deadline
 	if within == 0 {

@@ -40,7 +40,7 @@ type Options struct {
 	// Restore is a snapshot with which the memory store starts. If it is nil, the store starts empty. See
 	// [memstore.Restore].
 	Restore io.Reader
-	// Deadline bounds each call to Redis, up to 1 min, so that a hanging call does not block its caller any longer.
+	// Deadline bounds each call to Redis, 1 ms to 1 min, so that a hanging call does not block its caller any longer.
 	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms). If the URL
 	// contains no deadline, 0 means 50 ms. A negative value means no deadline.
 	Deadline time.Duration

@@ -13,10 +13,14 @@ import (
 	"github.com/headgate/headgate/redisstore"
 )
 
-// A deadline is at most a minute. A memory store has no deadline and is not wrapped.
+// A deadline is 1 ms to a minute. A memory store has no deadline and is not wrapped.
 func TestDeadlineIsBounded(t *testing.T) {
 	var bad *engine.InputError
 	if _, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: time.Minute + 1}); !errors.As(err, &bad) || bad.Field != "deadline" {
+		t.Errorf("%v, want an InputError about deadline", err)
+	}
+	// A bare 50 is 50 ns: every call would fail (regression: bug 147).
+	if _, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{Deadline: 50}); !errors.As(err, &bad) || bad.Field != "deadline" {
 		t.Errorf("%v, want an InputError about deadline", err)
 	}
 	if _, err := open.URL(t.Context(), "redis://127.0.0.1:1?deadline=2m", open.Options{}); !errors.As(err, &bad) || bad.Field != "store" {

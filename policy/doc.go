@@ -1,5 +1,14 @@
 // Package policy parses limits written by people: the YAML policies file, and the limit in a JSON request. It is
-// strict: an unknown field is an error, reported with its position.
+// strict: an unknown field is an error, reported with its position. docs/reference/policies.md describes every field, and
+// docs/reference/routes.md the routes; package decide applies the file:
+//
+//	policies:
+//	  api: 100/s burst 200
+//	  login: {algorithm: sliding-window, limit: 5, window: 1m, cost: 1}
+//	routes:
+//	  - match: {path: /login, method: [POST]}
+//	    key: [client_ip]
+//	    policies: [login]
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	limit_values.go       the fields by name, for engine.Build and for overrides

@@ -88,7 +88,7 @@ func (p *pool) runOne(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer permit.Release(context.WithoutCancel(ctx)) //nolint:errcheck // a lost release ends with the lease
+	defer permit.Release(ctx) //nolint:errcheck // a lost release ends with the lease
 	now := p.running.Add(1)
 	for most := p.most.Load(); now > most && !p.most.CompareAndSwap(most, now); most = p.most.Load() {
 	}

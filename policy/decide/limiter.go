@@ -31,13 +31,17 @@ func WithHashKeys(secrets *keyhash.File) Option {
 // WithFailure sets the failure mode of requests with inline limits. The default is deny.
 func WithFailure(f policy.Failure) Option { return func(l *Limiter) { l.rules.Failure = f } }
 
-// New returns a limiter that applies a policies file. The caller closes the headgate.Limiter.
+// New returns a limiter that applies a policies file, which [policy.Load] reads: a few lines of YAML such as those in the
+// documentation of package policy. The caller closes the headgate.Limiter. New panics if config or an option is nil.
 //
 // The default failure mode, local, needs the fallback layer: set Fallback in the options of open.URL. If there is no
 // fallback layer, local acts like deny: requests return errors while the store is unavailable.
 func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *Limiter {
 	l := &Limiter{rules: Rules{Limiter: limiter.Core()}}
 	for _, option := range options {
+		if option == nil {
+			panic("decide: an option is nil; accepted: the result of WithFailure or WithHashKeys")
+		}
 		option(l)
 	}
 	l.Replace(config)
@@ -47,15 +51,19 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
 // continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old
 // one, the units that a key has spent on the old limit count against the new one. [policy.Reader.Reload] rereads a
-// file.
+// file. It panics if config is nil, and the previous file then stays active.
 func (l *Limiter) Replace(config *policy.Config) {
+	if config == nil {
+		panic("decide: config is nil; accepted: the result of policy.Load or policy.Parse, if it returned no error")
+	}
 	l.config.Store(config)
 	l.rules.WatchTerms(config.Policies)
 }
 
 // Allow charges the key one request at the policy's cost: one unit, unless the file sets another cost. A denial is a
 // Decision, not an error. Allow returns the same errors as [headgate.Policy], and a [*NoPolicyError] for an unknown
-// policy. If the decision is not known and the policy's failure mode is allow, the request is allowed.
+// policy. If the decision is not known and the policy's failure mode is allow, the request is allowed. Under a policy
+// with a pacer, a server's clients wait for themselves: so must the caller, for Decision.Delay.
 func (l *Limiter) Allow(ctx context.Context, policy, key string) (headgate.Decision, error) {
 	return l.one(ctx, &Request{Kind: engine.OpAllow, Item: Item{Policy: policy, Key: key}})
 }
@@ -92,7 +100,11 @@ func (l *Limiter) one(ctx context.Context, r *Request) (d headgate.Decision, err
 func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
 	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
 	defer b.End()
-	b.Add(r)
+	if r.Policy == "" && r.Route == nil {
+		b.Refuse(r, &NoPolicyError{policies: b.policies})
+	} else {
+		b.Add(r)
+	}
 	b.Do(ctx)
 	b.Answer(0, &b.only)
 	read(&b.only)

@@ -1,0 +1,48 @@
+package decide_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
+)
+
+// A program that ignores the error of policy.Load is told so where it uses the result. A file that could not be read again
+// does not end the limits in force (regression: bug 146).
+func TestNoConfigIsNamed(t *testing.T) {
+	l, _ := boundLimiter(t)
+	missing, _ := policy.Load("nowhere.yaml")
+	for want, use := range map[string]func(){
+		"decide: config is nil; accepted: ":    func() { decide.New(missing, headgate.New()) },
+		"decide: an option is nil; accepted: ": func() { decide.New(policy.Empty(), headgate.New(), nil) },
+		"decide: config is nil":                func() { l.Replace(missing) },
+	} {
+		func() {
+			defer func() {
+				if got, _ := recover().(string); !strings.Contains(got, want) {
+					t.Errorf("panic %q, want %q", got, want)
+				}
+			}()
+			use()
+		}()
+	}
+	if d, err := l.Allow(t.Context(), "user", "k"); err != nil || d.Remaining != 2 {
+		t.Errorf("after Replace(nil): %v, %v", d, err)
+	}
+}
+
+// A request without a policy's name is told about the name, not about a limit that it did not write (regression: bug 146).
+func TestPolicyNameIsNeeded(t *testing.T) {
+	l, _ := boundLimiter(t)
+	_, err := l.Allow(t.Context(), "", "k")
+	if _, ok := errors.AsType[*decide.NoPolicyError](err); !ok {
+		t.Error(err)
+	}
+	_, err = l.Reset(t.Context(), "", "k")
+	if _, ok := errors.AsType[*decide.NoPolicyError](err); !ok {
+		t.Error(err)
+	}
+}
