@@ -8,7 +8,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// Never is the RetryAfter of a request that can never pass, because its cost exceeds the capacity.
+// Never is the RetryAfter of a request that can never pass, because its cost exceeds the capacity. It is the longest
+// Duration, so a program that sleeps for RetryAfter must check for it, or use [Policy.Wait].
 const Never = engine.Never
 
 // Decision is the answer to one request. The field comments use one example: a limit of 10 a second with burst 10 had

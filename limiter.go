@@ -79,7 +79,8 @@ func WithCore(change func(*core.Config)) Option {
 	}
 }
 
-// New returns a limiter. By default it decides in the memory of this process; see [WithStore].
+// New returns a limiter. By default it decides in the memory of this process; see [WithStore]. A program makes one and
+// closes it at its end: limiters do not share their memory.
 func New(with ...Option) *Limiter {
 	var o options
 	for _, set := range with {

@@ -37,7 +37,8 @@ type Policy struct {
 // The name is part of the name of the policy's counters: policies with different names count separately, and policies
 // with the same name count together, limit by limit. Limits with different algorithms or names have separate counters. A
 // second policy of the limiter with the same name must have the same limits, unless it is made by [Policy.With]. The
-// limiter remembers the limits of 10 000 names.
+// limiter remembers the limits of 10 000 names. Users are counted separately by their keys, under one policy: a policy for
+// each user costs more than a decision, because the store in memory divides its room among all names.
 func (l *Limiter) Policy(name string, limits ...Limit) *Policy {
 	l = l.orBroken()
 	p := l.PolicyOf(name, rulesOf(name, limits)...)
