@@ -60,8 +60,9 @@ func (p *Policy) First() *Policy {
 // WithTerm returns a copy of the policy with a term for its reservations.
 func (p *Policy) WithTerm(term engine.Term) *Policy {
 	termed := *p
-	termed.term = &term
-	p.limiter.WatchTerms()
+	if termed.term = &term; p.limiter.invalid == nil && termed.Err() == nil {
+		p.limiter.WatchTerms()
+	}
 	return &termed
 }
 
