@@ -72,13 +72,25 @@ func New(c Config) *Limiter {
 	if l.outcomes.now = c.Now; c.Now == nil {
 		l.outcomes.now = time.Now
 	}
-	if l.store == nil || l.invalid != nil {
+	switch {
+	case l.invalid != nil:
+		l.store = noStore{}
+	case l.store == nil:
 		l.store, _ = memstore.New(memstore.Config{}) // the zero Config has no error
 		l.owned = true
 	}
 	_, l.inMemory = l.store.(engine.Binder)
 	return l
 }
+
+// noStore is the store of a limiter that is invalid, so that every operation has an error before it gets here.
+type noStore struct{}
+
+// Do implements [engine.Store].
+func (noStore) Do(context.Context, []engine.Op, []engine.Answer) {}
+
+// Close implements [engine.Store].
+func (noStore) Close() error { return nil }
 
 // Close closes the limiter: later calls return [engine.ErrClosed]. It also closes the store if New created it. Close is
 // idempotent.
