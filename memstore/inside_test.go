@@ -240,3 +240,22 @@ func TestOpenReservationsAreBoundedInBytes(t *testing.T) {
 		t.Errorf("%d keys of none, %+v", used, result[0])
 	}
 }
+
+// A program may name a namespace for each of its users. Their keys are counted anew only when the parts become smaller,
+// and no namespace gets less than sixteen seventeenths of its part (regression: bug 148).
+func TestManyNamespacesAreDividedInSteps(t *testing.T) {
+	counted, before := 0, 0
+	for n := 1; n <= 1<<16; n++ {
+		parts := partsFor(n)
+		if parts < n || parts > n+n/16 || n <= 1024 && parts != n || parts < before {
+			t.Fatalf("%d namespaces in %d parts, after %d", n, parts, before)
+		}
+		if parts != before && n > 1024 {
+			counted += n
+		}
+		before = parts
+	}
+	if counted > 40<<16 {
+		t.Errorf("%d keys are counted for %d namespaces", counted, 1<<16)
+	}
+}

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +24,7 @@ type room struct {
 
 	mu     sync.Mutex
 	shares map[string]*share
+	parts  int // into which half of the store is divided
 }
 
 // share counts the keys of a namespace.
@@ -62,16 +64,33 @@ func (r *room) of(space string) *share {
 	return s
 }
 
-// divide sets the parts by the number of namespaces, and counts the keys beyond them.
+// partsFor returns into how many parts half of the store is divided for n namespaces. Above 1024 it grows in steps of a
+// sixteenth at most, so that a program that names a namespace for each of its users counts all keys anew only now and
+// then: see divide.
+func partsFor(n int) int {
+	step := 1 << max(0, bits.Len(uint(n-1))-5)
+	if n <= 1024 {
+		step = 1
+	}
+	return (n + step - 1) / step * step
+}
+
+// divide sets the parts by the number of namespaces, and counts the keys beyond them. It does nothing while the number
+// of parts is the same, because a new namespace has no keys.
 func (r *room) divide() {
-	own := r.most / 2 / int64(len(r.shares))
+	parts := partsFor(len(r.shares))
+	if parts == r.parts {
+		return
+	}
+	r.parts = parts
+	own := r.most / 2 / int64(parts)
 	common := int64(0)
 	for _, s := range r.shares {
 		common += max(0, s.keys.Load()-own)
 	}
 	r.own.Store(own)
 	r.common.Store(common)
-	r.shared.Store(r.most - own*int64(len(r.shares)))
+	r.shared.Store(r.most - own*int64(parts))
 }
 
 // reserve reserves room for one more key of the namespace.
