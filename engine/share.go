@@ -10,16 +10,16 @@ import (
 // Shares returns the limits that each of n processes enforces on its own, while no process can reach the store. A
 // process charges all of the returned limits or none. A pacer's share is a pacer, and a concurrency limit's share has
 // permits of its own. All other shares are buckets. In any span, the processes together admit no more than one bucket
-// with the limit's capacity and rate. Only pacers can admit more: one unit for each process beyond the burst.
+// with the limit's capacity and rate, or one unit each if there are more processes than units.
 //
 //	token bucket, warm-up      1/n of the rate (a warm-up's full rate) and of the burst
 //	window, log                for each window, a bucket with 1/n of its count and its length
-//	pacer                      1/n of the rate, queue and burst, but a burst of at least 1
+//	pacer                      1/n of the rate, queue and burst
 //	concurrency                1/n of the permits
 //
-// Units are rounded down. A share below one unit becomes [algo.DenyAll]. The share of a penalty, of DenyAll and of
-// NoLimit is the limit itself. A calendar window counts with its longest length: 25 h for a day. Debt, NextPays and
-// CountDenied do not apply to shares.
+// Units are rounded down, but no share is below one unit. The share of a penalty, of DenyAll and of NoLimit is the limit
+// itself. A calendar window counts with its longest length: 25 h for a day. Debt, NextPays and CountDenied do not apply
+// to shares.
 //
 // The shares of "sliding-log 5/1s 50/1h" for 2 processes are 2/2s burst 2 and 25/2h burst 25.
 func Shares(l Limit, n int64) []Limit {
@@ -37,9 +37,6 @@ func Shares(l Limit, n int64) []Limit {
 // share returns a share as a limit. The name of its bucket distinguishes it from the shares of other limits and
 // windows of one key.
 func (l *spec) share(s *algo.Share) Limit {
-	if s.Limit.Algorithm.DeniesAll() {
-		return Build(s.Limit.Algorithm, nil)
-	}
 	own := spec{numbers: s.Limit, name: l.name, scale: l.scale * s.Scale}
 	switch a := l.numbers.Algorithm.String(); {
 	case s.Own:
@@ -62,22 +59,6 @@ func MostPermits(l Limit, lease time.Duration) Limit {
 	return own.limit()
 }
 
-// Depth returns how long a limit takes to recover from the largest possible charge, in µs: the time to refill its
-// burst and its debt or queue, its longest window, or its lease time. If a store has lost a charge, that charge would
-// not have counted for longer than this time. For a limit with NextPays, Depth is the refill time of the burst. A
-// penalty is never charged, so its depth is 0.
-func Depth(l Limit) (us int64) {
-	s := l.of()
-	m := &s.numbers
-	if m.Algorithm.Punishes() {
-		return 0
-	}
-	if !m.Algorithm.Refills() {
-		return m.LongestWindow()
-	}
-	return m.RefillsWithin(m.LongestRefill())
-}
-
 // UpperBound returns a limit of the same name that admits at least as much as l in any state of l, for an auditor that
 // does not see the state. ok is false if there is no such limit, or if l has no units to count.
 func UpperBound(l Limit) (cover Limit, ok bool) {
@@ -92,8 +73,8 @@ func UpperBound(l Limit) (cover Limit, ok bool) {
 
 // SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that
 // includes a share's answer (docs/design/rules.md, section 9). The fill time is the time until an exhausted limit has
-// all its units again, or the limit's longest window. The bound is twice the limit's capacity, including a bucket's
-// debt or queue: once before the shares answer, and once while they answer. A pacer adds one unit for each process
-// beyond its burst, because each share has a burst of at least 1. A longer span can add the same amount for each
-// further fill time.
+// all its units again, or the limit's longest window. With C as the larger of the limit's capacity and n, the bound is
+// twice C, with a bucket's debt or queue: once before the shares answer, and once while they answer. A pacer adds one
+// unit for each process beyond its burst. For a concurrency limit the bound is C. A longer span can add the same amount
+// for each further fill time.
 func SharesBound(l Limit, n int64) int64 { return l.Numbers().SharesBound(n) }

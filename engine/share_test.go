@@ -20,10 +20,11 @@ func TestShares(t *testing.T) {
 		{"100/s burst 200", 1, `100/s burst 200`},
 		{"100/s burst 200", 4, `100/4s burst 50`},
 		{"100/s", 3, `100/3s burst 33`},
-		{"7/s burst 3", 4, "deny"},
+		{"7/s burst 3", 4, "7/4s burst 1"},
 		{"60/1m burst 10 debt 5", 2, `60/2m burst 5`},
 		{"10/s burst 4 next_pays", 2, `10/2s burst 2`},
-		{"1/36525d", 2, "deny"},
+		{"pacer 10/s max_queue 7 next_pays", 2, "pacer 10/2s max_queue 3"},
+		{"1/36525d", 2, "1/36525d"}, {"7/36525d", 2, "3/36525d"},
 		{"pacer 10/s max_wait 2s", 5, "pacer 10/5s max_wait 2s"},
 		{"pacer 10/s burst 6 max_queue 7", 3, "pacer 10/3s burst 2 max_queue 2"},
 		{"pacer 10/s burst 2 max_queue 7", 3, "pacer 10/3s max_queue 2"},
@@ -31,12 +32,12 @@ func TestShares(t *testing.T) {
 		{"fixed-window 100/1m count_denied", 3, `100/3m burst 33`},
 		{"1000/1d align Asia/Shanghai", 7, `1000/175h burst 142`}, // a day can have 25 hours
 		{"1000/1mo align UTC", 2, `1000/1490h burst 500`},
-		{"fixed-window 2/1m", 3, "deny"},
+		{"fixed-window 2/1m", 3, "2/3m burst 1"},
 		{"sliding-window 100/1m segments 10 strict", 8, `100/8m burst 12`},
 		{"sliding-log 5/1m 50/1h name x", 2, `5/2m burst 2, 50/2h burst 25`},
-		{"sliding-log 1/1s 50/1h", 2, `deny, 50/2h burst 25`},
+		{"sliding-log 1/1s 50/1h", 2, `1/2s, 50/2h burst 25`},
 		{"concurrency 10 lease 30s", 4, "concurrency 2 lease 30s"},
-		{"concurrency 3", 4, "deny"},
+		{"concurrency 3", 4, "concurrency 1 lease 1m"},
 		{"deny", 4, "deny"},
 		{"unlimited", 4, "unlimited"},
 	} {
@@ -79,21 +80,24 @@ func TestSharesHaveTheirOwnCounters(t *testing.T) {
 	}
 }
 
-// The depth of a limit is the time until its largest possible charge has drained (regression: bug 81).
-func TestDepth(t *testing.T) {
+// A limit has recovered from a loss when its largest possible charge would have drained (regression: bug 81). A window by
+// the clock or the calendar has recovered when the window of the loss ends.
+func TestRecoversAt(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"100/s burst 500": 5 * time.Second, "100/1m burst 1": 600 * time.Millisecond, "10/1d burst 1": 8640 * time.Second, "pacer 10/s max_wait 1h": time.Hour + 100*time.Millisecond,
 		"60/1m burst 10 debt 110": 2 * time.Minute, "pacer 10/s max_queue 99": 10 * time.Second, "10/s burst 50 next_pays": 5 * time.Second,
 		"sliding-log 5/1m 50/1h": time.Hour, "concurrency 5 lease 30s": 30 * time.Second, "fixed-window 5/1d": 24 * time.Hour,
-		"fixed-window 5/1mo align UTC": 31*24*time.Hour + time.Hour, "fixed-window 5/1y align UTC": 366*24*time.Hour + time.Hour,
-		"1000/1d align UTC": 25 * time.Hour, "1000/1h align UTC": time.Hour,
+		"fixed-window 5/1mo align UTC": 2*24*time.Hour - 10*time.Minute, "fixed-window 5/1y align UTC": 33*24*time.Hour - 10*time.Minute,
+		"1000/1d align UTC": 24*time.Hour - 10*time.Minute, "1000/1h align UTC": 50 * time.Minute, "fixed-window 5/1h align clock": 50 * time.Minute,
+		"penalty 5/1m block 10m": 0,
 	} {
 		l, err := engine.ParseLimit(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := time.Duration(engine.Depth(l)) * time.Microsecond; got != want {
-			t.Errorf("the depth of %s is %s, want %s", text, got, want)
+		lost := time.Date(2026, 11, 29, 0, 10, 0, 0, time.UTC).UnixMicro()
+		if got := time.Duration(l.Numbers().RecoversAt(lost)-lost) * time.Microsecond; got != want {
+			t.Errorf("%s recovers in %s, want %s", text, got, want)
 		}
 	}
 }
@@ -119,8 +123,8 @@ func TestCover(t *testing.T) {
 // TestSharesBound checks the bounds stated in section 9 of docs/design/rules.md.
 func TestSharesBound(t *testing.T) {
 	for text, want := range map[string]int64{
-		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(1+10) + 3,
-		"pacer 10/s burst 9 max_queue 10": 38, "warm-up 10/s warm_up 10s burst 4": 8, "sliding-log 5/3s 50/1h": 100, "fixed-window 40/1m": 80,
+		"100/s burst 200": 400, "60/1m burst 10 debt 5": 30, "10/s burst 4 next_pays": 8, "pacer 10/s max_queue 10": 2*(4+10) + 3,
+		"pacer 10/s burst 9 max_queue 10": 38, "warm-up 10/s warm_up 10s burst 4": 8, "sliding-log 5/3s 50/1h": 100, "sliding-log 3/1m": 8, "3/1m": 8, "concurrency 3": 4, "fixed-window 40/1m": 80,
 		"concurrency 5": 5,
 	} {
 		l, err := engine.ParseLimit(text)
@@ -146,7 +150,7 @@ func TestRefilledOfTheFastestRate(t *testing.T) {
 func TestBoundsOfALongQueue(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	limit := parsed(t, "pacer 281474976710655/1ms max_wait 1w")
-	if got := engine.Depth(limit); got != week.Microseconds()+1 { // plus the burst of 1
+	if got := limit.Numbers().RecoversAt(0); got != week.Microseconds()+1 { // plus the burst of 1
 		t.Errorf("a queue of a week is empty after %d µs", got)
 	}
 	if got := limit.Numbers().SharesBound(1000); got < 1<<60 {

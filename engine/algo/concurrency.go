@@ -17,15 +17,13 @@ var concurrency = algorithm{
 	on:         func(s *State) arithmetic { return &s.permits },
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
-		if own.Count /= n; own.Count < 1 {
-			own = Limit{Algorithm: DenyAll}
-		}
+		own.Count = max(1, l.Count/n)
 		return []Share{{Limit: own, Own: true, Scale: 1}}
 	},
 	hold:    holdPermit,
 	release: func(s *State, holder string) { s.permits.release(holder) },
 	// Each process grants its share of the permits, although the store may have granted all of them.
-	sharesBound: func(l *Limit, _ int64) int64 { return l.Count },
+	sharesBound: func(l *Limit, n int64) int64 { return max(l.Count, n) },
 }
 
 func holdPermit(s *State, l *Limit, t Instant, holder string, units int64) {

@@ -13,7 +13,7 @@ var fixedWindow = algorithm{
 	prefetchable: []string{"align", "anchor", "name"}, // the units of a window are interchangeable
 	on:           func(s *State) arithmetic { return &s.fixed },
 	shares: func(l *Limit, n int64) []Share {
-		share := bucketShare(l.Count, l.LongestWindow(), l.Count/n, n)
+		share := bucketShare(l.Count, l.LongestWindow(), l.Count, n)
 		share.Window = l.LongestWindow()
 		return []Share{share}
 	},

@@ -17,10 +17,10 @@ var pacer = algorithm{
 	// Its denials are not repeated, because the queue keeps moving. Its units are not prefetched, because each unit has a
 	// place in the queue.
 	on: onBucket,
-	// Each process has its own queue.
+	// Each process has its own queue. Without NextPays, because each process would lend.
 	shares: func(l *Limit, n int64) []Share {
 		own := *l
-		own.Burst, own.Queue = max(1, l.Burst/n), l.Queue/n
+		own.Burst, own.Queue, own.NextPays = max(1, l.Burst/n), l.Queue/n, false
 		share := slowed(own, n)
 		share.Own = true
 		return []Share{share}
@@ -37,8 +37,8 @@ var pacer = algorithm{
 
 func (l *Limit) rateGrid() Grid { return Grid{Count: l.Count, Period: l.Period} }
 
-// pacersBound is larger than other limits' bound, because a share has a burst of at least 1.
-func (l *Limit) pacersBound(n int64) int64 { return 2*l.depthUnits() + max(0, n-l.Burst) }
+// pacersBound is larger than other limits' bound, because each share has a burst of its own beside its queue.
+func (l *Limit) pacersBound(n int64) int64 { return 2*l.depthUnits() + 3*max(0, n-l.Burst) }
 
 // longestQueue returns the largest amount that may be missing beyond a full bucket. A
 // pacer's longest wait equals a queue of MaxWait·L, because ⌈x/L⌉ ≤ MaxWait iff

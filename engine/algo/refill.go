@@ -10,7 +10,7 @@ func (l *Limit) Interval() (us int64, ok bool) {
 }
 
 // Refilled returns the largest number of units that can refill in a span, given in µs. The number is rounded up. If
-// the units do not refill one by one, the span may be at most 10 s. The result is 0 for a limit that does not refill.
+// the units do not refill one by one, the span may be at most 15 s. The result is 0 for a limit that does not refill.
 func (l *Limit) Refilled(us int64) int64 {
 	switch {
 	case !l.Algorithm.Refills():
@@ -18,8 +18,17 @@ func (l *Limit) Refilled(us int64) int64 {
 	case traits[l.Algorithm].oneByOne:
 		return product(us, l.Count).ceilOver(l.Period)
 	default:
-		return (us/l.Period + 1) * max(l.Count, l.Max) // at most 10 000 periods
+		return (us/l.Period + 1) * max(l.Count, l.Max) // at most 15 000 periods
 	}
+}
+
+// LeastLeft returns the smallest number of units that a limit can have when it will be full in us µs. It is 0 for a limit
+// whose units do not refill one by one.
+func (l *Limit) LeastLeft(us int64) int64 {
+	if !traits[l.Algorithm].oneByOne {
+		return 0
+	}
+	return max(0, l.Capacity()-l.Refilled(us))
 }
 
 // RefillsWithin returns the longest time that a refill can take, in µs. The argument us is the time that it would take

@@ -1,9 +1,8 @@
 package algo
 
 // Share is the part of a limit, or of one of its windows, that each of n processes enforces on its own while no process
-// can reach the store.
+// can reach the store. It is never below one unit.
 type Share struct {
-	// Limit is the share as a limit. It is [DenyAll] if the share is less than one unit.
 	Limit Limit
 	// Own reports whether the share uses the limit's own algorithm. Otherwise it is a bucket, or a plain pacer for a
 	// fair pacer.
@@ -15,9 +14,8 @@ type Share struct {
 }
 
 // Shares returns one process's share of the limit among n processes, for each of its windows. All processes' shares
-// together admit no more than a bucket with the limit's capacity and rate. Only pacers can admit more, because each
-// share of a pacer has a burst of at least 1. For a penalty, and for a limit that allows or denies every request, the
-// share is the limit itself.
+// together admit no more than a bucket with the limit's capacity and rate, except that each admits one unit. For a
+// penalty, and for a limit that allows or denies every request, the share is the limit itself.
 func (l *Limit) Shares(n int64) []Share { return l.Algorithm.entry().shares(l, n) }
 
 // SharesBound returns the maximum number of units by which n processes can exceed the limit during one fill time that
@@ -27,24 +25,52 @@ func (l *Limit) SharesBound(n int64) int64 {
 	if bound := l.Algorithm.entry().sharesBound; bound != nil {
 		return bound(l, n)
 	}
-	return 2 * l.MostCharged()
+	if l.Algorithm.Refills() {
+		return 2 * (l.MostCharged() + max(0, n-l.Burst))
+	}
+	return 2 * max(l.MostCharged(), n)
+}
+
+// twoPrimaries is how long an old primary may answer beside the new one, in µs: the default node timeout of a Redis
+// Cluster, after which a primary without a majority refuses writes.
+const twoPrimaries = 15 * 1_000_000
+
+// LossBound returns the maximum number of units by which the limit can be exceeded because the store has lost its state:
+// all that it admits at once, and what refills while an old primary still answers.
+func (l *Limit) LossBound() int64 { return l.MostCharged() + l.Refilled(twoPrimaries) }
+
+// RecoversAt returns the instant, in µs since 1970, when a loss of the limit's state at the instant lost has no effect
+// any more: the end of the window by the clock or the calendar that contains it. For other limits, it is the time after
+// which no charge counts: the time to refill the burst and the debt or queue, the longest window, or the lease time.
+// With NextPays it is the refill time of the burst. A penalty is never charged.
+func (l *Limit) RecoversAt(lost int64) int64 {
+	switch {
+	case l.Algorithm.Punishes():
+		return lost
+	case l.Align != AlignFirst:
+		return l.opens(Instant{Now: lost, Wall: lost})
+	case l.Algorithm.Refills():
+		return lost + l.RefillsWithin(l.LongestRefill())
+	default:
+		return lost + l.LongestWindow()
+	}
 }
 
 // bucketShares returns the share of a limit that refills: a bucket with 1/n of its rate and burst.
 func bucketShares(l *Limit, n int64) []Share {
-	return []Share{bucketShare(l.Count, l.Period, l.Burst/n, n)}
+	return []Share{bucketShare(l.Count, l.Period, l.Burst, n)}
 }
 
-// bucketShare returns a bucket with 1/n of a rate.
+// bucketShare returns a bucket with 1/n of a rate and a burst.
 func bucketShare(count, period, burst, n int64) Share {
-	return slowed(Limit{Algorithm: TokenBucket, Count: count, Period: period, Burst: burst}, n)
+	return slowed(Limit{Algorithm: TokenBucket, Count: count, Period: period, Burst: max(1, burst/n)}, n)
 }
 
-// slowed returns a limit with 1/n of its rate: the same count in n times the period. If the period would exceed 100
-// years, or the burst would be below one unit, the share denies everything.
+// slowed returns a limit with 1/n of its rate: the same count in n times the period, or a smaller count in 100 years.
 func slowed(l Limit, n int64) Share {
-	if l.Burst < 1 || l.Period > century/n {
-		return Share{Limit: Limit{Algorithm: DenyAll}, Scale: 1}
+	if l.Period > century/n {
+		units, _ := product(century, l.Count).over(l.Period)
+		l.Count, l.Period, n = max(1, units/n), century, 1
 	}
 	s := Share{Limit: l}
 	s.Limit.Count, s.Limit.Period, s.Scale = Reduce(l.Count, l.Period*n)

@@ -33,7 +33,7 @@ var names = map[string]string{
 	"engine/build.go":                "a builder for each",
 	"engine/text.go":                 "the algorithm of a text without one",
 	"redisstore/families.go":         "a fragment for each",
-	"layer/fallback/processes.go":    "a limit of its own",
+	"layer/fallback/contact.go":      "a limit of its own",
 	"memstore/settle.go":             "a limit of its own",
 	"memstore/returned.go":           "a limit of its own",
 	"policy/rates.go":                "a window by itself, whatever its algorithm makes of several",

@@ -131,7 +131,7 @@ func (l *Limit) overdrawn(w Window) Window {
 // Share.Window is the full length of the window.
 func windowShares(l *Limit, n int64) (shares []Share) {
 	for _, w := range l.Windows() {
-		share := bucketShare(w.Limit, w.Span, w.Limit/n, n)
+		share := bucketShare(w.Limit, w.Span, w.Limit, n)
 		share.Window = w.Span
 		shares = append(shares, share)
 	}

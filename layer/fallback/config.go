@@ -24,9 +24,9 @@ const (
 
 // Config configures a store.
 type Config struct {
-	// Expect is the smallest number of processes: 0 to 1000. The share is 1/n, where n is the larger of Expect and the
-	// last reported number of processes. If Expect is 0, a process decides nothing on its own until it has received the
-	// number of processes.
+	// Expect is the expected number of processes: 0 to 1000. The share is 1/n, where n is the number of processes in the
+	// store's answers, if it has not changed for a minute. Until then it is the larger of Expect and that number. If
+	// Expect is 0, a process decides nothing on its own before the number was stable once.
 	Expect int
 	// All lets shares answer every operation that they can answer, not only operations with [engine.Hints].Local.
 	All bool

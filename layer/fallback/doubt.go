@@ -19,9 +19,17 @@ func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Answ
 	o.observe(ops, results)
 }
 
-// doubt decides operations while some limits have not recovered from a loss of the store's data. Operations on these
-// limits pass if both the share and the store allow them (regression: bug 57). If the store does not answer, the share
-// decides alone. With [engine.Hints].Lenient the store decides alone.
+// doubted is an operation on limits that have not recovered from a loss of the store's data, and what this process's
+// memory answers.
+type doubted struct {
+	*shares
+
+	answer engine.Answer
+}
+
+// doubt decides operations while some limits have not recovered from a loss of the store's data. Keys of these limits
+// that this process remembers pass if both the memory and the store allow them (regression: bug 57). The store decides
+// the others alone, and with [engine.Hints].Lenient all of them. If it does not answer, the shares decide.
 func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := ctx.Err(); err != nil {
 		fail(results, err)
@@ -32,7 +40,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Ans
 		rest.Clear()
 		rests.Put(rest)
 	}()
-	shared := make(map[int]engine.Answer)
+	asked := make(map[int]*doubted)
 	for i := range ops {
 		if results[i].Err != nil {
 			continue
@@ -41,14 +49,14 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Ans
 			rest.Add(i)
 			continue
 		}
-		r := s.shareInDoubt(&ops[i])
-		if r.Err != nil || !r.Allowed {
-			results[i] = r
+		own := s.held(&ops[i])
+		if !own.answer.Allowed {
+			results[i] = own.outcome(&ops[i], &own.answer)
 			continue
 		}
-		shared[i] = r
+		asked[i] = own
 		rest.Add(i)
-		if less, ok := withinShare(&ops[i], &r); ok {
+		if less, ok := own.within(&ops[i]); ok {
 			rest.Replace(less)
 		}
 	}
@@ -56,55 +64,110 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Ans
 		return
 	}
 	rest.Do(ctx, observed{s}, ops, results)
-	for i := range shared {
-		r := shared[i]
-		s.join(&ops[i], &results[i], &r)
+	for _, i := range rest.From {
+		if own := asked[i]; own != nil {
+			s.join(&ops[i], &results[i], own)
+		}
 	}
-	s.fallBack(ops, results) // operations on limits that have recovered
+	s.rememberAll(ops, results) // only of limits that have recovered
+	s.fallBack(ops, results)
 }
 
-// shareInDoubt decides an operation by the shares of those of its limits that have not recovered. With
-// [engine.Hints].Lenient it allows every operation, and only computes the bound. The bound is one capacity higher than
-// in an outage, because the store may have lost that many charged units.
-func (s *Store) shareInDoubt(op *engine.Op) (r engine.Answer) {
-	if op.Hints.Lenient {
-		r = engine.Answer{Allowed: true, Granted: op.Units(), Promise: engine.Promise{Mode: engine.Fallback}}
-		for i := range op.Charges {
-			limit := op.Charges[i].Limit
-			r.Promise.OvershootMax = max(r.Promise.OvershootMax, engine.SharesBound(limit, int64(s.processes.count()))+limit.Numbers().MostCharged())
-		}
-		return r
-	}
-	wanted := s.unrecovered(op)
-	if s.share(op, &r, wanted); r.Err != nil {
-		return r
-	}
-	forgotten := int64(0)
+// held decides an operation by what this process remembers of its keys. The bound is what the loss can let through again.
+func (s *Store) held(op *engine.Op) *doubted {
+	own := &doubted{shares: ownOp(op)}
+	wanted, known, any := s.unrecovered(op), make([]bool, len(op.Charges)), false
 	for i := range op.Charges {
 		if wanted(i) {
-			forgotten = max(forgotten, op.Charges[i].Limit.Numbers().MostCharged())
+			own.bound = max(own.bound, op.Charges[i].Limit.Numbers().LossBound())
+			known[i] = !op.Hints.Lenient && s.remembers(op, i)
+			any = any || known[i]
 		}
 	}
-	r.Promise.OvershootMax += forgotten
-	return r
+	n, _ := s.processes.count()
+	for i := range op.Charges {
+		switch limit := op.Charges[i].Limit; {
+		case !wanted(i) || op.Hints.Lenient:
+		case limit.Algorithm().Holds() && n > 0: // the share knows the permits that this process granted
+			own.add(op, i, engine.Shares(limit, n)[0])
+		case known[i] || any && op.Chosen():
+			for _, whole := range engine.Shares(limit, 1) {
+				charge := own.add(op, i, whole)
+				charge.Space, charge.Key = heldBy(op, i)
+			}
+		}
+	}
+	if len(own.of) > 0 {
+		if _, holds := permitsOf(op); holds {
+			own.answer = s.hold(&own.op)
+		} else {
+			own.answer = s.alone(&own.op)
+		}
+	}
+	if len(own.of) == 0 || own.answer.Err != nil { // nothing is remembered, or there is no room for it: the store decides
+		own.of, own.answer = nil, engine.Answer{Allowed: true, Granted: op.Units()}
+	}
+	return own
 }
 
-// withinShare returns the operation to send to the store, limited to what the share has granted: no more units, no
-// other choice, and no delay, because a delay would depend on earlier charges. ok is false if the store gets the
-// operation unchanged.
-func withinShare(op *engine.Op, share *engine.Answer) (less engine.Op, ok bool) {
+// heldBy returns the namespace and key of the counter in this process that holds a key of an operation to its units.
+func heldBy(op *engine.Op, charge int) (space, key string) {
+	space, key = op.Counted(charge)
+	return "held:" + space, key
+}
+
+// remembers reports whether a key of an operation is held to the units that it had before the store lost its data. The
+// first operation after the loss makes the counter, which is a bucket with the limit's capacity and rate for each of
+// its windows. A counter that has refilled holds nothing.
+func (s *Store) remembers(op *engine.Op, charge int) (found bool) {
+	limit := op.Charges[charge].Limit
+	if a := limit.Algorithm(); a.Holds() || a.Constant() || a.Punishes() {
+		return false
+	}
+	space, key := heldBy(op, charge)
+	for window, whole := range engine.Shares(limit, 1) {
+		hash, p, lock := s.known.at(op, charge, window)
+		lock.Lock()
+		if units, known := s.left(hash, p, limit, begunHeld); known {
+			s.lower(space, key, whole, units)
+		}
+		lock.Unlock()
+		peek := engine.Single(engine.OpPeek, key, whole, 0)
+		peek.Space = space
+		answer := s.alone(&peek)
+		found = found || answer.Err == nil && answer.Binds().Remaining < whole.Capacity()
+	}
+	return found
+}
+
+// release drops the counters that hold a key of an operation to its units.
+func (s *Store) release(op *engine.Op, charge int) {
+	space, key := heldBy(op, charge)
+	for _, whole := range engine.Shares(op.Charges[charge].Limit, 1) {
+		reset := engine.Single(engine.OpReset, key, whole, 0)
+		reset.Space = space
+		s.alone(&reset)
+	}
+}
+
+// within returns the operation to send to the store, limited to what the memory has granted: no more units, no other
+// choice, and no delay, because a delay would depend on earlier charges. ok is false if the store gets the operation
+// unchanged.
+func (own *doubted) within(op *engine.Op) (less engine.Op, ok bool) {
 	less = *op
 	switch {
-	case share.Choice != 0: // no token bucket delays a reserve with choices
-		less.Charges = chosen(op, share.Choice)
+	case len(own.of) == 0:
+		return less, false
+	case own.answer.Choice != 0: // no token bucket delays a reserve with choices
+		less.Charges = chosen(op, own.answer.Choice)
 		return less, true
 	case op.Kind == engine.OpReserve && op.Ahead > 0:
 		less.Ahead = 0
 		return less, true
-	case op.Kind == engine.OpAtMost && share.Granted < op.Units():
+	case op.Kind == engine.OpAtMost && own.answer.Granted < op.Units():
 		less.Charges = append([]engine.Charge(nil), op.Charges...)
 		for i := range less.Charges {
-			less.Charges[i].Cost = min(less.Charges[i].Cost, share.Granted)
+			less.Charges[i].Cost = min(less.Charges[i].Cost, own.answer.Granted)
 		}
 		return less, true
 	default:
@@ -123,48 +186,62 @@ func chosen(op *engine.Op, choice uint8) []engine.Charge {
 	return charges
 }
 
-// join combines the store's answer, d, with the share's answer. The share has allowed the operation.
-func (s *Store) join(op *engine.Op, d, share *engine.Answer) {
-	promise := share.Promise
+// join combines the store's answer, d, with the memory's, which has allowed the operation. An operation without an answer
+// stays charged to the memory, because a share can still allow it.
+func (s *Store) join(op *engine.Op, d *engine.Answer, own *doubted) {
 	passed := d.Err == nil && d.Allowed
-	stands := d.Err != nil && s.decides(op) && !op.Hints.Lenient && engine.Away(d.Err)
-	permits, holds := op.Permits()
-	asked := &permits
-	if op.Kind == engine.OpAcquire {
-		asked = op
-	}
+	permits, holds := permitsOf(op)
 	switch {
-	case !holds && op.Kind != engine.OpAcquire || op.Hints.Lenient:
-	case passed:
-		s.both(asked)
-	default:
-		s.releaseShare(asked)
+	case len(own.of) == 0:
+	case holds && passed:
+		s.both(&permits)
+	case holds:
+		s.releaseShare(&permits)
+	case own.op.Kind.Takes() && d.Err == nil:
+		s.giveBack(own, d)
 	}
-	if made := share.Choice; made != 0 {
+	if d.Err != nil {
+		return
+	}
+	d.Promise = engine.Promise{Mode: engine.Fallback, OvershootMax: own.bound}
+	if passed {
+		d.Delay = max(d.Delay, own.answer.Delay)
+	}
+	if passed && settleable(op) && len(own.of) > 0 { // the handle is the store's
+		d.ByShares = beside(s.charged(own.shares, &own.answer))
+	}
+	if made := own.answer.Choice; made != 0 {
 		for i := range d.Len() {
 			d.Of(i).Unchosen = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
 		}
 	}
-	switch {
-	case stands && (holds || !s.doubtsAll(op)):
-		// So far the share has decided only the limits that have not recovered. Now it must decide all limits, and the
-		// store must get the share's permits.
-		s.share(op, d, nil)
-		d.Promise.OvershootMax = max(d.Promise.OvershootMax, promise.OvershootMax)
-	case stands:
-		*d = *share
-	case d.Err != nil:
-	case !passed || op.Hints.Lenient || op.Kind == engine.OpAcquire || settleable(op):
-		d.Promise = promise // the handle is still the store's
-		if passed {
-			d.ByShares = beside(share.ByShares)
+	for counter, i := range own.of {
+		if known := own.answer.Of(counter); passed && !holds && known.Remaining < d.Of(i).Remaining {
+			d.Of(i).Remaining, d.Of(i).ResetAfter = known.Remaining, known.ResetAfter
 		}
-	case op.Kind == engine.OpAtMost || op.Kind == engine.OpCount:
-		granted := d.Granted
-		*d = *share
-		d.Granted = granted
-	default:
-		*d = *share
+	}
+}
+
+// giveBack returns to the memory the units that the store has not charged.
+func (s *Store) giveBack(own *doubted, d *engine.Answer) {
+	give := own.op
+	give.Kind, give.Charges = engine.OpGive, nil
+	for _, c := range own.op.Charges {
+		charged, kept := c.Cost, int64(0)
+		switch {
+		case own.op.Kind == engine.OpAtMost:
+			charged, kept = own.answer.Granted, d.Granted
+		case d.Allowed:
+			kept = c.Cost
+		}
+		if c.Choice != 0 && c.Choice != own.answer.Choice || kept >= charged {
+			continue
+		}
+		c.Choice, c.Cost = 0, charged-kept
+		give.Charges = append(give.Charges, c)
+	}
+	if len(give.Charges) > 0 {
+		s.alone(&give)
 	}
 }
 
@@ -183,27 +260,16 @@ func (s *Store) doubts(op *engine.Op) bool {
 	return false
 }
 
-// doubtsAll reports whether none of the operation's limits has recovered.
-func (s *Store) doubtsAll(op *engine.Op) bool {
-	wanted := s.unrecovered(op)
-	for i := range op.Charges {
-		if !wanted(i) {
-			return false
-		}
-	}
-	return true
-}
-
 // unrecovered returns a predicate for the limits of the operation that have not recovered from a loss of the store's
-// data. The other limits do not wait for them. If there are choices, all limits recover together: the shares choose
+// data. The other limits do not wait for them. If there are choices, all limits recover together: the memory chooses
 // among them, and the store gets the same choice.
 func (s *Store) unrecovered(op *engine.Op) func(charge int) bool {
-	lost, now := s.member.Lost(), s.now()
+	lost, now := s.lost(), s.now()
 	of := func(i int) bool {
 		if lost == 0 {
 			return false
 		}
-		until := lost + engine.Depth(op.Charges[i].Limit)
+		until := op.Charges[i].Limit.Numbers().RecoversAt(lost)
 		if now >= until {
 			return false
 		}

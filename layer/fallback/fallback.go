@@ -1,15 +1,14 @@
 // Package fallback decides requests while the store is unavailable: each process enforces its own share of the limits.
 //
-// With n processes, a share is a bucket with 1/n of a limit's rate and capacity, for each of the limit's windows
-// ([engine.Shares]). It is empty when its process starts, and refills. If the process remembers the units that
-// remained at the store's last answer, the share starts with at most 1/n of them. Therefore all shares together
-// admit, in any span, no more than a bucket with the limit's capacity and rate. The decision has the mode
-// [engine.Fallback] and the OvershootMax from [engine.SharesBound].
+// With n processes, a share is a bucket with 1/n of a limit's rate and capacity, but at least one unit, for each of the
+// limit's windows ([engine.Shares]). It is whole if the store has acknowledged a write of this process; otherwise it is
+// empty when the process starts, and refills. If the process remembers the units that remained at the store's last
+// answer, the share starts with at most 1/n of them. The decision has the mode [engine.Fallback] and the OvershootMax
+// from [engine.SharesBound].
 //
-// The store is unavailable if it does not answer in time or cannot be reached. A wrong password, a missing permission,
-// a full server or an unreadable state causes an error as usual. Gives and resets also return errors while the store is
-// unavailable. A call whose context was cancelled, or had ended before the call, does not show whether the store is
-// unavailable.
+// The store is unavailable if it does not answer in time, cannot be reached, or answers that it cannot decide
+// ([engine.Away]). Gives and resets return errors while the store is unavailable. A call whose context was cancelled, or
+// had ended before the call, does not show whether the store is unavailable.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
 // reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to
@@ -19,10 +18,10 @@
 // If calls have failed for a while without an answer between them, calls stop waiting for the store. Meanwhile the
 // store is tested in the background. It is used again once it has answered several times.
 //
-// A store is in doubt if it has lost all of its data or the newest part of it. After a loss, a limit's shares
-// continue to decide for the limit's recovery time ([engine.Depth]), and the store must allow the request too, in
-// every failure mode. The store alone decides operations with [engine.Hints].Lenient. It also decides alone on those
-// limits of a request that have recovered.
+// A store is in doubt if it has lost all of its data or the newest part of it. After a loss, until a limit has recovered
+// ([algo.Limit.RecoversAt]), its answers have the mode [engine.Fallback]. Keys whose remaining units this process
+// remembers are held to these units, refilled since, and the store must allow the request too, in every failure mode.
+// The store alone decides all other keys, and operations with [engine.Hints].Lenient.
 //
 //	fallback.go   a call → the store, or the shares
 //	share.go      one operation, decided by the shares
@@ -33,7 +32,8 @@
 //	outbox.go     updates to send to the store once it answers
 //	lanes.go      parts of a store that can be unavailable independently
 //	breaker.go    decides whether to use a part
-//	processes.go  how many processes share the limits; tests of the store
+//	contact.go    which parts have answered, and the store's time
+//	processes.go  how many processes share the limits
 //	config.go     the settings
 package fallback
 
@@ -54,15 +54,17 @@ type Store struct {
 	store     engine.Store
 	config    Config
 	own       *memstore.Store // the counters for outages
-	known     *memory
+	known     *memory         // remaining units, as last answered by the store
+	denied    *memory         // keys without units, and until when the store has denied them
 	lanes     lanes
+	contact   contact
 	permits   permits
 	outbox    outbox
 	member    *membership.Member
 	leave     func()
 	name      string // of this process, among the members
 	processes processes
-	began     int64 // in µs since 1970
+	began     time.Time
 
 	answered atomic.Int64
 	doubted  atomic.Int64 // the end of the longest recovery seen, in µs since 1970
@@ -78,13 +80,14 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	if err := c.check(member); err != nil {
 		return nil, err
 	}
-	own, err := memstore.New(c.Memory)
-	if err != nil {
+	s := &Store{store: store, config: c, known: newMemory(c.MaxKeys), denied: newMemory(c.MaxKeys), began: c.Memory.Clock(), member: member}
+	counters, err := c.Memory, error(nil)
+	counters.Clock = s.clock
+	if s.own, err = memstore.New(counters); err != nil {
 		return nil, err
 	}
-	began := c.Memory.Clock().UnixMicro()
-	s := &Store{store: store, config: c, own: own, known: newMemory(c.MaxKeys, began), began: began, member: member}
 	s.processes.expect, s.processes.clock = c.Expect, c.Memory.Clock
+	s.contact.heard = make([]atomic.Bool, c.Lanes)
 	s.makeLanes(&c)
 	life, end := context.WithCancel(context.Background())
 	s.end = end
@@ -92,6 +95,7 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	s.name, _ = member.Members()
 	s.leave = member.Start(s.processes.observe)
 	s.works.Go(func() { s.flushOutbox(life) })
+	s.works.Go(func() { s.hearAll(life) })
 	for i := range s.lanes.each {
 		s.works.Go(func() { s.lanes.each[i].run(life) })
 	}
@@ -100,7 +104,13 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 
 // Join sends the process's first beat. Call it before the first decision: after New alone, the store is trusted until
 // the background has sent the beat, although other processes may have noticed that it has lost data.
-func (s *Store) Join(ctx context.Context) error { return s.member.Beat(ctx) }
+func (s *Store) Join(ctx context.Context) error {
+	if err := s.member.Beat(ctx); err != nil {
+		return err
+	}
+	_ = s.hear(ctx, s.unheard()...) // the background sends again what fails
+	return nil
+}
 
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
@@ -118,8 +128,8 @@ type Stats struct {
 	// Losses is the number of times that the store came back without its data.
 	Losses int64
 	// Lost is when the store last lost data, even if another process noticed it before this one started. It is zero if
-	// no loss is known, or if an operator has accepted it. Until the limits have recovered, the store and the shares
-	// must both allow a request, except with [engine.Hints].Lenient.
+	// no loss is known, or if an operator has accepted it. Until the limits have recovered, keys that were remembered
+	// are held to the units that they had, except with [engine.Hints].Lenient.
 	Lost time.Time
 	// DoubtedUntil is when all limits that requests have used since the loss will have recovered from it.
 	DoubtedUntil time.Time
@@ -132,12 +142,13 @@ type Stats struct {
 
 // Stats returns the store's counters.
 func (s *Store) Stats() Stats {
+	n, _ := s.processes.count()
 	stats := Stats{
-		Answered: s.answered.Load(), Processes: s.processes.count(),
+		Answered: s.answered.Load(), Processes: int(n),
 		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
 		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
 	}
-	if lost := s.member.Lost(); lost != 0 {
+	if lost := s.lost(); lost != 0 {
 		stats.Lost, stats.DoubtedUntil = time.UnixMicro(lost), time.UnixMicro(max(lost, s.doubted.Load()))
 	}
 	for i := range s.lanes.each {
@@ -210,8 +221,8 @@ func (s *Store) decide(ctx context.Context, ops []engine.Op, results []engine.An
 	s.consult(ctx, ops, results)
 }
 
-// consult decides operations that use no unavailable lane. The store decides them and, after a loss of data, also the
-// shares of the limits that have not recovered.
+// consult decides operations that use no unavailable lane. The store decides them and, after a loss of data, also what
+// this process remembers.
 func (s *Store) consult(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if s.member.Lost() != 0 {
 		s.doubt(ctx, ops, results)
@@ -233,11 +244,7 @@ func fail(results []engine.Answer, err error) {
 func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	ended := ctx.Err() != nil
 	s.store.Do(ctx, ops, results)
-	for i := range results {
-		if results[i].Err == nil && shows(ops[i].Kind) {
-			s.remember(&ops[i], &results[i])
-		}
-	}
+	s.rememberAll(ops, results)
 	if !ended && s.observe(ops, results) {
 		s.fallBack(ops, results)
 	}
@@ -248,7 +255,7 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answe
 func (s *Store) fallBack(ops []engine.Op, results []engine.Answer) {
 	for i := range ops {
 		if r := &results[i]; r.Err != nil && s.answers(&ops[i]) && engine.Away(r.Err) {
-			s.share(&ops[i], r, nil)
+			s.share(&ops[i], r)
 		}
 	}
 }

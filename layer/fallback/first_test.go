@@ -49,25 +49,27 @@ func TestFirstInAnOutage(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, the shares choose and the store gets the same choice, so the charge always matches the
+// While the store is in doubt, the memory chooses and the store gets the same choice, so the charge always matches the
 // answer.
 func TestFirstInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		s.pass(2 * time.Hour) // the shares have refilled
+		if r := do(t, all[0].store, spend(25)); r.Err != nil || r.Choice != 1 {
+			t.Fatalf("%+v", r)
+		}
 		s.lose(t)
 		time.Sleep(2500 * time.Millisecond)
-		r := do(t, all[0].store, spend(15))
+		r := do(t, all[0].store, spend(10)) // 15 of the included units are remembered
 		if r.Err != nil || !r.Allowed || r.Choice != 1 || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
-		r = do(t, all[0].store, spend(15)) // the share of the included units has 5 left, the store 25
+		r = do(t, all[0].store, spend(15)) // about 7 are left, in the store 30
 		if r.Err != nil || !r.Allowed || r.Choice != 2 {
 			t.Fatalf("%+v", r)
 		}
-		for i, want := range []int64{25, 385} {
+		for i, want := range []int64{30, 385} {
 			peek := engine.Single(engine.OpPeek, "k", []engine.Limit{firstIncluded, firstCredits}[i], 0)
 			peek.Space = "s"
 			if left := do(t, s.now, peek).Binds().Remaining; left != want {

@@ -125,7 +125,7 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.An
 		}
 		r.Err = away.unavailable()
 		if s.answers(&ops[i]) {
-			s.share(&ops[i], r, nil)
+			s.share(&ops[i], r)
 		}
 	}
 	if len(rest.From) > 0 {

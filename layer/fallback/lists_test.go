@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,15 +100,19 @@ func TestListWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, a settlement applies each charge's actual use in the store and in the share.
+// While the store is in doubt, a settlement applies each charge's actual use in the store and in the memory.
 func TestListInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		all := twoAfterALoss(t, s)
+		org := rule.SlidingLog(rule.PerDay(80))
 		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
 			{Limit: rule.TokenBucket(rule.PerHour(40)), Cost: 1},
-			{Limit: rule.SlidingLog(rule.PerHour(80)), Cost: 30, Key: "org"},
+			{Limit: org, Cost: 40, Key: "org"},
 		}}
+		spent := op
+		spent.Kind, spent.Charges = engine.OpAllow, slices.Clone(op.Charges)
+		all := twoAfterALoss(t, s, spent)
+		op.Charges[1].Cost = 30
 		r := do(t, all[0], op)
 		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
@@ -118,11 +123,11 @@ func TestListInDoubt(t *testing.T) {
 		}
 		op.Charges[1].Cost = 31
 		if r := do(t, all[0], op); r.Err != nil || r.Allowed || r.Binding != 1 {
-			t.Errorf("the share of 40 has 30 left: %+v", r)
+			t.Errorf("30 of the remembered 40 are left: %+v", r)
 		}
 		op.Charges[1].Cost = 30
 		if r := do(t, all[0], op); r.Err != nil || !r.Allowed {
-			t.Errorf("the share of 40 has 30 left: %+v", r)
+			t.Errorf("30 of the remembered 40 are left: %+v", r)
 		}
 	})
 }

@@ -40,29 +40,27 @@ func leases(op *engine.Op) (shortest, longest int64) {
 	return shortest, longest
 }
 
-// hold grants a permit from a share, alone or as part of a reserve.
+// hold grants a permit from a share, alone or as part of a reserve. Until a lease after the start, it grants none of a
+// part of the store that has never answered this process, because an earlier process may have granted permits that are
+// still held.
 func (s *Store) hold(own *engine.Op) (r engine.Answer) {
-	now, longest := s.now(), int64(0)
+	longest := int64(0)
 	for i := range own.Charges {
 		limit := own.Charges[i].Limit
-		if a := limit.Algorithm(); !a.Holds() && !a.DeniesAll() {
+		if !limit.Algorithm().Holds() {
 			continue
 		}
-		longest = max(longest, limit.Numbers().Period)
-		// The share is less than one unit, or an earlier process may have granted permits that are still held.
-		wait, early := again, s.began+limit.Numbers().Period-now
-		if !limit.Algorithm().DeniesAll() {
-			wait = time.Duration(early) * time.Microsecond
-		}
-		if limit.Algorithm().DeniesAll() || early > 0 {
-			r = engine.Answer{AtMicros: now, Binding: i}
+		lease := limit.Numbers().Period
+		longest = max(longest, lease)
+		if early := lease - s.elapsed(); early > 0 && !s.heardOf(own, i) {
+			r = engine.Answer{AtMicros: s.now(), Binding: i}
 			r.Resize(len(own.Charges))
-			r.Binds().Limit, r.Binds().RetryAfter = limit.Capacity(), wait
+			r.Binds().Limit, r.Binds().RetryAfter = limit.Capacity(), time.Duration(early)*time.Microsecond
 			return r
 		}
 	}
 	if r = s.alone(own); r.Err == nil && r.Allowed {
-		s.permits.given(now + longest)
+		s.permits.given(s.now() + longest)
 	}
 	return r
 }
@@ -134,7 +132,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
 		if outside {
 			r.Promise = engine.Promise{Mode: engine.Fallback}
 			for i := range op.Charges {
-				r.Promise.OvershootMax = max(r.Promise.OvershootMax, engine.SharesBound(op.Charges[i].Limit, int64(s.processes.count())))
+				r.Promise.OvershootMax = max(r.Promise.OvershootMax, s.bound(op.Charges[i].Limit))
 			}
 		}
 	}
@@ -142,16 +140,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
 
 // keep renews or releases a permit that a share granted. It returns false if shares granted no such permit.
 func (s *Store) keep(op *engine.Op, r *engine.Answer) bool {
-	n := int64(s.processes.count())
-	if n == 0 {
-		return false
-	}
-	own := s.shares(op, n, nil)
-	for i := range own.op.Charges {
-		if c := &own.op.Charges[i]; c.Limit.Algorithm().DeniesAll() {
-			c.Limit = op.Charges[i].Limit // the number of processes has changed since then; the units do not matter here
-		}
-	}
+	own := s.shares(op, 1) // the units do not matter here
 	answer := s.alone(&own.op)
 	renewed := op.Kind == engine.OpRenew && answer.Allowed
 	if answer.Err != nil || !renewed && !answer.Found {

@@ -1,72 +1,58 @@
 package fallback
 
 import (
-	"context"
 	"sync"
 	"time"
 
-	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/layer/membership"
 )
 
-// processes is the number of processes that share the limits: expect, or the largest number that the member has
-// received recently if that is larger. After a loss of the store's data, processes rejoin one by one, so the latest
-// number may be too small.
+// settled is how long the number of processes must not have changed.
+const settled = time.Minute
+
+// processes is the number of processes that share the limits, as known from the beats: the last number, if it has not
+// changed for a minute of contact with the store. Otherwise processes may be starting, or rejoining after a loss, so it
+// is expect, or the largest number since it was last stable if that is larger.
 type processes struct {
 	expect int
 	clock  func() time.Time
 
-	mu     sync.Mutex
-	recent [2]int // the largest numbers of this minute and the previous one
-	minute int64
-	ever   bool
+	mu      sync.Mutex
+	number  int // from the last beat; 0 before the first
+	beat    time.Time
+	same    time.Duration // contact during which the number has not changed
+	largest int           // since the number was last stable
+	stable  bool          // whether the number was ever stable
 }
 
 // observe stores the number of processes from a beat.
 func (p *processes) observe(number int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.age()
-	p.recent[0], p.ever = max(p.recent[0], number), true
-}
-
-// age moves the recent numbers on if the minute has changed since the last beat. Only a beat calls it, so without
-// beats count keeps returning the same number.
-func (p *processes) age() {
-	minute := p.clock().Unix() / 60
-	if minute == p.minute {
-		return
+	now := p.clock()
+	if number != p.number {
+		p.number, p.same = number, 0
+	} else {
+		p.same += min(now.Sub(p.beat), 2*membership.Interval) // without beats between them there was no contact
 	}
-	p.recent[1], p.recent[0], p.minute = p.recent[0], 0, minute
+	p.beat, p.largest = now, max(p.largest, number)
+	if p.same >= settled {
+		p.largest, p.stable = number, true
+	}
 }
 
-// count returns the number of processes that share the limits, at least expect. It returns 0 if expect is 0 and no
-// number has been received yet.
-func (p *processes) count() int {
+// count returns the number of processes that share the limits. It returns 0 if it is not known: expect is 0, and the
+// number was never stable. more reports whether there may be fewer processes than expect, so that new ones may have
+// other shares than those before them.
+func (p *processes) count() (n int64, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ever {
-		return p.expect
+	switch more = p.expect > p.number; {
+	case p.same >= settled:
+		return int64(p.number), more
+	case p.expect == 0 && !p.stable:
+		return 0, false
+	default:
+		return int64(max(p.largest, p.expect)), more
 	}
-	return max(p.recent[0], p.recent[1], p.expect)
-}
-
-// probed is the limit for testing the store.
-var probed = engine.Build(algo.FixedWindow, []engine.Rate{engine.Per(1, time.Second)})
-
-const probeSpace = "headgate:probe"
-
-// probe tests a lane: the store must answer a request. A store with one lane must also report whether it lost data. If
-// there are several lanes, the values that show a loss may be on lanes that are unavailable.
-func (s *Store) probe(ctx context.Context, lane int) error {
-	ops := []engine.Op{engine.Single(engine.OpPeek, s.lanes.probes[lane], probed, 1)}
-	ops[0].Space = probeSpace
-	results := make([]engine.Answer, 1)
-	if s.store.Do(ctx, ops, results); results[0].Err != nil {
-		return results[0].Err
-	}
-	if err := s.member.Beat(ctx); engine.Away(err) && len(s.lanes.each) == 1 {
-		return err
-	}
-	return nil
 }

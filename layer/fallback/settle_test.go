@@ -57,18 +57,18 @@ func TestReserveInAnOutage(t *testing.T) {
 	})
 }
 
-// While the store is in doubt, a settlement settles both the store's charge and the share's (regression: bug 57).
+// While the store is in doubt, a settlement settles both the store's charge and the memory's (regression: bug 57).
 func TestSettlementInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		limit := rule.TokenBucket(rule.PerHour(40))
-		all := twoAfterALoss(t, s)
+		limit := rule.TokenBucket(rule.PerDay(40))
+		all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 20))
 		op, r := reserve(t, all[0], limit, 20)
 		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
 			t.Fatalf("%+v", r)
 		}
 		if _, r := reserve(t, all[0], limit, 1); r.Allowed {
-			t.Fatal("the share has more than its part")
+			t.Fatal("more than was left before the loss")
 		}
 		held := r.Reservation(&op, "id")
 		if r := do(t, all[0], held.Settle(5)); r.Err != nil || !r.Found {
@@ -78,7 +78,7 @@ func TestSettlementInDoubt(t *testing.T) {
 			t.Errorf("%d units are left in the store; want 35", left)
 		}
 		if _, r := reserve(t, all[0], limit, 15); r.Err != nil || !r.Allowed {
-			t.Errorf("what the share got back: %+v", r)
+			t.Errorf("what the memory got back: %+v", r)
 		}
 	})
 }

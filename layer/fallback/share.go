@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -14,63 +15,78 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// again is the RetryAfter for a cost that exceeds the share but not the limit, and for a request that is denied because
-// the memory or the outbox is full. The store may be back by then.
-const again = time.Second
+const (
+	// again is the RetryAfter for a cost that exceeds the share but not the limit, and for a request that is denied
+	// because the memory or the outbox is full. The store may be back by then.
+	again = time.Second
+	// longestWait is the longest RetryAfter of a denial by a share, for the same reason. A longer wait becomes half of
+	// this time to all of it, so that callers do not come back at once.
+	longestWait = 5 * time.Second
+)
 
-// shares is an operation translated to this process's shares of its limits: one or more buckets for each charge.
+// shares is an operation translated to counters of this process: one or more for each charge.
 type shares struct {
 	op engine.Op
-	of []int // the index of each bucket's charge
-	// bound is the largest possible excess of all shares over one of the limits, in units.
+	of []int // the index of each counter's charge
+	// bound is the largest possible excess over one of the limits, in units.
 	bound int64
 }
 
-// shares translates op into an operation on this process's shares, one nth of each limit. wanted selects charges by
-// index. If it is nil, all charges are selected.
-func (s *Store) shares(op *engine.Op, n int64, wanted func(charge int) bool) *shares {
+// ownOp returns the operation on this process's counters for op, without charges. A reserve has no delay.
+func ownOp(op *engine.Op) *shares {
 	own := &shares{op: engine.Op{Kind: op.Kind, Space: op.Space, Key: op.Key, ID: op.ID, Listed: op.Listed}}
-	switch op.Kind {
-	case engine.OpReserve:
-		if !hasPermits(op) {
-			own.op.Kind = engine.OpAllow
-		}
-	case engine.OpCount:
+	if op.Kind == engine.OpCount {
 		own.op.Kind = engine.OpAtMost
 	}
-	for i := range op.Charges {
-		if wanted != nil && !wanted(i) {
-			continue
-		}
-		own.bound = max(own.bound, engine.SharesBound(op.Charges[i].Limit, n))
-		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
-			charge := op.Charges[i]
-			charge.Limit, charge.Report = share, nil // a share ignores outcomes
+	return own
+}
 
-			if op.Charges[i].Limit.Algorithm().Divides() && !share.Algorithm().Divides() { // the keys of other processes are unknown
-				charge.Space, charge.Key = op.Counted(i)
-			}
-			if charge.Items == 0 && len(op.Charges) > 1 {
-				charge.Items = 1 << i
-			}
-			own.op.Charges, own.of = append(own.op.Charges, charge), append(own.of, i)
+// add adds a counter for one of an operation's charges.
+func (own *shares) add(op *engine.Op, i int, limit engine.Limit) *engine.Charge {
+	charge := op.Charges[i]
+	charge.Limit, charge.Report = limit, nil                                       // a share ignores outcomes
+	if op.Charges[i].Limit.Algorithm().Divides() && !limit.Algorithm().Divides() { // the keys of other processes are unknown
+		charge.Space, charge.Key = op.Counted(i)
+	}
+	if charge.Items == 0 && len(op.Charges) > 1 {
+		charge.Items = 1 << i
+	}
+	own.op.Charges, own.of = append(own.op.Charges, charge), append(own.of, i)
+	return &own.op.Charges[len(own.op.Charges)-1]
+}
+
+// shares translates op into an operation on this process's shares, one nth of each limit.
+func (s *Store) shares(op *engine.Op, n int64) *shares {
+	own := ownOp(op)
+	for i := range op.Charges {
+		own.bound = max(own.bound, s.bound(op.Charges[i].Limit))
+		for window, share := range engine.Shares(op.Charges[i].Limit, n) {
+			own.add(op, i, share)
 			s.begin(op, i, window, share, n)
 		}
 	}
 	return own
 }
 
+// bound returns the number of units by which shares can exceed a limit. It is half as much again if more processes are
+// expected than there are: in an outage, new ones would have smaller shares than those that know the number.
+func (s *Store) bound(limit engine.Limit) int64 {
+	n, more := s.processes.count()
+	bound := engine.SharesBound(limit, n)
+	if more {
+		bound += (bound + 1) / 2
+	}
+	return bound
+}
+
 // share decides an operation with this process's shares of its limits.
-func (s *Store) share(op *engine.Op, r *engine.Answer, wanted func(charge int) bool) {
-	n := int64(s.processes.count())
+func (s *Store) share(op *engine.Op, r *engine.Answer) {
+	n, _ := s.processes.count()
 	if n == 0 {
-		if r.Err == nil {
-			r.Err = fmt.Errorf("%w: it has lost data", engine.ErrStoreUnavailable)
-		}
-		r.Err = fmt.Errorf("%w; it is not known how many processes share the limits: set Config.Expect (--expect-processes)", r.Err)
+		r.Err = fmt.Errorf("%w; the number of processes that share the limits has not been the same for a minute: set Config.Expect (--expect-processes)", r.Err)
 		return
 	}
-	own, sent := s.shares(op, n, wanted), unknown(r.Err)
+	own, sent := s.shares(op, n), unknown(r.Err)
 	permits, holds := permitsOf(op)
 	var answer engine.Answer
 	if holds {
@@ -95,13 +111,35 @@ func (s *Store) share(op *engine.Op, r *engine.Answer, wanted func(charge int) b
 		r.ByShares = s.charged(own, &answer)
 	}
 	switch {
-	case holds && answer.Allowed && wanted == nil:
+	case holds && answer.Allowed:
 		s.queueShare(&permits, r, sent)
 	case holds && sent:
 		s.queueRelease(&permits)
 	}
-	if r.Binds().RetryAfter == engine.Never && couldPass(op) {
-		r.Binds().RetryAfter = again
+	if !r.Allowed {
+		s.soon(op, r)
+	}
+}
+
+// soon sets how long callers wait after a denial by a share. The store may be back soon, so it is at most longestWait,
+// unless the store itself has denied the key for longer. A reserve waits for its slot.
+func (s *Store) soon(op *engine.Op, r *engine.Answer) {
+	most := longestWait
+	for i := range r.Len() {
+		switch of := r.Of(i); {
+		case of.RetryAfter == engine.Never:
+			if couldPass(op) {
+				of.RetryAfter = again
+			}
+		case of.RetryAfter > longestWait && op.Kind != engine.OpReserve:
+			if most == longestWait {
+				most -= rand.N(longestWait / 2) //nolint:gosec // no secret
+			}
+			of.RetryAfter = most
+		}
+	}
+	if left := s.deniedFor(op); left > r.Binds().RetryAfter && r.Binds().RetryAfter != engine.Never {
+		r.Binds().RetryAfter = left
 	}
 }
 
@@ -152,9 +190,6 @@ func (s *Store) alone(op *engine.Op) engine.Answer {
 	return results[0]
 }
 
-// now returns this process's time in µs since 1970.
-func (s *Store) now() int64 { return s.config.Memory.Clock().UnixMicro() }
-
 // probes is a pool of steps for couldPass, because a step escapes to the heap.
 var probes = sync.Pool{New: func() any { return new([1]algo.Step) }}
 
@@ -178,9 +213,10 @@ func couldPass(op *engine.Op) bool {
 	return true
 }
 
-// begin lowers a share that has not been charged yet. The share was empty when the process started, and has refilled
-// since then. If the store's last answer about the key is remembered, the share also gets at most 1/n of the units that
-// were left at that time. Therefore neither restarts nor many short outages grant units twice.
+// begin lowers a share that has not been charged yet. If the store has never answered this process about its part, the
+// share was empty when the process started, and has refilled since then. If the store's last answer about the key is
+// remembered, the share also gets at most 1/n of the units that were left at that time, and at least one if there were
+// any. Therefore neither restarts nor many short outages grant units twice.
 func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n int64) {
 	if a := share.Algorithm(); a.Holds() || a.Constant() {
 		return
@@ -188,21 +224,28 @@ func (s *Store) begin(op *engine.Op, charge, window int, share engine.Limit, n i
 	hash, p, lock := s.known.at(op, charge, window)
 	lock.Lock()
 	defer lock.Unlock()
-	now := s.now()
-	level := refilled(share.Numbers(), now-s.began)
-	if remaining, full, known := s.known.take(hash, p); known && now < full {
-		level = min(level, remaining/n)
+	level := share.Capacity()
+	if !s.heardOf(op, charge) {
+		level = refilled(share.Numbers(), s.elapsed())
 	}
-	if level >= share.Capacity() {
-		return
+	if left, known := s.left(hash, p, op.Charges[charge].Limit, begunShare); known {
+		level = min(level, max(left/n, min(left, 1)))
 	}
 	space, key := op.Counted(charge)
-	lower := engine.Single(engine.OpPeek, key, share, 0)
-	lower.Space = space
-	full := s.alone(&lower)
+	s.lower(space, key, share, level)
+}
+
+// lower lowers the counter of a key in this process to the given number of units.
+func (s *Store) lower(space, key string, limit engine.Limit, level int64) {
+	if level >= limit.Capacity() {
+		return
+	}
+	op := engine.Single(engine.OpPeek, key, limit, 0)
+	op.Space = space
+	full := s.alone(&op)
 	if more := full.Binds().Remaining - level; more > 0 {
-		lower.Kind, lower.Charges[0].Cost = engine.OpAtMost, more
-		s.alone(&lower)
+		op.Kind, op.Charges[0].Cost = engine.OpAtMost, more
+		s.alone(&op)
 	}
 }
 

@@ -182,18 +182,6 @@ type process struct {
 	store *fallback.Store
 }
 
-// filled is the time since the processes of most tests started. Their shares, which are empty at first, have refilled
-// since then.
-const filled = 2 * time.Hour
-
-// start starts processes whose shares have filled. They stop with the test.
-func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
-	t.Helper()
-	all = s.begin(t, n, c)
-	s.pass(filled)
-	return all
-}
-
 // join returns a member of the processes that share a store.
 func join(t testing.TB, coordinator engine.Coordinator, clock func() time.Time) *membership.Member {
 	t.Helper()
@@ -204,8 +192,8 @@ func join(t testing.TB, coordinator engine.Coordinator, clock func() time.Time) 
 	return m
 }
 
-// begin starts processes, and waits until they know of each other.
-func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
+// start starts processes, and waits until their number has not changed for a minute.
+func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
 	c.All = true
 	for range n {
@@ -215,7 +203,7 @@ func (s *server) begin(t *testing.T, n int, c fallback.Config) (all []process) {
 		}
 		all = append(all, process{Limiter: headgate.New(headgate.WithStore(store)), store: store})
 	}
-	time.Sleep(2500 * time.Millisecond)
+	time.Sleep(62 * time.Second)
 	return all
 }
 

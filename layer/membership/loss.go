@@ -51,7 +51,10 @@ func (m *Member) look(ctx context.Context, counted func()) error {
 	if !read {
 		return failed
 	}
-	_ = m.note(ctx, lost) // its master may be unavailable; the next beat retries
+	if lost {
+		m.owed.Store(true)
+	}
+	_ = m.note(ctx, m.owed.Load()) // its master may be unavailable; the next beat retries
 	return nil
 }
 
@@ -118,8 +121,8 @@ func (m *Member) learn(i int, before, found marker, lost bool) {
 	}
 }
 
-// note records in the store when the store lost data, for processes that start later. If this process has noticed no
-// loss, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
+// note records in the store when the store lost data, for processes that start later. If this process has no loss to
+// record, it reads the record: another process may have noticed a loss, or an operator may have accepted it.
 func (m *Member) note(ctx context.Context, lost bool) error {
 	name := lossOf(m.config.Group)
 	text, version, err := m.coordinator.Get(ctx, name)
@@ -128,8 +131,12 @@ func (m *Member) note(ctx context.Context, lost bool) error {
 	}
 	if lost {
 		version, _, err = m.coordinator.CompareAndSet(ctx, name, version, strconv.FormatInt(m.lost.Load(), 10))
+		if err != nil {
+			return err
+		}
+		m.owed.Store(false) // if another process was faster, it has noticed the same loss
 		m.noted.Store(version)
-		return err
+		return nil
 	}
 	now := m.config.Clock().UnixMicro()
 	before := m.looked.Swap(now)

@@ -2,10 +2,12 @@ package membership_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
@@ -145,4 +147,39 @@ func TestLossByAnotherClock(t *testing.T) {
 	if beat(t, m); time.UnixMicro(m.Lost()).Before(noticed.Truncate(time.Microsecond)) {
 		t.Errorf("lost at %s, by its clock at %s or later", time.UnixMicro(m.Lost()), noticed)
 	}
+}
+
+// A loss whose record could not be written is recorded by a later beat. Otherwise a process that starts later would trust
+// the store.
+func TestLossIsRecordedLater(t *testing.T) {
+	s := &interrupted{Store: store(t), after: func() {}}
+	refusing := &unrecorded{interrupted: s}
+	m := member(t, refusing, membership.Config{})
+	beat(t, m)
+	s.Store = store(t)
+	refusing.refuses = true
+	beat(t, m)
+	refusing.refuses = false
+	late := member(t, s, membership.Config{})
+	if beat(t, late); late.Lost() != 0 {
+		t.Fatal("the loss was recorded although the write failed")
+	}
+	beat(t, m)
+	if beat(t, late); m.Losses() != 1 || late.Lost() < m.Lost() {
+		t.Errorf("%d losses, at %d; a later process says at %d", m.Losses(), m.Lost(), late.Lost())
+	}
+}
+
+// unrecorded is a coordinator that can refuse the record of a loss.
+type unrecorded struct {
+	*interrupted
+
+	refuses bool
+}
+
+func (c *unrecorded) CompareAndSet(ctx context.Context, name string, version int64, text string) (int64, bool, error) {
+	if c.refuses && strings.HasSuffix(name, "/loss") {
+		return 0, false, engine.ErrStoreUnavailable
+	}
+	return c.Store.CompareAndSet(ctx, name, version, text)
 }

@@ -73,6 +73,7 @@ type Member struct {
 	markers  []marker // as last seen
 
 	lost, losses, noted atomic.Int64
+	owed                atomic.Bool  // a loss that is not recorded in the store yet
 	looked              atomic.Int64 // when the note about a loss was last read, in µs since 1970
 }
 

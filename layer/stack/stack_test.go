@@ -120,9 +120,9 @@ func TestLayersShareOneMembership(t *testing.T) {
 			}
 			all = append(all, store)
 		}
-		time.Sleep(9500 * time.Millisecond)
-		if n := coordinator.number.Load(); n != 20 {
-			t.Errorf("%d beats of two processes in 9.5 s, want 20", n)
+		time.Sleep(62500 * time.Millisecond)
+		if n := coordinator.number.Load(); n != 126 {
+			t.Errorf("%d beats of two processes in 62.5 s, want 126", n)
 		}
 		coordinator.groups.Range(func(group, _ any) bool {
 			if group != "g" {

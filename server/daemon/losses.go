@@ -22,9 +22,9 @@ type losses struct {
 }
 
 // look updates the state from the fallback layer's statistics, and logs when answers become inexact or exact again.
-// The last loss can be older than this server, because another server may have noticed it. The function recovery
-// returns how long the active limits take to recover.
-func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.Duration) {
+// The last loss can be older than this server, because another server may have noticed it. The function recovered
+// returns when the active limits have recovered from a loss.
+func (l *losses) look(now time.Time, stats fallback.Stats, recovered func(lost time.Time) time.Time) {
 	noticed, later := stats.Losses > l.seen, stats.Lost.After(l.last)
 	begins := noticed || l.until.IsZero() && later
 	if !begins && stats.DoubtedUntil.After(now) && stats.DoubtedUntil.After(l.until) {
@@ -32,7 +32,7 @@ func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.
 	}
 	switch {
 	case begins:
-		until := stats.Lost.Add(recovery())
+		until := recovered(stats.Lost)
 		if until.Before(stats.DoubtedUntil) {
 			until = stats.DoubtedUntil
 		}
@@ -40,14 +40,14 @@ func (l *losses) look(now time.Time, stats fallback.Stats, recovery func() time.
 			return
 		}
 		l.until = until
-		l.logger.Error("store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow",
+		l.logger.Error("store data lost: until the limits have recovered, answers are a fallback, and remembered keys keep only the units that they had, except with failure mode allow",
 			"losses", stats.Losses, "until", until.UTC().Truncate(time.Second))
 	case l.until.IsZero():
 	case stats.Lost.IsZero():
 		l.until = time.Time{}
 		l.logger.Info("an operator has accepted the data loss: answers are exact again")
 	case later: // other servers have noticed the loss too
-		l.last, l.until = stats.Lost, l.until.Add(stats.Lost.Sub(l.last))
+		l.last, l.until = stats.Lost, recovered(stats.Lost)
 	case now.After(l.until):
 		l.until = time.Time{}
 		l.logger.Info("limits have recovered from the data loss: answers are exact again")
@@ -61,9 +61,9 @@ func (d *Daemon) followLosses(ctx context.Context) {
 		return
 	}
 	l := &d.losses
-	recovery := func() time.Duration {
+	recovered := func(lost time.Time) time.Time {
 		_, current, _ := d.policies.InForce()
-		return slowest(current.Policies)
+		return slowest(current.Policies, lost)
 	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -72,14 +72,15 @@ func (d *Daemon) followLosses(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			l.look(time.Now(), d.store.Fallback.Stats(), recovery)
+			l.look(time.Now(), d.store.Fallback.Stats(), recovered)
 		}
 	}
 }
 
-// slowest returns the longest recovery time of the limits. It skips disabled policies, and those whose failure mode is
-// lenient, because the servers' shares do not decide them after a loss.
-func slowest(set *policy.Set) (longest time.Duration) {
+// slowest returns when the last of the limits has recovered from a loss. It skips disabled policies, and those whose
+// failure mode is lenient, because servers do not remember their keys after a loss.
+func slowest(set *policy.Set, lost time.Time) (last time.Time) {
+	last = lost
 	for _, s := range set.Summaries() {
 		if p, _ := set.Get(s.Name); p.Failure.Lenient() || !p.Enabled {
 			continue
@@ -90,9 +91,11 @@ func slowest(set *policy.Set) (longest time.Duration) {
 		}
 		for _, text := range limits {
 			if limit, err := engine.ParseLimit(text); err == nil { // deny and unlimited do not have to recover
-				longest = max(longest, time.Duration(engine.Depth(limit))*time.Microsecond)
+				if at := time.UnixMicro(limit.Numbers().RecoversAt(lost.UnixMicro())); at.After(last) {
+					last = at
+				}
 			}
 		}
 	}
-	return longest
+	return last
 }

@@ -20,7 +20,7 @@ func TestAcceptedLoss(t *testing.T) {
 		if second < 10 {
 			stats.Lost = now
 		}
-		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return time.Minute })
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func(lost time.Time) time.Time { return lost.Add(time.Minute) })
 	}
 	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), `msg="an operator has accepted the data loss: answers are exact again"`) {
 		t.Error(log.String())
@@ -53,7 +53,7 @@ overrides:
 		if second >= 70 {
 			stats.Losses, stats.Lost = 2, now.Add(70*time.Second)
 		}
-		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return slowest(config.Policies) })
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func(lost time.Time) time.Time { return slowest(config.Policies, lost) })
 		if doubted := second >= 10 && second <= 190; l.doubted.Load() != doubted {
 			t.Fatalf("after %d s: doubted %t", second, !doubted)
 		}
@@ -63,7 +63,7 @@ overrides:
 		_, text, _ := strings.Cut(line, " level=")
 		lines = append(lines, strings.TrimSpace(text))
 	}
-	const lost = `ERROR msg="store data lost: until the limits have recovered, this server's share decides too, except with failure mode allow" losses=`
+	const lost = `ERROR msg="store data lost: until the limits have recovered, answers are a fallback, and remembered keys keep only the units that they had, except with failure mode allow" losses=`
 	want := []string{
 		lost + "1 until=2026-01-01T00:02:10.000Z", lost + "2 until=2026-01-01T00:03:10.000Z",
 		`INFO msg="limits have recovered from the data loss: answers are exact again"`,
@@ -84,7 +84,7 @@ func TestLossBeforeTheStart(t *testing.T) {
 		var log bytes.Buffer
 		l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
 		for second := range 100 {
-			l.look(now.Add(time.Duration(second)*time.Second), fallback.Stats{Lost: now.Add(-c.ago)}, func() time.Duration { return time.Minute })
+			l.look(now.Add(time.Duration(second)*time.Second), fallback.Stats{Lost: now.Add(-c.ago)}, func(lost time.Time) time.Time { return lost.Add(time.Minute) })
 		}
 		if got := strings.Count(log.String(), "\n"); got != c.lines {
 			t.Errorf("%v ago: %s", c.ago, log.String())
@@ -99,7 +99,7 @@ func TestLossUnderInlineLimits(t *testing.T) {
 	l := losses{logger: slog.New(slog.NewTextHandler(&log, nil))}
 	for second := range 100 {
 		stats := fallback.Stats{Losses: 1, Lost: now, DoubtedUntil: now.Add(time.Duration(min(second, 30)+20) * time.Second)}
-		l.look(now.Add(time.Duration(second)*time.Second), stats, func() time.Duration { return 0 })
+		l.look(now.Add(time.Duration(second)*time.Second), stats, func(lost time.Time) time.Time { return lost })
 		if doubted := second <= 50; l.doubted.Load() != doubted {
 			t.Fatalf("after %d s: doubted %t", second, !doubted)
 		}

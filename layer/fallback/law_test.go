@@ -1,0 +1,129 @@
+package fallback_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/layer/fallback"
+)
+
+// passed is an admitted request of an adversary.
+type passed struct {
+	at    int64
+	units int64
+	// promise is that of the answer.
+	promise engine.Promise
+}
+
+// adversary asks for a key of a limit in all processes, as much as passes.
+type adversary struct {
+	limit engine.Limit
+	key   string
+	all   []passed
+}
+
+// ask sends a random request to one of the processes.
+func (a *adversary) ask(t *testing.T, r *rand.Rand, p *process) {
+	t.Helper()
+	op := engine.Single(engine.OpAllow, a.key, a.limit, 1+r.Int64N(3))
+	op.Space, op.Hints.Local = "s", true
+	answer := do(t, p.store, op)
+	if answer.Err != nil || !answer.Allowed {
+		return
+	}
+	a.all = append(a.all, passed{time.Now().UnixMicro(), op.Charges[0].Cost, answer.Promise})
+}
+
+// check compares what passed in each span of the limit's own time, from each of the requests on, with what the limit
+// admits, the largest excess that the answers in the span state, and once more its capacity for each of the causes in it.
+func (a *adversary) check(t *testing.T, span time.Duration, admits func(time.Duration) int64, causes []int64) {
+	t.Helper()
+	capacity := a.limit.Numbers().MostCharged()
+	for from := range a.all {
+		units, stated, began := int64(0), int64(0), a.all[from].at
+		for _, p := range a.all[from:] {
+			since := time.Duration(p.at-began) * time.Microsecond
+			if since >= span {
+				break
+			}
+			units += p.units
+			if p.promise.Mode == engine.Fallback {
+				stated = max(stated, p.promise.OvershootMax)
+			}
+			more := int64(0)
+			for _, at := range causes {
+				if began <= at && at <= p.at {
+					more += capacity
+				}
+			}
+			if most := admits(since) + stated + more; units > most {
+				t.Fatalf("%s: %d units in %s; the limit admits %d, the answers state %d more, and causes are %d", a.limit, units, since, admits(since), stated, more)
+			}
+		}
+	}
+}
+
+// TestLaw attacks section 9 of the rules: three processes, of which some start during an outage, random outages, losses of
+// all data, and callers that ask for as much as passes. In no span of the limit's own time do more units pass than the
+// limit admits and the answers in the span state. Each loss, and each further outage after a restart, can add a capacity.
+func TestLaw(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  engine.Limit
+		span   time.Duration
+		admits func(time.Duration) int64
+	}{
+		"bucket": {rule.TokenBucket(rule.PerSecond(2), rule.Burst(20)), 10 * time.Second, func(d time.Duration) int64 { return 20 + int64(2*d.Seconds()) + 1 }},
+		"window": {rule.FixedWindow(rule.PerMinute(30), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 60 }}, // a span can overlap two windows
+		"log":    {rule.SlidingLog(rule.PerMinute(30)), time.Minute, func(time.Duration) int64 { return 30 }},
+		"below":  {rule.SlidingLog(rule.PerMinute(2)), time.Minute, func(time.Duration) int64 { return 2 }},
+	} {
+		for seed := range uint64(20) {
+			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(seed, 9))
+					s := newServer(t)
+					all := s.start(t, 3, fallback.Config{Expect: 3})
+					defer func() { end(t, all) }()
+					a := adversary{limit: c.limit, key: "k"}
+					away, restarted, causes := false, false, []int64{}
+					for range 60 {
+						for range 30 {
+							a.ask(t, r, &all[r.IntN(len(all))])
+							time.Sleep(time.Duration(r.Int64N(int64(cmp.Or(c.span, time.Second) / 200))))
+						}
+						switch event := r.IntN(10); {
+						case event < 4:
+							if away = !away; away {
+								s.set(headgate.ErrStoreUnavailable, false)
+							} else {
+								s.set(nil, false)
+							}
+							if away && restarted { // a process that was started since the last outage has a whole share again
+								causes = append(causes, time.Now().UnixMicro())
+							}
+							restarted = restarted && !away
+						case event == 4 && away:
+							end(t, all[:1])
+							fresh, err := fallback.New(s, join(t, s, s.clock), fallback.Config{All: true, Expect: 3})
+							if err != nil {
+								t.Fatal(err)
+							}
+							all[0].store, restarted = fresh, true
+						case event == 5:
+							s.lose(t)
+							causes = append(causes, time.Now().UnixMicro())
+						}
+					}
+					a.check(t, c.span, c.admits, causes)
+				})
+			})
+		}
+	}
+}
