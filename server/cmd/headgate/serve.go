@@ -90,7 +90,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.DurationVar(&f.maxStale, "max-stale", 0, "repeat a denial for this long without calling Redis, up to 1h; meanwhile units given back by other servers go unnoticed; 0 always calls Redis")
 	flags.DurationVar(&f.leaseLife, "lease-life", time.Second, "how long units prefetched for policies with mode: leased can be spent, 10ms to 10s")
 	flags.Int64Var(&f.leaseUnits, "lease-units", 10_000, "maximum number of prefetched units for a key, 1 to 1000000")
-	flags.IntVar(&f.expectProcesses, "expect-processes", 0, "minimum number of servers on the Redis, up to 1000: with failure local each decides by its share of a limit; by default the number seen last")
+	flags.IntVar(&f.expectProcesses, "expect-processes", 0, "expected number of servers on the Redis, up to 1000: with failure local each decides by its share of a limit, 1/N; the number seen counts once it has not changed for a minute")
 	flags.IntVar(&f.peerShare, "peer-share", peers.DefaultPercent, "maximum `percent` for one peer address of a listener's connections, the gateway's requests, and gRPC calls without a secret, 1 to 100; 100 turns this off; an IPv6 peer is its /64; trusted proxies are exempt")
 	flags.BoolVar(&f.readyNeedsStore, "ready-needs-store", false, "report not ready while the store does not answer and a failure mode is deny")
 	flags.DurationVar(&f.drain, "drain", 5*time.Second, "how long to accept requests after reporting not ready")

@@ -33,10 +33,10 @@ func newAcceptLoss() *cobra.Command {
 		Short: "Trust a Redis that has lost data, before the limits have recovered",
 		Long: `Trust a Redis that has lost data, before the limits have recovered.
 
-After a loss of data (an empty Redis, an older snapshot) each server's share of a limit has
-to allow a request too, for as long as the limit takes to recover: a day for a quota of a day.
-Within a second of this command all servers decide by the Redis alone again. Keys may then
-spend again the units that the Redis has lost.
+After a loss of data (an empty Redis, an older snapshot) each server holds the keys that it
+remembers to the units that they had, for as long as the limit takes to recover: a quota of a
+day until its window ends. Within a second of this command all servers decide by the Redis
+alone again. Keys may then spend again the units that the Redis has lost.
 
 Exit status: 0 the loss is accepted, 2 an error.`,
 		Args: exactly(),

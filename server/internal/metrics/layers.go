@@ -116,7 +116,7 @@ var (
 	fallbackTable = metric.NewTable(
 		metric.Row[fallback.Stats]{
 			Name:  "headgate_fallback_operations_total",
-			Help:  "Operations that were answered by this server's share of the limits, while the store was unavailable or not believed yet.",
+			Help:  "Operations that were answered by this server's share of the limits, while the store was unavailable.",
 			Value: func(s fallback.Stats) float64 { return float64(s.Answered) },
 		},
 		metric.Row[fallback.Stats]{

@@ -93,7 +93,7 @@ var serverTable = metric.NewTable(
 	},
 	metric.Row[state]{
 		Name:  "headgate_fallback_doubted",
-		Help:  "1 while this server's share also decides, because the store has lost data and not all limits have recovered.",
+		Help:  "1 while answers are a fallback because the store has lost data and not all limits have recovered.",
 		Value: func(s state) float64 { return oneIf(s.Doubted()) },
 	},
 	metric.Row[state]{
