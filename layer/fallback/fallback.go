@@ -193,6 +193,8 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		case hasPermits(op):
 			permits, _ := op.Permits()
 			s.acquired(&permits, r, outside[i] || meantime)
+		case op.Kind == engine.OpRenew && r.Err == nil && !r.Allowed:
+			s.releaseShare(op) // it has ended in the store
 		case op.Kind == engine.OpRelease && (engine.Away(r.Err) || unknown(r.Err)):
 			s.queueRelease(op)
 		case op.Kind == engine.OpSettle && !ofShares(op):

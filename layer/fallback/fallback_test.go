@@ -298,14 +298,14 @@ func TestUnansweredOperations(t *testing.T) {
 	})
 }
 
-// Permits granted in an outage are a share of the limit. The process renews and releases them locally, even after the
-// store is back and grants its own permits.
+// Permits granted in an outage are a share of the limit, less those that the store granted to the process. The process
+// renews and releases them locally, even after the store is back and grants its own permits.
 func TestPermitsOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		p := all[0].Limiter.SemaphoreOf("p", rule.Concurrency(5, rule.LeaseTime(10*time.Second)))
+		p := all[0].Limiter.SemaphoreOf("p", rule.Concurrency(6, rule.LeaseTime(10*time.Second)))
 		single := all[0].Limiter.SemaphoreOf("q", rule.Concurrency(1))
 		acquire := func(mode engine.Mode, want bool) *headgate.Permit {
 			t.Helper()

@@ -233,6 +233,14 @@ func (o *outbox) renewed(op *engine.Op, ends, now int64, missed bool) {
 	}
 }
 
+// granted reports whether a share granted a permit, alone or as well as the store.
+func (o *outbox) granted(op *engine.Op) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.ops[nameOf(op)]
+	return d != nil && d.op.Kind == engine.OpAcquire
+}
+
 // drop removes a permit that a share granted. outside is set if the store was not known to have the permit, and sent is
 // set if the store may have it anyway.
 func (o *outbox) drop(op *engine.Op) (outside, sent bool) {

@@ -37,7 +37,7 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
 		for i := range 10 {
-			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed {
+			if r := acquire(t, s, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed { // of another process
 				t.Fatalf("%+v", r)
 			}
 		}
@@ -50,7 +50,7 @@ func TestPermitsOfSharesEnterTheStore(t *testing.T) {
 		s.set(nil, false)
 		time.Sleep(5 * time.Second)
 		for i := range 9 {
-			if r := acquire(t, all[0].store, engine.OpRelease, fmt.Sprint("store", i)); r.Err != nil || !r.Found {
+			if r := acquire(t, s, engine.OpRelease, fmt.Sprint("store", i)); r.Err != nil || !r.Found {
 				t.Fatalf("%+v", r)
 			}
 		}
@@ -380,4 +380,59 @@ func TestAcquireRacesItsRelease(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A share counts the permits that the store granted to its process, until they are released, settled or lost.
+func TestSharesCountPermitsOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		granted := func(want int) {
+			t.Helper()
+			s.set(headgate.ErrStoreUnavailable, false)
+			n := 0
+			for ; acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("share", n)).Allowed; n++ {
+			}
+			if n != want {
+				t.Errorf("the share granted %d permits, want %d", n, want)
+			}
+			for i := range n {
+				acquire(t, all[0].store, engine.OpRelease, fmt.Sprint("share", i))
+			}
+			s.set(nil, false)
+			time.Sleep(time.Second)
+		}
+		granted(5)
+		for i := range 7 {
+			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint("store", i)); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
+				t.Fatalf("%+v", r)
+			}
+		}
+		granted(0)
+		for i := range 4 {
+			acquire(t, all[0].store, engine.OpRelease, fmt.Sprint("store", i))
+		}
+		granted(2)
+		do(t, s, engine.Single(engine.OpReset, "k", ten, 0))
+		if r := acquire(t, all[0].store, engine.OpRenew, "store5"); r.Err != nil || r.Allowed {
+			t.Errorf("a permit that the store has lost: %+v", r)
+		}
+		granted(3)
+		op, r := call(t, all[0].store, "list", 1)
+		if r.Err != nil || !r.Allowed {
+			t.Fatalf("%+v", r)
+		}
+		if r := do(t, all[0].store, r.Reservation(&op, "list").Settle(1)); r.Err != nil || !r.Found {
+			t.Fatalf("%+v", r)
+		}
+		call(t, all[0].store, "open", 1)
+		s.set(headgate.ErrStoreUnavailable, false)
+		if _, r := call(t, all[0].store, "first", 1); r.Err != nil || !r.Allowed {
+			t.Errorf("beside one of two: %+v", r)
+		}
+		if _, r := call(t, all[0].store, "second", 1); r.Err != nil || r.Allowed {
+			t.Errorf("beside two of two: %+v", r)
+		}
+	})
 }

@@ -3,24 +3,26 @@ package fallback
 import (
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/headgate/headgate/engine"
 )
 
-// permits records the latest end of all permits that shares granted. The permits are in the memory of this process, and
-// are sent to the store as soon as it answers: see outbox.go.
+// permits records the latest end of all permits in the memory of this process: those that shares granted, which are sent
+// to the store as soon as it answers (outbox.go), and those that the store granted to this process, which its shares
+// count.
 type permits struct{ until atomic.Int64 } // in µs since 1970
 
-// given records that a share granted a permit that lasts until ends.
+// given records a permit that lasts until ends.
 func (p *permits) given(ends int64) {
 	for until := p.until.Load(); until < ends && !p.until.CompareAndSwap(until, ends); {
 		until = p.until.Load()
 	}
 }
 
-// alive reports whether a permit that a share granted can still be held.
+// alive reports whether a permit can still be held.
 func (p *permits) alive(now int64) bool { return now < p.until.Load() }
 
 // hasPermits reports whether the operation reserves permits.
@@ -129,6 +131,7 @@ func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
 		s.queueRelease(op)
 	case r.Err == nil && r.Allowed && r.Promise.Mode != engine.Fallback:
 		s.outbox.held(op)
+		s.count(op)
 		if outside {
 			r.Promise = engine.Promise{Mode: engine.Fallback}
 			for i := range op.Charges {
@@ -138,12 +141,28 @@ func (s *Store) acquired(op *engine.Op, r *engine.Answer, outside bool) {
 	}
 }
 
-// keep renews or releases a permit that a share granted. It returns false if shares granted no such permit.
+// count adds a permit of the store to this process's own, so that its share grants only what is left of it. The share may
+// be smaller than what the process holds.
+func (s *Store) count(op *engine.Op) {
+	own := *op
+	own.Charges = slices.Clone(op.Charges)
+	for i := range own.Charges {
+		c := &own.Charges[i]
+		c.Limit = engine.MostPermits(engine.Shares(c.Limit, 1)[0], time.Duration(c.Limit.Numbers().Period)*time.Microsecond)
+	}
+	if r := s.alone(&own); r.Err == nil { // if there is no room, the share grants more, within its bound
+		_, longest := leases(op)
+		s.permits.given(s.now() + longest)
+	}
+}
+
+// keep renews or releases a permit in this process's memory. It returns false if no share granted it: then the store's
+// answer counts.
 func (s *Store) keep(op *engine.Op, r *engine.Answer) bool {
 	own := s.shares(op, 1) // the units do not matter here
 	answer := s.alone(&own.op)
 	renewed := op.Kind == engine.OpRenew && answer.Allowed
-	if answer.Err != nil || !renewed && !answer.Found {
+	if answer.Err != nil || !renewed && !answer.Found || !s.outbox.granted(op) {
 		return false
 	}
 	if renewed {
@@ -156,7 +175,7 @@ func (s *Store) keep(op *engine.Op, r *engine.Answer) bool {
 	return true
 }
 
-// keepOwn renews and releases permits that shares granted, and returns the answers by index. The store gets the
+// keepOwn renews and releases permits in this process's memory, and returns the answers of shares by index. The store gets the
 // operations too, because it may also have the permit.
 func (s *Store) keepOwn(ops []engine.Op, results []engine.Answer) (kept map[int]engine.Answer) {
 	if !s.permits.alive(s.now()) {

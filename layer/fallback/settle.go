@@ -104,6 +104,8 @@ func (s *Store) settled(op *engine.Op, r *engine.Answer) {
 	}
 	if len(of.Shares) > 0 && !errors.Is(r.Err, engine.ErrInvalid) {
 		s.settle(op, of.Shares)
+	} else if permits, ok := op.Permits(); ok {
+		s.releaseShare(&permits)
 	}
 	ends := of.Ends
 	if of.Term != nil { // reports may have postponed Due
