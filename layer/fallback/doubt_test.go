@@ -164,10 +164,9 @@ func TestLossOutlivesProcesses(t *testing.T) {
 		if r := do(t, late, op); r.Promise.Mode != engine.Fallback {
 			t.Errorf("a process that started after the loss: %+v", r)
 		}
-		if err := membership.AcceptLoss(t.Context(), s, ""); err != nil {
-			t.Fatal(err)
+		if lost, err := late.AcceptLoss(t.Context()); err != nil || !lost {
+			t.Fatal(lost, err)
 		}
-		time.Sleep(2 * time.Second)
 		if r := do(t, late, op); r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
 			t.Errorf("after the loss was accepted: %+v", r)
 		}

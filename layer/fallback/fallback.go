@@ -112,6 +112,11 @@ func (s *Store) Join(ctx context.Context) error {
 	return nil
 }
 
+// AcceptLoss records that an operator accepts the last loss of the store's data: see [membership.AcceptLoss].
+func (s *Store) AcceptLoss(ctx context.Context) (lost bool, err error) {
+	return s.member.AcceptLoss(ctx)
+}
+
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 

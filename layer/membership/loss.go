@@ -160,16 +160,27 @@ func lossOf(group string) string { return group + "/loss" }
 
 // AcceptLoss records, for the processes of a group, that an operator accepts a loss of the store's data. Within an
 // [Interval] the processes trust the store again, and may admit the units that were charged before the loss a second
-// time. The coordinator must be the store's own. If group is empty, it is [DefaultGroup].
-func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) error {
+// time. lost is false if no loss is recorded, or if it was accepted before: then nothing changes. The coordinator must be
+// the store's own. If group is empty, it is [DefaultGroup].
+func AcceptLoss(ctx context.Context, coordinator engine.Coordinator, group string) (lost bool, err error) {
+	const accepted = "0"
 	name := lossOf(cmp.Or(group, DefaultGroup))
 	for {
-		_, version, err := coordinator.Get(ctx, name)
-		if err != nil {
-			return err
+		text, version, err := coordinator.Get(ctx, name)
+		if err != nil || version == 0 || text == accepted {
+			return false, err
 		}
-		if _, swapped, err := coordinator.CompareAndSet(ctx, name, version, "0"); err != nil || swapped {
-			return err
+		if _, swapped, err := coordinator.CompareAndSet(ctx, name, version, accepted); err != nil || swapped {
+			return swapped, err
 		}
 	}
+}
+
+// AcceptLoss is the function of the same name for the member's group. This process trusts the store when it returns.
+func (m *Member) AcceptLoss(ctx context.Context) (lost bool, err error) {
+	lost, err = AcceptLoss(ctx, m.coordinator, m.config.Group)
+	if err == nil && lost {
+		err = m.Beat(ctx)
+	}
+	return lost, err
 }

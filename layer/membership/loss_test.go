@@ -123,8 +123,10 @@ func TestLossOutlivesProcesses(t *testing.T) {
 	if beat(t, late); m.Lost() == 0 || late.Lost() != m.Lost() || late.Losses() != 0 {
 		t.Errorf("lost at %d; a later process says at %d, and %d losses", m.Lost(), late.Lost(), late.Losses())
 	}
-	if err := membership.AcceptLoss(t.Context(), s, ""); err != nil {
-		t.Fatal(err)
+	for _, want := range []bool{true, false} {
+		if lost, err := membership.AcceptLoss(t.Context(), s, ""); err != nil || lost != want {
+			t.Fatal(lost, err)
+		}
 	}
 	beat(t, m)
 	if beat(t, late); m.Lost() != 0 || late.Lost() != 0 {

@@ -184,6 +184,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 				d.limiter.Do(ctx, ops, results)
 			},
+			AcceptLoss: d.acceptLoss(),
 			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 				return d.limiter.OpenOf(ctx, key, most, under...)
 			},

@@ -99,3 +99,12 @@ func slowest(set *policy.Set, lost time.Time) (last time.Time) {
 	}
 	return last
 }
+
+// acceptLoss returns the function with which an operator accepts a loss. It is nil for a store that processes do not
+// share.
+func (d *Daemon) acceptLoss() func(context.Context) (lost bool, err error) {
+	if d.store.Fallback == nil {
+		return nil
+	}
+	return d.store.Fallback.AcceptLoss
+}

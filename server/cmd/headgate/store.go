@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/redisstore/redisurl"
+	"github.com/headgate/headgate/server/internal/adminapi"
 )
 
 func newStore() *cobra.Command {
@@ -38,7 +39,10 @@ remembers to the units that they had, for as long as the limit takes to recover:
 day until its window ends. Within a second of this command all servers decide by the Redis
 alone again. Keys may then spend again the units that the Redis has lost.
 
-Exit status: 0 the loss is accepted, 2 an error.`,
+On a server with an admin listener, the page and POST /admin/v1/store/accept-loss do the same,
+and record who did it and why.
+
+Exit status: 0 the loss is accepted or there is none, 2 an error.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !redisurl.Known(store) {
@@ -62,12 +66,16 @@ func acceptLoss(ctx context.Context, w io.Writer, address string, output outputF
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	if err := membership.AcceptLoss(ctx, store, ""); err != nil {
+	lost, err := membership.AcceptLoss(ctx, store, "")
+	if err != nil {
 		return err
 	}
 	if output.json() {
-		return writeJSON(w, map[string]bool{"accepted": true})
+		return writeJSON(w, adminapi.AcceptedLoss{Lost: lost})
 	}
-	fmt.Fprintln(w, "accepted: the servers take the store's answers again within a second")
+	fmt.Fprintln(w, map[bool]string{
+		true:  "accepted: the servers take the store's answers again within a second",
+		false: "nothing to accept: no loss of data is recorded in this Redis",
+	}[lost])
 	return nil
 }

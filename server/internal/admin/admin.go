@@ -71,6 +71,9 @@ type Config struct {
 	ShowKey func(key string) string
 	// Decide decides operations that do not come from clients' requests.
 	Decide func(ctx context.Context, ops []engine.Op, results []engine.Answer)
+	// AcceptLoss accepts a loss of the store's data: see [fallback.Store.AcceptLoss]. It is nil for a store that
+	// processes do not share.
+	AcceptLoss func(ctx context.Context) (lost bool, err error)
 	// OpenOf returns up to most open reservations of a key: see [engine.Keeper]. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.
@@ -110,6 +113,7 @@ func (a *api) calls() []adminapi.Endpoint {
 		adminapi.MakeChange.By(a.change),
 		adminapi.ClearChange.By(a.clear),
 		adminapi.Reload.By(a.reload),
+		adminapi.AcceptLoss.By(a.acceptLoss),
 		adminapi.GiveUnits.By(a.give),
 		adminapi.ResetKey.By(a.reset),
 		adminapi.SetLevel.By(a.setLevel),

@@ -96,6 +96,18 @@ func (a *api) reset(r *http.Request, body *adminapi.Units) (adminapi.Reset, erro
 	return adminapi.Reset{Found: answer.Found, AllKeys: answer.Requested != nil && answer.Requested.Divides()}, err
 }
 
+// signed checks the author and the reason of an action.
+func signed(author, reason string) error {
+	switch {
+	case author == "" || len(author) > 256:
+		return adminapi.BadField("author", "accepted: 1 to 256 bytes")
+	case len(reason) > 1024:
+		return adminapi.BadField("reason", "accepted: up to 1024 bytes")
+	default:
+		return nil
+	}
+}
+
 // write gives units back or resets a key, and logs the author, the user and the reason.
 func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (answer decide.Response, err error) {
 	key, err := body.Read()
@@ -104,10 +116,8 @@ func (a *api) write(r *http.Request, body *adminapi.Units, kind engine.Kind) (an
 		return answer, err
 	case body.Policy == "":
 		return answer, adminapi.BadField("policy", "not set; accepted: the name of a policy")
-	case body.Author == "" || len(body.Author) > 256:
-		return answer, adminapi.BadField("author", "accepted: 1 to 256 bytes")
-	case len(body.Reason) > 1024:
-		return answer, adminapi.BadField("reason", "accepted: up to 1024 bytes")
+	case signed(body.Author, body.Reason) != nil:
+		return answer, signed(body.Author, body.Reason)
 	case body.Units != nil && (kind == engine.OpReset || *body.Units < 0):
 		return answer, adminapi.BadField("units", "accepted: 0 or more, for give only")
 	}

@@ -268,3 +268,19 @@ func (a *api) reload(r *http.Request, _ *adminapi.None) (answer adminapi.Reloade
 	a.history.add(adminapi.Action{Action: "reload", User: caller(r)})
 	return adminapi.Reloaded{Generation: a.Service.Generation()}, nil
 }
+
+// acceptLoss trusts a store that has lost data, and logs the author, the user and the reason.
+func (a *api) acceptLoss(r *http.Request, body *adminapi.Acceptance) (answer adminapi.AcceptedLoss, err error) {
+	if err := signed(body.Author, body.Reason); err != nil || a.AcceptLoss == nil {
+		return answer, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), explainTimeout)
+	defer cancel()
+	if answer.Lost, err = a.AcceptLoss(ctx); err != nil || !answer.Lost {
+		return answer, err
+	}
+	done := adminapi.Action{Action: "accept-loss", Author: body.Author, User: caller(r), Reason: body.Reason}
+	a.Logger.Info("audit", "action", done.Action, "author", done.Author, "user", done.User, "reason", done.Reason)
+	a.history.add(done)
+	return answer, nil
+}

@@ -118,6 +118,9 @@ func layer(s *adminapi.Snapshot, store engine.Store) {
 		stats := store.Stats()
 		own, members := store.Members()
 		s.Processes.Count, s.Store.Losses, s.Processes.Own = stats.Processes, stats.Losses, own
+		if stats.DoubtedUntil.After(time.Now()) {
+			s.Store.DoubtedUntil = stats.DoubtedUntil.UTC()
+		}
 		s.Processes.Members = append(s.Processes.Members, members[:min(len(members), maxMembers)]...)
 	}
 }

@@ -16,6 +16,7 @@ var (
 	ListHistory = Call[None, History]{Pattern: "GET /admin/v1/history"}
 	GetConfig   = Call[None, Config]{Pattern: "GET /admin/v1/config"}
 	Reload      = Call[None, Reloaded]{Pattern: "POST /admin/v1/reload", Acts: true}
+	AcceptLoss  = Call[Acceptance, AcceptedLoss]{Pattern: "POST /admin/v1/store/accept-loss", Acts: true}
 	GetLevel    = Call[None, Level]{Pattern: "GET /admin/v1/log-level"}
 	SetLevel    = Call[Level, Level]{Pattern: "POST /admin/v1/log-level", Acts: true}
 )
@@ -46,7 +47,18 @@ func (s *Server) String() string {
 	return "server " + s.Name + ", 1 of " + of
 }
 
-// Action is one action of an operator: change, clear, give, reset, reload or log-level.
+// Acceptance is an operator's decision to trust a store that has lost data.
+type Acceptance struct {
+	Author string `json:"author"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// AcceptedLoss is the answer to an Acceptance. Lost is false if no loss was recorded, so that nothing changed.
+type AcceptedLoss struct {
+	Lost bool `json:"lost"`
+}
+
+// Action is one action of an operator: change, clear, give, reset, accept-loss, reload or log-level.
 type Action struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
@@ -122,6 +134,9 @@ type Store struct {
 	Unknown int64 `json:"unknown"`
 	// Losses is the number of times that the store came back without its data.
 	Losses int64 `json:"losses"`
+	// DoubtedUntil is when all limits that requests have used have recovered from the last loss. It is omitted if they
+	// have, or if an operator has accepted the loss.
+	DoubtedUntil time.Time `json:"doubted_until,omitzero"`
 	// Keys is the number of keys in the memory store. It is omitted for other stores.
 	Keys *int64 `json:"keys,omitempty"`
 }

@@ -5,7 +5,7 @@ import { keyText } from "./format";
 import { t } from "./i18n";
 import { type Limit, of, parse, set, tighter } from "./limits";
 import { Choice, Dialog, ErrorNote, Field, say, words } from "./ui";
-import type { Explanation, Explanations, Given, KeyFields, Reset, Standing, Trial } from "./types";
+import type { AcceptedLoss, Explanation, Explanations, Given, KeyFields, Reset, Standing, Trial } from "./types";
 
 const AUTHOR = "headgate.author";
 
@@ -249,6 +249,28 @@ export function Reset({ target, close, done }: Props) {
         <p>{t("resetMeans")}</p>
         {signed.error !== null && <ErrorNote error={signed.error} />}
         <Signed {...signed} submit={t("resetKey")} close={close} />
+      </form>
+    </Dialog>
+  );
+}
+
+/** AcceptLoss trusts a store that has lost data. */
+export function AcceptLoss({ close }: { close: () => void }) {
+  const signed = useSigned();
+  const submit = (e: Event) => {
+    e.preventDefault();
+    void signed.send(async () => {
+      const answer = await post<AcceptedLoss>("store/accept-loss", { author: signed.by, reason: signed.reason });
+      say(t(answer.lost ? "lossAccepted" : "noLoss"));
+      close();
+    });
+  };
+  return (
+    <Dialog title={t("acceptLoss")} close={close}>
+      <form onSubmit={submit}>
+        <p>{t("acceptLossMeans")}</p>
+        {signed.error !== null && <ErrorNote error={signed.error} />}
+        <Signed {...signed} submit={t("acceptLoss")} close={close} />
       </form>
     </Dialog>
   );

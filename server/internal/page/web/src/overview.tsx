@@ -1,8 +1,8 @@
 // The current state: decisions, latency, the store, the keys with the most requests.
 import { useState } from "preact/hooks";
-import { LimitKey, type Target } from "./actions";
+import { AcceptLoss, LimitKey, type Target } from "./actions";
 import { Chart, type Line } from "./chart";
-import { count, micros, percent, span, whole } from "./format";
+import { count, micros, percent, span, time, whole } from "./format";
 import { t, type Word } from "./i18n";
 import { useLive } from "./live";
 import { all, Outcomes, RateFigures, ratesOf, times, Top } from "./traffic";
@@ -12,10 +12,11 @@ import type { Second, Snapshot } from "./types";
 export function Overview({ administers }: { administers: boolean }) {
   const { seconds, last } = useLive();
   const [limiting, limit] = useState<Target | null>(null);
+  const [accepted, accepting] = useState(false);
   return (
     <>
       <h1 tabIndex={-1}>{t("overview")}</h1>
-      <Promise last={last} />
+      <Promise last={last} accept={administers ? () => accepting(true) : undefined} />
       <Figures last={last} />
       <div class="charts">
         <Outcomes seconds={seconds} rates={seconds} />
@@ -27,6 +28,7 @@ export function Overview({ administers }: { administers: boolean }) {
         <Top title={t("mostRequests")} top={last?.top_requests} limit={administers ? limit : undefined} />
         <Top title={t("mostDenied")} top={last?.top_denials} limit={administers ? limit : undefined} />
       </div>
+      {accepted && <AcceptLoss close={() => accepting(false)} />}
       {limiting && <LimitKey target={limiting} close={() => limit(null)} done={() => {}} />}
     </>
   );
@@ -49,7 +51,7 @@ const promises: Record<ReturnType<typeof modeOf>, [Word, Word]> = {
 };
 
 /** Promise describes the current decisions' promise in words. */
-function Promise({ last }: { last: Snapshot | null }) {
+function Promise({ last, accept }: { last: Snapshot | null; accept?: () => void }) {
   if (!last) return <section class="panel promise" aria-busy="true"><p class="dim">{t("waiting")}</p></section>;
   const mode = modeOf(last);
   const [title, text] = promises[mode];
@@ -66,8 +68,10 @@ function Promise({ last }: { last: Snapshot | null }) {
         {store.keys !== undefined && " · " + t("keysHeld", { keys: whole(store.keys) })}
         {store.outages > 0 && " · " + t("outages", { n: store.outages })}
         {store.losses > 0 && " · " + t("losses", { n: store.losses })}
+        {store.doubted_until && " · " + t("doubtedUntil", { time: time(store.doubted_until) })}
         {store.unknown > 0 && " · " + t("unknownTotal", { n: whole(store.unknown) })}
       </p>
+      {accept && store.doubted_until && <button type="button" onClick={accept}>{t("acceptLoss")}</button>}
     </section>
   );
 }

@@ -197,7 +197,18 @@ export interface Server {
   of: number;
 }
 
-/** Action is one action of an operator: change, clear, give, reset, reload or log-level. */
+/** Acceptance is an operator's decision to trust a store that has lost data. */
+export interface Acceptance {
+  author: string;
+  reason?: string;
+}
+
+/** AcceptedLoss is the answer to an Acceptance. Lost is false if no loss was recorded, so that nothing changed. */
+export interface AcceptedLoss {
+  lost: boolean;
+}
+
+/** Action is one action of an operator: change, clear, give, reset, accept-loss, reload or log-level. */
 export interface Action extends KeyFields {
   at: string;
   action: string;
@@ -269,6 +280,8 @@ export interface Store {
   unknown: number;
   /** Losses is the number of times that the store came back without its data. */
   losses: number;
+  /** DoubtedUntil is when all limits that requests have used have recovered from the last loss. It is omitted if they have, or if an operator has accepted the loss. */
+  doubted_until?: string;
   /** Keys is the number of keys in the memory store. It is omitted for other stores. */
   keys?: number;
 }
