@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -53,6 +54,48 @@ func (c *Config) Notes() (notes []string) {
 		notes = append(notes, text)
 	}
 	return notes
+}
+
+// smallShare is a limit that n processes cannot divide without loss while the store is unavailable.
+type smallShare struct {
+	policy string
+	limit  engine.Limit
+	cost   int64 // the policy's usual cost, if it is above the share; otherwise 0
+	share  int64
+}
+
+// ShareNotes reports the limits with failure mode local that n processes cannot divide while the store is unavailable: a
+// limit below n, and a policy whose usual cost exceeds a process's share ([engine.Shares]).
+func (c *Config) ShareNotes(n int) []string {
+	var small []smallShare
+	for _, name := range c.Policies.Names() {
+		p, _ := c.Policies.Get(name)
+		if !p.Enabled || p.Answers() != Local {
+			continue
+		}
+		for i := range p.members {
+			limit := p.members[i].limit
+			if limit.Punishes() || limit.Algorithm().Constant() {
+				continue
+			}
+			for _, share := range engine.Shares(limit, int64(n)) {
+				switch of := (smallShare{name, limit, p.Cost, share.Capacity()}); {
+				case p.Cost > of.share:
+					small = append(small, of)
+				case limit.Capacity() < int64(n):
+					of.cost = 0
+					small = append(small, of)
+				}
+			}
+		}
+	}
+	return noteEach(small, "%d more limits cannot be divided while the store is unavailable", func(s smallShare) string {
+		text := "while the store is unavailable, each of " + strconv.Itoa(n) + " servers admits "
+		if s.cost == 0 {
+			return text + "one unit of policy " + s.policy + ", although its limit is " + s.limit.String()
+		}
+		return text + "up to " + strconv.FormatInt(s.share, 10) + " units at once of policy " + s.policy + ", and denies its usual cost of " + strconv.FormatInt(s.cost, 10)
+	})
 }
 
 // penaltyNotes reports policies with only a penalty.

@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 )
 
 func newCheck() *cobra.Command {
 	var output outputFlag
+	processes := 1
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file and print its policies",
@@ -20,6 +22,7 @@ func newCheck() *cobra.Command {
 A file of envoyproxy/ratelimit, with domain and descriptors, or a directory of such files,
 is checked as serve's --envoy-config reads it: its rules are printed, or its errors in that
 server's words.
+With --processes N, notes name the limits that N servers cannot divide while Redis is unavailable.
 
 Exit status: 0 valid, 2 invalid.`,
 		Args: exactly("FILE"),
@@ -28,9 +31,12 @@ Exit status: 0 valid, 2 invalid.`,
 				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}
+			if processes < 1 || processes > engine.MaxMembers {
+				return fmt.Errorf("--processes %d: accepted: 1 to %d", processes, engine.MaxMembers)
+			}
 			config, err := policy.Reader{Gateway: true}.Reload(args[0], nil)
 			if output.json() {
-				return printJSON(c.OutOrStdout(), config, err)
+				return printJSON(c.OutOrStdout(), config, processes, err)
 			}
 			if err != nil {
 				return printErrors(c.ErrOrStderr(), err)
@@ -41,12 +47,13 @@ Exit status: 0 valid, 2 invalid.`,
 			for _, r := range config.RouteSummaries() {
 				printRoute(c.OutOrStdout(), &r)
 			}
-			for _, note := range notes(config) {
+			for _, note := range notes(config, processes) {
 				fmt.Fprintf(c.OutOrStdout(), "note: %s\n", note)
 			}
 			return nil
 		},
 	}
+	c.Flags().IntVar(&processes, "processes", processes, "the number of servers on the Redis, 1 to 1000")
 	output.addTo(c.Flags())
 	return c
 }
@@ -70,9 +77,9 @@ func printPolicy(w io.Writer, p policy.Summary) {
 const maxNamed = 10
 
 // notes lists the settings in a file that have no effect, and the policies whose requests get errors during a store
-// outage.
-func notes(config *policy.Config) []string {
-	all := config.Notes()
+// outage, or less than the limit by the shares of the given number of processes.
+func notes(config *policy.Config, processes int) []string {
+	all := append(config.Notes(), config.ShareNotes(processes)...)
 	var names []string
 	for _, name := range config.Policies.Names() {
 		if p, ok := config.Policies.Get(name); ok && p.Answers().Fails() {
@@ -114,7 +121,7 @@ func printRoute(w io.Writer, r *policy.RouteSummary) {
 }
 
 // printJSON prints the policies and routes, or the errors.
-func printJSON(w io.Writer, config *policy.Config, err error) error {
+func printJSON(w io.Writer, config *policy.Config, processes int, err error) error {
 	var output struct {
 		Policies []policy.Summary      `json:"policies,omitempty"`
 		Routes   []policy.RouteSummary `json:"routes,omitempty"`
@@ -124,7 +131,7 @@ func printJSON(w io.Writer, config *policy.Config, err error) error {
 	var invalid policy.Errors
 	switch {
 	case err == nil:
-		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config)
+		output.Policies, output.Routes, output.Notes = config.Policies.Summaries(), config.RouteSummaries(), notes(config, processes)
 	case errors.As(err, &invalid):
 		for _, e := range invalid {
 			output.Errors = append(output.Errors, fileError{e.File, e.Line, e.Column, e.Message})
