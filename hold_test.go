@@ -24,8 +24,9 @@ func acquireHeld(ctx context.Context, s *headgate.Semaphore, key string, n int64
 	return permit.Hold(ctx), permit, nil
 }
 
-// Callers that wait for the same units get them in order of arrival, each as soon as the previous caller has released
-// them. The store receives at most 20 calls per caller, although each caller holds its unit for 10 s.
+// Callers that wait for the same units get them in order of arrival, nearly always as soon as the previous caller has
+// released them: now and then a unit is left to other processes for a second. The store receives at most 20 calls per
+// caller, although each caller holds its unit for 10 s.
 func TestHoldInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := onMemory(t)
@@ -58,7 +59,7 @@ func TestHoldInOrder(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if took := time.Since(start); took > 501*time.Second {
+		if took := time.Since(start); took > 511*time.Second {
 			t.Errorf("100 callers of 10 s, two at a time, took %s", took)
 		}
 		if calls := store.calls.Load(); calls > 2000 {

@@ -9,22 +9,33 @@ import (
 )
 
 // The first waiting caller of a key pauses between calls to the store. The pause starts at shortestPause and doubles
-// with each denial up to longestPause. It ends earlier if a permit expires, or if this process releases units of the
-// key.
+// with each denial up to longestPause. Until the oldest permit has been the same for busy, it is at most busyPause. It ends
+// earlier if a permit expires, or if this process releases units of the key.
 const (
 	shortestPause = 5 * time.Millisecond
+	busyPause     = 50 * time.Millisecond
+	busy          = 500 * time.Millisecond
 	longestPause  = time.Second
+	// pausePerKey bounds the calls of a process to 500 a second, however many keys its callers wait for.
+	pausePerKey = 2 * time.Millisecond
 )
 
 // await calls the store until it grants the units. Only the first caller of a line runs it.
-func (p *Permit) await(ctx context.Context) error {
-	freed, leave := p.policy.limiter.lines.freed(subject{p.policy.space, p.key})
+func (p *Permit) await(ctx context.Context, w *waiter) error {
+	freed, leave := w.lines.freed(w.name.subject)
 	defer leave()
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+	pause, began := shortestPause, time.Now()
+	for expires, changed := began, began; ; {
+		if left := w.yields(); left > 0 {
+			if _, err := p.pause(ctx, nil, left); err != nil {
+				return err
+			}
+		}
 		a := p.extend(ctx, engine.OpAcquire)
 		if left := ctx.Err(); left != nil && (errors.Is(a.Err, engine.ErrOutcomeUnknown) || errors.Is(a.Err, engine.ErrStoreUnavailable)) {
 			return left // releaseLate gives back what the caller may have got
 		}
+		w.answered(a.Allowed)
 		if a.Err != nil || a.Allowed {
 			return a.Err
 		}
@@ -32,10 +43,18 @@ func (p *Permit) await(ctx context.Context) error {
 		if wait == engine.Never {
 			return &DeniedError{Answer: a}
 		}
+		now := time.Now()
+		if next := now.Add(wait); next.Sub(expires).Abs() > handover { // the oldest permit is another one
+			expires, changed = next, now
+		}
+		if now.Sub(changed) < busy {
+			pause = min(pause, w.lines.busyPause(now.Sub(began)))
+		}
 		woken, err := p.pause(ctx, freed, min(wait, pause-jitter(25*pause)))
 		if err != nil {
 			return err
 		}
+		pause = min(2*pause, longestPause)
 		if woken {
 			pause = shortestPause
 		}

@@ -83,6 +83,7 @@ type line struct {
 	at   time.Time
 	// next holds the earliest instant when the first caller can pass.
 	next atomic.Pointer[denial]
+	turn turn // of Acquire
 }
 
 // denial is an answer and the earliest instant when a request can pass.

@@ -35,7 +35,7 @@ func (p *Policy) newPermit(key string, units int64) *Permit {
 }
 
 // Acquire waits until the key's units are free, and takes them for the lease time. Within a process, callers of one key
-// are served in order of arrival. The error is a [*DeniedError] if there are never so many.
+// are served in order of arrival. Processes take turns ([turn]). The error is a [*DeniedError] if there are never so many.
 func (p *Policy) Acquire(ctx context.Context, key string, units int64) (*Permit, error) {
 	if p.limiter.invalid != nil || ctx == nil {
 		return nil, cmp.Or(p.limiter.invalid, errNoContext)
@@ -45,7 +45,7 @@ func (p *Policy) Acquire(ctx context.Context, key string, units int64) (*Permit,
 	if err != nil {
 		return nil, err
 	}
-	err = permit.await(ctx)
+	err = permit.await(ctx, w)
 	w.leave()
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (p *Permit) Release(ctx context.Context) error {
 	p.mu.Lock()
 	p.given = err == nil
 	p.mu.Unlock()
-	p.policy.limiter.lines.pausing.WakeAll(subject{p.policy.space, p.key})
+	p.policy.limiter.lines.released(p.policy.line(p.key))
 	return err
 }
 

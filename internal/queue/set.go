@@ -23,6 +23,9 @@ func (s *Set[N, S, W]) None(name N) bool {
 	return s.byName[name] == nil
 }
 
+// Len returns the number of names that have waiters.
+func (s *Set[N, S, W]) Len() int { return int(s.queues.Load()) }
+
 // Do runs a short function on the queue for a name, under the set's lock. If there are no waiters, the queue is new.
 func (s *Set[N, S, W]) Do(name N, do func(*Queue[S, W])) {
 	s.mu.Lock()
