@@ -19,7 +19,6 @@ type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
-	made    bool         // created by Open, so that Close closes the client
 }
 
 // dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to
@@ -172,10 +171,18 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 // Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close closes a client created by Open, but not the caller's.
-func (c *conn) Close() error {
-	if c.made {
-		c.client.Close()
+// Renew makes the server close the connections of the program's client, so that rueidis dials again. It asks by QUIT: in
+// a pool, the ping afterwards discards the closed connection and goes on with the next.
+func (c *conn) Renew(ctx context.Context) {
+	if c.cluster {
+		return // the client follows redirections to new primaries
 	}
-	return nil
+	for range dedicatedCalls {
+		_ = c.client.Do(ctx, c.client.B().Arbitrary("QUIT").Build())
+		_ = c.client.Do(ctx, c.client.B().Ping().Build())
+	}
+	_ = c.client.Do(ctx, c.client.B().Arbitrary("QUIT").Build().ToPipe())
 }
+
+// Close does nothing, because the caller owns the client.
+func (c *conn) Close() error { return nil }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -72,9 +73,6 @@ func open(ctx context.Context, url string, c redisstore.Config, late bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	if err := a.ReadPassword(); err != nil {
-		return nil, err
-	}
 	if prefix := a.Options.Get("prefix"); prefix != "" {
 		c.Prefix = prefix
 	}
@@ -91,11 +89,7 @@ func open(ctx context.Context, url string, c redisstore.Config, late bool) (*red
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	option, err := clientOption(&a)
-	if err != nil {
-		return nil, err
-	}
-	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, late)
+	made, err := dial(ctx, &a, late)
 	if _, away := errors.AsType[*net.OpError](err); away {
 		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
 	}
@@ -110,17 +104,24 @@ func open(ctx context.Context, url string, c redisstore.Config, late bool) (*red
 }
 
 // dial connects to the server. If the server is unavailable and mayBeAway is set, dial returns a connection that
-// connects later.
-func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
-	client, err := connect(ctx, option)
-	if err == nil {
-		return &conn{client: client, cluster: cluster, made: true}, nil
+// connects later. Every attempt reads the files that the URL names.
+func dial(ctx context.Context, a *redisurl.Address, mayBeAway bool) (redisstore.Conn, error) {
+	again := func(ctx context.Context) (rueidis.Client, error) {
+		own := *a
+		if err := own.ReadPassword(); err != nil {
+			return nil, err
+		}
+		option, err := clientOption(&own)
+		if err != nil {
+			return nil, err
+		}
+		return connect(ctx, option)
 	}
-	if mayBeAway && away(err) {
-		again := func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, option) }
-		return newLateConn(again, cluster, err), nil
+	client, err := again(ctx)
+	if err != nil && !(mayBeAway && away(err)) {
+		return nil, err
 	}
-	return nil, err
+	return newOwnConn(again, a.Kind == redisurl.Cluster, client, err), nil
 }
 
 // connect creates a client, but gives up when ctx ends. rueidis.NewClient itself takes no context.
@@ -164,6 +165,9 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,
 	}
+	if a.Kind != redisurl.Sentinel { // rueidis would give these to the Sentinels too
+		option.AuthCredentialsFn = credentials(a)
+	}
 	switch a.Kind {
 	case redisurl.Sentinel:
 		option.Sentinel = rueidis.SentinelOption{
@@ -179,6 +183,21 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		option.DialCtxFn = dialUnix
 	}
 	return option, nil
+}
+
+// credentials returns a function that reads the password again for each new connection, so that it can change while
+// programs run. If the file cannot be read, or is empty because it is being written, the last password is used.
+func credentials(a *redisurl.Address) func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	own := *a
+	var mu sync.Mutex
+	return func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := *a; now.ReadPassword() == nil && now.Password != "" {
+			own.Password = now.Password
+		}
+		return rueidis.AuthCredentials{Username: own.Username, Password: own.Password}, nil
+	}
 }
 
 func dialUnix(ctx context.Context, path string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
