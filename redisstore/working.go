@@ -5,11 +5,11 @@ import "sync/atomic"
 // working remembers whether a server has worked for this store. A refusal by such a server is an outage like any other.
 // A refusal before is a mistake in the settings, which failure modes must not hide.
 type working struct {
-	once  atomic.Bool           // a script has run without an error
+	once  atomic.Bool           // a decision, or the check of the server, had no error
 	first atomic.Pointer[Error] // the last refusal before that
 }
 
-// ran records that a script has run without an error.
+// ran records that a script has decided without an error.
 func (w *working) ran(of *script) {
 	if of.worked.Load() {
 		return
@@ -40,7 +40,7 @@ func (w *working) refused(e *Error) {
 }
 
 // Refused returns the server's last refusal if the server has answered only with refusals so far. It returns nil once a
-// script has run without an error, and while the server has not answered at all.
+// decision or [Store.Check] had no refusal, and while the server has not answered at all.
 func (s *Store) Refused() error {
 	if e := s.working.first.Load(); e != nil && !s.working.once.Load() {
 		return e

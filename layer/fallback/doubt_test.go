@@ -8,7 +8,6 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
-	"github.com/headgate/headgate/layer/membership"
 )
 
 // do runs one operation on a store and returns its result. Shares answer it only if its Hints.Local is set.

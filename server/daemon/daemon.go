@@ -112,6 +112,10 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	if c.remote() {
 		c.nameProcess()
 		c.StoreOptions.StartAway = true
+		if own := c.StoreOptions.Fallback; own != nil {
+			watched := *own
+			watched.OnOutage, c.StoreOptions.Fallback = d.outage.Changed, &watched
+		}
 		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's decisions have their own deadline
 	}
 	if d.store, err = openStore(ctx, c); err != nil {

@@ -1,0 +1,57 @@
+package servers
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/daemon"
+)
+
+// A server that starts with a full Redis answers with errors and is not ready, until Redis has room. If Redis is full
+// again, that is an outage: shares decide, and the log, the metrics and the explanation of a key name its
+// class.
+func TestServerWithFullRedis(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	fill := func(bytes string) { s.MustDo("config", "set", "maxmemory", bytes) }
+	fill("1")
+	base, err := policy.Parse("p.yaml", []byte(`policies: {own: {algorithm: token-bucket, rate: 1000/s}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: base, Deadline: time.Second, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}}})
+	const take, full = `{"policy":"own","key":"k"}`, "out_of_memory"
+	w.want(http.StatusServiceUnavailable, take)
+	if code, body := w.status("/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(body, `"detail":"not ready: the store could not decide: `+full) {
+		t.Errorf("started with a full Redis: %d %s", code, body)
+	}
+	fill("0")
+	w.until(http.StatusOK, "/readyz", "") // without a request
+	testbed.Until(t, "Redis decides", func() bool { return taken(w, "own").Mode == "exact" })
+
+	fill("1")
+	testbed.Until(t, "the share decides", func() bool { return taken(w, "own").Mode == "fallback" })
+	series := `headgate_store_away{class="` + full + `"}`
+	testbed.Until(t, "the metrics name the class", func() bool { taken(w, "own"); return w.scrape()[series] == 1 })
+	if text := w.admin(http.MethodPost, "/admin/v1/keys/explain", `{"policy":"own","key":"k"}`); !strings.Contains(text, `"store_away":"`+full+`"`) {
+		t.Errorf("explained with a full Redis: %s", text)
+	}
+	if lines := w.log.lines("store away"); len(lines) == 0 || !strings.Contains(lines[len(lines)-1], "class="+full) {
+		t.Errorf("the log: %q", lines)
+	}
+	if code, body := w.status("/readyz", ""); code != http.StatusOK {
+		t.Errorf("in an outage: %d %s, want 200", code, body)
+	}
+	fill("0")
+	testbed.Until(t, "the outage is over", func() bool { return taken(w, "own").Mode == "exact" && w.scrape()["headgate_store_up"] == 1 })
+	if _, found := w.scrape()[series]; found {
+		t.Error("the metrics still name a class")
+	}
+}
