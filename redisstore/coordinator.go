@@ -141,7 +141,7 @@ func (s *Store) runScriptOn(ctx context.Context, script *script, keys []string, 
 		r, err = s.call(ctx, script, keys[0], args...)
 	}
 	if err == nil {
-		script.worked.Store(true) // only a decision shows that the server works, because some of these scripts need not write
+		s.working.ran(script, false)
 	}
 	return r, err
 }

@@ -88,7 +88,7 @@ func (p *pipeline) decide(of *script, f *found, i int, at int64) {
 		f.state = steps[0].State
 	}
 	result.Fill(op, steps, allowed, granted, at)
-	p.store.working.ran(of)
+	p.store.working.ran(of, steps[0].Write)
 }
 
 // decodeEach decodes the answers to operations that the script decided one by one, and returns the operations that
@@ -106,7 +106,7 @@ func (p *pipeline) decodeEach(c *scriptCall, r *reader, at int64, last bool) []i
 		case text != "":
 			result.Err = p.store.scriptError(c.of, text, partly)
 		default:
-			p.store.working.ran(c.of)
+			p.store.working.ran(c.of, result.Allowed && p.ops[i].Kind.Takes())
 		}
 	}
 	return again

@@ -167,6 +167,6 @@ func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *
 			return nil, x.store.wrap(ctx, script, err)
 		}
 	}
-	x.store.working.ran(script)
+	x.store.working.ran(script, false)
 	return replies, nil
 }

@@ -5,17 +5,19 @@ import "sync/atomic"
 // working remembers whether a server has worked for this store. A refusal by such a server is an outage like any other.
 // A refusal before is a mistake in the settings, which failure modes must not hide.
 type working struct {
-	once  atomic.Bool           // a decision, or the check of the server, had no error
+	once  atomic.Bool           // a charge, or the check of the server, had no error
 	first atomic.Pointer[Error] // the last refusal before that
 }
 
-// ran records that a script has decided without an error.
-func (w *working) ran(of *script) {
-	if of.worked.Load() {
-		return
+// ran records that a script has run without an error. Only a charge shows that the server works: one that is full can
+// still read, and does not refuse the deletion of members that have expired.
+func (w *working) ran(of *script, charged bool) {
+	if !of.worked.Load() {
+		of.worked.Store(true)
 	}
-	of.worked.Store(true)
-	w.server()
+	if charged && !w.once.Load() {
+		w.server()
+	}
 }
 
 // server records that the server does what it is asked.
@@ -40,7 +42,7 @@ func (w *working) refused(e *Error) {
 }
 
 // Refused returns the server's last refusal if the server has answered only with refusals so far. It returns nil once a
-// decision or [Store.Check] had no refusal, and while the server has not answered at all.
+// charge or [Store.Check] had no error, and while the server has not answered at all.
 func (s *Store) Refused() error {
 	if e := s.working.first.Load(); e != nil && !s.working.once.Load() {
 		return e
