@@ -19,6 +19,7 @@ type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
+	health  health
 }
 
 // dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to
@@ -33,13 +34,31 @@ func New(client rueidis.Client, cluster bool) (redisstore.Conn, error) {
 	if client == nil {
 		return nil, engine.InvalidInput("client", "nil", "a client that rueidis.NewClient returned")
 	}
-	return &conn{client: client, cluster: cluster}, nil
+	return newConn(client, cluster), nil
+}
+
+func newConn(client rueidis.Client, cluster bool) *conn {
+	return &conn{client: client, cluster: cluster, health: health{apart: make(chan struct{}, maxApart)}}
 }
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	pipelined := c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx)
 	defer c.calls.Add(-1)
+	if !pipelined {
+		c.exchange(ctx, commands, replies, false)
+		return
+	}
+	if !c.health.good() {
+		c.exchangeApart(ctx, commands, replies)
+		return
+	}
+	c.exchange(ctx, commands, replies, true)
+	c.health.observe(replies)
+}
+
+// exchange sends the commands and sets the replies.
+func (c *conn) exchange(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, pipelined bool) {
 	if len(commands) == 1 {
 		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0], pipelined)))
 		return

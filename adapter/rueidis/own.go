@@ -63,7 +63,7 @@ func (o *ownConn) use(client rueidis.Client) {
 		client.Close()
 		return
 	}
-	if old := o.conn.Swap(&conn{client: client, cluster: o.cluster}); old != nil {
+	if old := o.conn.Swap(newConn(client, o.cluster)); old != nil {
 		o.works.Go(old.client.Close)
 	}
 }
