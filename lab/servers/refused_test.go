@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/layer/fallback"
@@ -26,14 +28,19 @@ func TestServerWithFullRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: base, Deadline: time.Second, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}}})
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), Base: base, GRPC: daemon.GRPC{Address: "127.0.0.1:0"}, Deadline: time.Second, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}}})
 	const take, full = `{"policy":"own","key":"k"}`, "out_of_memory"
 	w.want(http.StatusServiceUnavailable, take)
 	if code, body := w.status("/readyz", ""); code != http.StatusServiceUnavailable || !strings.Contains(body, `"detail":"not ready: the store could not decide: `+full) {
 		t.Errorf("started with a full Redis: %d %s", code, body)
 	}
+	serving := func() healthpb.HealthCheckResponse_ServingStatus { return health(t, w.daemon.GRPCAddr().String()) }
+	if got := serving(); got != healthpb.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("gRPC health is %s, want NOT_SERVING", got)
+	}
 	fill("0")
 	w.until(http.StatusOK, "/readyz", "") // without a request
+	testbed.Until(t, "gRPC health is SERVING", func() bool { return serving() == healthpb.HealthCheckResponse_SERVING })
 	testbed.Until(t, "Redis decides", func() bool { return taken(w, "own").Mode == "exact" })
 
 	fill("1")

@@ -30,7 +30,8 @@ func (d *Daemon) checkLater(ctx context.Context) {
 		within, cancel := context.WithTimeout(ctx, checkAgain)
 		warnings, err := d.store.Redis.Check(within)
 		cancel()
-		refused := d.store.Redis.Refused()
+		refused := d.refused()
+		d.setServing()
 		if err = cmp.Or(err, refused); err == nil {
 			d.warn(warnings)
 			d.outage.Answered()

@@ -138,14 +138,10 @@ func (d *Daemon) openService() {
 	if d.store.Fallback != nil {
 		cause = d.store.Fallback.Cause
 	}
-	var refused func() error
-	if d.store.Redis != nil {
-		refused = d.store.Redis.Refused
-	}
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: refused, Untrusted: untrusted(c.Logger),
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger),
 	})
 }
 
