@@ -60,9 +60,10 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 }
 
 // OpenLate is [Open] for programs that must be able to start while the server is unavailable. It does not check the
-// format; [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still
-// loading, the store is returned without a connection and reconnects in the background. Until it has a connection,
-// calls fail as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
+// format; [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached, or refuses the
+// connection for now ([redisstore.Class.Temporary]), the store is returned without a connection and reconnects in the
+// background. Until it has a connection, calls fail. Any other answer, such as for a wrong password, is an error as in
+// Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	return open(ctx, url, c, true)
 }

@@ -69,10 +69,10 @@ func (o *ownConn) use(client rueidis.Client) {
 }
 
 // Renew replaces the client by one that has dialed the address again and has read the files of the URL again. See
-// [redisstore.Conn].
+// [redisstore.Conn]. A Cluster client follows redirections to new primaries, and reads the password for each connection.
 func (o *ownConn) Renew(ctx context.Context) {
-	if o.conn.Load() == nil {
-		return // run dials anyway
+	if o.cluster || o.conn.Load() == nil { // without a client, run dials anyway
+		return
 	}
 	if client, err := o.connect(ctx); err == nil {
 		o.use(client)

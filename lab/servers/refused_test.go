@@ -62,3 +62,21 @@ func TestServerWithFullRedis(t *testing.T) {
 		t.Error("the metrics still name a class")
 	}
 }
+
+// A server without requests shows an outage of its Redis, and its end.
+func TestIdleServerShowsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}}})
+	up := func() float64 { return w.scrape()["headgate_store_up"] }
+	if up() != 1 {
+		t.Error("the store is not up")
+	}
+	s.Kill()
+	testbed.Until(t, "the metrics show the outage", func() bool { return up() == 0 })
+	s.Start()
+	testbed.Until(t, "the metrics show its end", func() bool { return up() == 1 })
+	if away, back := w.log.lines("store away"), w.log.lines("store back"); len(away) != 1 || len(back) != 1 || !strings.Contains(away[0], "class=unsent") {
+		t.Errorf("the log: %q %q", away, back)
+	}
+}
