@@ -2,6 +2,8 @@ package servers
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -79,4 +81,30 @@ func TestIdleServerShowsAnOutage(t *testing.T) {
 	if away, back := w.log.lines("store away"), w.log.lines("store back"); len(away) != 1 || len(back) != 1 || !strings.Contains(away[0], "class=unsent") {
 		t.Errorf("the log: %q %q", away, back)
 	}
+}
+
+// A server that starts while its Redis is away is ready. If Redis then refuses its password, the server is not ready
+// until the password in its file is right.
+func TestServerWithWrongPasswordIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis, "requirepass right")
+	s.Kill()
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(password string) {
+		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("wrong")
+	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), StoreOptions: open.Options{PasswordFile: file, Fallback: &fallback.Config{Expect: 1}}})
+	w.until(http.StatusOK, "/readyz", "")
+	s.Start()
+	w.until(http.StatusServiceUnavailable, "/readyz", "")
+	if _, body := w.status("/readyz", ""); !strings.Contains(body, "no_auth") {
+		t.Errorf("the reason is %s", body)
+	}
+	w.want(http.StatusServiceUnavailable, `{"key":"k","limit":"1000000/s"}`)
+	write("right")
+	w.until(http.StatusOK, "/readyz", "")
+	w.until(http.StatusOK, "/v1/allow", `{"key":"k","limit":"1000000/s"}`)
 }
