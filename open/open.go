@@ -56,9 +56,10 @@ type Options struct {
 	// Membership configures how each process counts the other processes, for Prefetch and Fallback. See package
 	// membership.
 	Membership membership.Config
-	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s or is still loading.
-	// In that case [Opened.Away] is set, and reconnecting continues in the background. Until it succeeds, calls fail,
-	// or Fallback answers them.
+	// StartAway opens the store even if its Redis cannot be reached, does not answer within 2 s, or cannot decide for
+	// now: it is loading, full, read-only, or without its disk or replicas. In that case [Opened.Away] is set, and
+	// reconnecting continues in the background. Until it succeeds, calls fail, or Fallback answers them. A Redis that
+	// cannot decide gets no fallback until it has decided something: see [redisstore.Store.Refused].
 	StartAway bool
 	// Batch configures group commit for calls to Redis.
 	Batch batch.Config
@@ -81,7 +82,7 @@ type Opened struct {
 	// Fallback is the layer that answers while Redis is unavailable. It is nil if the store has no such layer.
 	Fallback *fallback.Store
 	// Away is the reason why Redis was unavailable when the store was opened: see [Options.StartAway]. It is nil if
-	// Redis answered. If it is set, Warnings is empty, and Redis.Check returns the warnings once Redis is back.
+	// Redis could decide. If it is set, Redis.Check returns the warnings once Redis is back.
 	Away error
 	// Warnings lists settings of the Redis server that put counters at risk.
 	Warnings []string
@@ -216,13 +217,21 @@ func (o *Options) connect(ctx context.Context, connect func(context.Context) (*r
 	}
 	warnings, err = store.Check(ctx)
 	switch {
+	case err == nil && o.StartAway:
+		return store, warnings, store.Refused(), nil
 	case err == nil:
 		return store, warnings, nil, nil
-	case o.StartAway && engine.Away(err):
+	case o.StartAway && (engine.Away(err) || temporary(err)):
 		return store, nil, err, nil
 	default:
 		return nil, nil, nil, errors.Join(err, store.Close())
 	}
+}
+
+// temporary reports whether the server has refused a call for now.
+func temporary(err error) bool {
+	e, ok := errors.AsType[*redisstore.Error](err)
+	return ok && e.Class.Temporary()
 }
 
 // memory opens the memory store.

@@ -101,7 +101,7 @@ func (s *Store) advise(err error) error {
 func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings []string, err error) {
 	advice := s.aclAdvice()
 	if reply.Err != nil {
-		return nil, s.advise(s.wrap(ctx, reply.Err))
+		return nil, s.advise(s.wrap(ctx, nil, reply.Err))
 	}
 	for i := range reply.List {
 		text := reply.List[i].Text
@@ -111,10 +111,12 @@ func (s *Store) permissionWarnings(ctx context.Context, reply *Reply) (warnings 
 			warnings = append(warnings, "no permission for "+name+advice)
 		case Other:
 			warnings = append(warnings, "the command "+name+" does not work: "+answer)
-		default: // errors such as READONLY and OOM are temporary, and fail only the affected calls
+		default: // errors such as READONLY and OOM are temporary, and fail only the affected calls: see Refused
+			_ = s.scriptError(nil, answer, false)
 			return append(warnings, "the server answers: "+answer), nil
 		}
 	}
+	s.working.server()
 	return warnings, nil
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Conn is the interface that a store needs from a Redis client. The adapter modules implement it with rueidis and
-// with go-redis; other clients must implement these four methods.
+// with go-redis; other clients must implement these methods.
 //
 // A Conn must not resend a command once its bytes may have reached a server, because a script that runs twice charges
 // twice. It may resend a command after a reply that shows that the command did not run: MOVED, ASK, TRYAGAIN,
@@ -23,6 +23,11 @@ type Conn interface {
 	// Cluster reports whether the server is a Cluster, on which all keys of a
 	// script must be in one slot.
 	Cluster() bool
+	// Renew makes further commands use new connections, which are dialed at the server's address again, with the current
+	// password. The store calls it, at most once a second, when the server answers as a replica or refuses the password.
+	// Renew may return before all connections are new,
+	// and returns when ctx ends.
+	Renew(ctx context.Context)
 	// Close closes the connections. It is idempotent.
 	Close() error
 }

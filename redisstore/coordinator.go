@@ -46,7 +46,7 @@ func (s *Store) Leave(ctx context.Context, group, member string) error {
 		return err
 	}
 	key := s.coordinatorKey("members", group)
-	_, err := s.call(ctx, key, "ZREM", key, member)
+	_, err := s.call(ctx, nil, key, "ZREM", key, member)
 	return err
 }
 
@@ -57,7 +57,7 @@ func (s *Store) Publish(ctx context.Context, topic, message string) error {
 	}
 	// Any node of a Cluster accepts a message. The topic's messages must always go to the same node to stay in order.
 	channel := s.channel(topic)
-	_, err := s.call(ctx, channel, "PUBLISH", channel, message)
+	_, err := s.call(ctx, nil, channel, "PUBLISH", channel, message)
 	return err
 }
 
@@ -79,7 +79,7 @@ func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), recei
 	case s.closed.Load():
 		return engine.ErrClosed
 	default:
-		return s.wrap(ctx, err)
+		return s.wrap(ctx, nil, err)
 	}
 }
 
@@ -89,12 +89,12 @@ func (s *Store) Get(ctx context.Context, name string) (string, int64, error) {
 		return "", 0, err
 	}
 	key := s.coordinatorKey("value", name)
-	r, err := s.call(ctx, key, "GET", key)
+	r, err := s.call(ctx, nil, key, "GET", key)
 	switch {
 	case err != nil || r.Text == "":
 		return "", 0, err
 	case len(r.Text) < 9 || r.Text[0] != 1:
-		return "", 0, s.fail(Garbage, "GARBAGE "+strconv.Itoa(len(r.Text)), nil)
+		return "", 0, s.fail(nil, Garbage, "GARBAGE "+strconv.Itoa(len(r.Text)), nil)
 	}
 	return r.Text[9:], int64(binary.BigEndian.Uint64([]byte(r.Text[1:9]))), nil
 }
@@ -109,7 +109,7 @@ func (s *Store) CompareAndSet(ctx context.Context, name string, version int64, v
 		return 0, false, err
 	}
 	if len(r.List) != 2 {
-		return 0, false, s.fail(OutcomeUnknown, errReply.Error(), nil)
+		return 0, false, s.fail(nil, OutcomeUnknown, errReply.Error(), nil)
 	}
 	return r.List[1].Int, r.List[0].Int == 1, nil
 }
@@ -135,30 +135,33 @@ func (s *Store) runScriptOn(ctx context.Context, script *script, keys []string, 
 	if s.clock != nil {
 		args = append(args, strconv.FormatInt(s.now(), 10))
 	}
-	r, err := s.call(ctx, keys[0], args...)
+	r, err := s.call(ctx, script, keys[0], args...)
 	if e, ok := err.(*Error); ok && e.Class == NoScript { //nolint:errorlint // made by this package, not wrapped
 		args[0], args[1] = "EVAL", script.text
-		r, err = s.call(ctx, keys[0], args...)
+		r, err = s.call(ctx, script, keys[0], args...)
+	}
+	if err == nil {
+		s.working.ran(script, false)
 	}
 	return r, err
 }
 
-// call sends one command, counted as a call in flight.
-func (s *Store) call(ctx context.Context, key string, args ...string) (Reply, error) {
+// call sends one command, counted as a call in flight. of is the script that the command runs, if any.
+func (s *Store) call(ctx context.Context, of *script, key string, args ...string) (Reply, error) {
 	if err := s.begin(ctx); err != nil {
 		return Reply{}, err
 	}
 	defer s.end()
 	s.roundTrips.Add(1)
-	return s.sendCommand(ctx, key, args...)
+	return s.sendCommand(ctx, of, key, args...)
 }
 
 // sendCommand sends one command that is not counted as a call in flight.
-func (s *Store) sendCommand(ctx context.Context, key string, args ...string) (Reply, error) {
+func (s *Store) sendCommand(ctx context.Context, of *script, key string, args ...string) (Reply, error) {
 	var replies [1]Reply
 	s.conn.Do(ctx, []Command{{Key: key, Args: args}}, replies[:])
 	if replies[0].Err != nil {
-		return Reply{}, s.wrap(ctx, replies[0].Err)
+		return Reply{}, s.wrap(ctx, of, replies[0].Err)
 	}
 	return replies[0], nil
 }

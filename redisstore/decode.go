@@ -28,7 +28,7 @@ func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply,
 		if !last && ctx.Err() == nil && p.store.canResend(c, reply.Err) {
 			return true
 		}
-		err := p.store.wrap(ctx, reply.Err)
+		err := p.store.wrap(ctx, c.of, reply.Err)
 		for _, i := range c.ops {
 			p.results[i].Err = err
 		}
@@ -37,9 +37,9 @@ func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply,
 	r := reader{text: reply.Text}
 	at := r.integer(8) // the server's time, when all operations were decided
 	if c.template == merged {
-		c.ops, c.stale = p.decideMerged(c.merger, &r, at, last, c.ops[:0]), true
+		c.ops, c.stale = p.decideMerged(c, &r, at, last, c.ops[:0]), true
 	} else {
-		c.ops = p.decodeEach(c.ops, &r, at, last)
+		c.ops = p.decodeEach(c, &r, at, last)
 	}
 	if p.store.clock == nil {
 		p.store.clockOffset.Store(at - time.Now().UnixMicro())
@@ -49,7 +49,8 @@ func (p *pipeline) decodeReply(ctx context.Context, c *scriptCall, reply *Reply,
 
 // decideMerged decides the operations of a call of merge.lua on the states found by the script, and returns the
 // operations that must be sent again.
-func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again []int) []int {
+func (p *pipeline) decideMerged(c *scriptCall, r *reader, at int64, last bool, again []int) []int {
+	m := c.merger
 	for n := range m.limits {
 		l := &m.limits[n]
 		for k := l.first; k != none; k = m.keys[k].next {
@@ -58,13 +59,13 @@ func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again
 				result := &p.results[i]
 				switch {
 				case r.bad:
-					result.Err = p.store.fail(OutcomeUnknown, errReply.Error(), nil)
+					result.Err = p.store.fail(c.of, OutcomeUnknown, errReply.Error(), nil)
 				case f.readError == recompute && !last:
 					again = append(again, int(i))
 				case f.readError != "":
-					result.Err = p.store.scriptError(f.readError, false)
+					result.Err = p.store.scriptError(c.of, f.readError, false)
 				default:
-					p.decide(&f, int(i), at)
+					p.decide(c.of, &f, int(i), at)
 				}
 			}
 		}
@@ -73,7 +74,7 @@ func (p *pipeline) decideMerged(m *merger, r *reader, at int64, last bool, again
 }
 
 // decide decides one operation on the state of its key. Like the script, it leaves the new state in found.
-func (p *pipeline) decide(f *found, i int, at int64) {
+func (p *pipeline) decide(of *script, f *found, i int, at int64) {
 	op, result := &p.ops[i], &p.results[i]
 	steps := p.steps[:1]
 	steps[0] = op.Step(0)
@@ -81,28 +82,31 @@ func (p *pipeline) decide(f *found, i int, at int64) {
 	allowed, granted := op.Decide(steps, algo.Instant{Now: at, Wall: at})
 	if steps[0].Write {
 		if f.writeError != "" {
-			result.Err = p.store.scriptError(f.writeError, false)
+			result.Err = p.store.scriptError(of, f.writeError, false)
 			return
 		}
 		f.state = steps[0].State
 	}
 	result.Fill(op, steps, allowed, granted, at)
+	p.store.working.ran(of, steps[0].Write)
 }
 
 // decodeEach decodes the answers to operations that the script decided one by one, and returns the operations that
 // must be sent again.
-func (p *pipeline) decodeEach(ops []int, r *reader, at int64, last bool) []int {
-	again := ops[:0]
-	for _, i := range ops {
+func (p *pipeline) decodeEach(c *scriptCall, r *reader, at int64, last bool) []int {
+	again := c.ops[:0]
+	for _, i := range c.ops {
 		result := &p.results[i]
 		text, partly := r.answer(&p.ops[i], result, p.steps, at)
 		switch {
 		case text == recompute && !last:
 			again = append(again, i)
 		case r.bad:
-			result.Err = p.store.fail(OutcomeUnknown, errReply.Error(), nil)
+			result.Err = p.store.fail(c.of, OutcomeUnknown, errReply.Error(), nil)
 		case text != "":
-			result.Err = p.store.scriptError(text, partly)
+			result.Err = p.store.scriptError(c.of, text, partly)
+		default:
+			p.store.working.ran(c.of, result.Allowed && p.ops[i].Kind.Takes())
 		}
 	}
 	return again

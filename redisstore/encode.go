@@ -18,6 +18,7 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	c.merge(p.ops)
 	t, f := c.script()
 	script := p.store.script(t, f)
+	c.of = script
 	from := len(p.args)
 	if c.sendText {
 		p.args = append(p.args, "EVAL", script.text, "")

@@ -17,9 +17,10 @@ type Class uint8
 const (
 	// Other is any other error of the server.
 	Other Class = iota
-	// ReadOnly: the server is a replica, so the client looks for the new primary, or it is a primary without enough
-	// replicas (min-replicas-to-write).
+	// ReadOnly: the server is a replica, so the store dials again, in case the address leads to the new primary.
 	ReadOnly
+	// NoReplicas: the server is a primary with fewer replicas than its min-replicas-to-write.
+	NoReplicas
 	// Loading: the server is loading its data.
 	Loading
 	// Busy: a script has been running for too long.
@@ -28,7 +29,7 @@ const (
 	OutOfMemory
 	// ClusterDown: no node serves the slot.
 	ClusterDown
-	// MasterDown: a replica has lost its primary.
+	// MasterDown: a replica has lost its primary. The store dials again, as for ReadOnly.
 	MasterDown
 	// Moved: the slot moved to another node, more often than the client follows redirections.
 	Moved
@@ -42,8 +43,9 @@ const (
 	NoAuth
 	// NoPermission: the user lacks a permission. See [Store.Permissions].
 	NoPermission
-	// Misconfigured: the server refuses writes because it cannot save, or its settings or data do not fit the settings
-	// of this store.
+	// NoDisk: the server refuses writes because it cannot save its data.
+	NoDisk
+	// Misconfigured: the server's settings or data do not fit the settings of this store.
 	Misconfigured
 	// WrongType: the key holds a value of another type.
 	WrongType
@@ -52,6 +54,8 @@ const (
 	// Newer: the key holds a value of a newer version of Headgate, or the data contains states of a newer version that
 	// this version cannot read.
 	Newer
+	// TooManyOpen: a million reservations are open.
+	TooManyOpen
 	// Unsent: the call was not sent, because there was no connection or the queue was full.
 	Unsent
 	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
@@ -60,8 +64,8 @@ const (
 )
 
 var classNames = [classCount]string{
-	"other", "readonly", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
-	"no_script", "no_auth", "no_permission", "misconfigured", "wrong_type", "garbage", "newer", "unsent", "outcome_unknown",
+	"other", "readonly", "no_replicas", "loading", "busy", "out_of_memory", "cluster_down", "master_down", "moved", "ask", "try_again",
+	"no_script", "no_auth", "no_permission", "no_disk", "misconfigured", "wrong_type", "garbage", "newer", "too_many_open", "unsent", "outcome_unknown",
 }
 
 // String returns the class's name as used in [Stats] and in error texts, such as "out_of_memory".
@@ -80,6 +84,8 @@ type Error struct {
 	// Text is the message of the server or the connection.
 	Text  string
 	cause error
+	// outage is set for a refusal by a server that has worked for this store before: see Away.
+	outage bool
 }
 
 // Error returns the class and the text.
@@ -93,19 +99,45 @@ func (e *Error) Public() string {
 // Unwrap returns the context's error, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Away reports whether the server is unavailable for now. It returns false for a wrong password, a missing permission,
-// a full server or an unreadable state, because these last until an operator acts.
+// Name returns the name of the error's class.
+func (e *Error) Name() string { return e.Class.String() }
+
+// Away reports whether the server is unavailable. A server that answers but refuses the call (see [Class.Refusal]) is
+// unavailable if it has worked for this store before. If it has not, the refusal is a mistake in the settings, and Away
+// returns false, as it does for a key that cannot be read.
 func (e *Error) Away() bool {
 	switch e.Class {
-	case ReadOnly, Loading, Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
+	case Busy, ClusterDown, MasterDown, Moved, Ask, TryAgain, Unsent, OutcomeUnknown:
+		return true
+	default:
+		return e.outage
+	}
+}
+
+// Refusal reports whether errors of the class are answers of a server that cannot do, for now, what it is asked: it is
+// full, read-only, without its disk or its replicas, still loading, or does not accept the store's user.
+func (c Class) Refusal() bool {
+	switch c {
+	case ReadOnly, NoReplicas, Loading, OutOfMemory, NoDisk, NoAuth, NoPermission:
 		return true
 	default:
 		return false
 	}
 }
 
-// Away reports whether the error is temporary: see [Error.Away].
-func (e *ServerError) Away() bool { return (&Error{Class: classOf(e.Text)}).Away() }
+// Temporary reports whether errors of the class can end without a change of the store's settings, so that a program may
+// start and wait for that.
+func (c Class) Temporary() bool {
+	switch c {
+	case Other, NoScript, NoAuth, NoPermission, Misconfigured, WrongType, Garbage, Newer, TooManyOpen:
+		return false
+	default:
+		return true
+	}
+}
+
+// Class returns the class of the error.
+func (e *ServerError) Class() Class { return classOf(e.Text) }
 
 // Is reports whether the error matches [engine.ErrStoreUnavailable] or [engine.ErrOutcomeUnknown].
 func (e *Error) Is(target error) bool {
@@ -138,11 +170,11 @@ var prefixes = []struct {
 	{"WRONGPASS", NoAuth},
 	{"ERR invalid password", NoAuth},
 	{"NOPERM", NoPermission},
-	{"MISCONF", Misconfigured},
-	{"NOREPLICAS", ReadOnly},
+	{"MISCONF", NoDisk},
+	{"NOREPLICAS", NoReplicas},
 	{"WRONGTYPE", WrongType},
 	{"GARBAGE", Garbage},
-	{"FULL", OutOfMemory}, // too many open reservations
+	{"FULL", TooManyOpen}, // from lua/reserve.lua
 	{"NEWER", Newer},
 }
 
@@ -167,34 +199,43 @@ func classOf(text string) Class {
 	return Other
 }
 
-// fail returns an Error with these fields, and counts it in the store's statistics.
-func (s *Store) fail(class Class, text string, cause error) error {
+// fail returns an Error with these fields, and counts it in the store's statistics. of is the script that failed; it is
+// nil for other commands.
+func (s *Store) fail(of *script, class Class, text string, cause error) error {
 	s.errorCounts.add(class)
-	return &Error{Class: class, Text: text, cause: cause}
+	e := &Error{Class: class, Text: text, cause: cause}
+	if class.Refusal() {
+		e.outage = s.working.had(of, class)
+		s.working.refused(e)
+	}
+	if class == ReadOnly || class == MasterDown || class == NoAuth {
+		s.renewConnections()
+	}
+	return e
 }
 
 // scriptError returns the error for one operation from a script's answer. partly means that the script had written
 // something before the error.
-func (s *Store) scriptError(text string, partly bool) error {
+func (s *Store) scriptError(of *script, text string, partly bool) error {
 	class := classOf(text)
 	if partly {
 		class = OutcomeUnknown
 	}
-	return s.fail(class, text, nil)
+	return s.fail(of, class, text, nil)
 }
 
-// wrap returns an Error for the error of a whole call.
-func (s *Store) wrap(ctx context.Context, err error) error {
+// wrap returns an Error for the error of a whole call of a script, or of another command if the script is nil.
+func (s *Store) wrap(ctx context.Context, of *script, err error) error {
 	var server *ServerError
 	switch {
 	case errors.As(err, &server) && classOf(server.Text) == NoScript && ctx.Err() != nil:
-		return s.fail(Unsent, "no time was left to send the text of the script", ctx.Err())
+		return s.fail(of, Unsent, "no time was left to send the text of the script", ctx.Err())
 	case errors.As(err, &server):
-		return s.fail(classOf(server.Text), server.Text, nil)
+		return s.fail(of, classOf(server.Text), server.Text, nil)
 	case errors.Is(err, ErrNotSent):
-		return s.fail(Unsent, strings.TrimPrefix(err.Error(), ErrNotSent.Error()+": "), cause(ctx, err)) // the class already says "not sent"
+		return s.fail(of, Unsent, strings.TrimPrefix(err.Error(), ErrNotSent.Error()+": "), cause(ctx, err)) // the class already says "not sent"
 	default:
-		return s.fail(OutcomeUnknown, err.Error(), cause(ctx, err))
+		return s.fail(of, OutcomeUnknown, err.Error(), cause(ctx, err))
 	}
 }
 

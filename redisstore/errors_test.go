@@ -27,8 +27,8 @@ func TestClasses(t *testing.T) {
 		"NOAUTH Authentication required.":                                                          NoAuth,
 		"WRONGPASS invalid username-password pair or user is disabled.":                            NoAuth,
 		"NOPERM this user has no permissions to run the 'evalsha' command":                         NoPermission,
-		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.": Misconfigured,
-		"NOREPLICAS Not enough good replicas to write.":                                            ReadOnly,
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.": NoDisk,
+		"NOREPLICAS Not enough good replicas to write.":                                            NoReplicas,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                        WrongType,
 		"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed":         OutOfMemory,
 		"ERR something else": Other,
@@ -46,7 +46,7 @@ func TestScriptWithoutTimeLeft(t *testing.T) {
 	defer cancel()
 	unknown := &ServerError{Text: "NOSCRIPT No matching script. Please use EVAL."}
 	for ctx, want := range map[context.Context]Class{over: Unsent, context.Background(): NoScript} {
-		err := new(Store).wrap(ctx, unknown)
+		err := new(Store).wrap(ctx, nil, unknown)
 		if typed, ok := errors.AsType[*Error](err); !ok || typed.Class != want || errors.Is(err, context.DeadlineExceeded) != (want == Unsent) {
 			t.Errorf("%v, want class %s", err, want)
 		}
@@ -57,12 +57,12 @@ func TestScriptWithoutTimeLeft(t *testing.T) {
 // callers it counts as a deadline exceeded too, and nothing was sent.
 func TestSharedDialTimesOut(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
-	err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, dial))
+	err := new(Store).wrap(context.Background(), nil, fmt.Errorf("%w: %w", ErrNotSent, dial))
 	if typed, ok := errors.AsType[*Error](err); !ok || typed.Class != Unsent || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is not an unsent call past its deadline", err)
 	}
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	if err := new(Store).wrap(context.Background(), fmt.Errorf("%w: %w", ErrNotSent, refused)); errors.Is(err, context.DeadlineExceeded) {
+	if err := new(Store).wrap(context.Background(), nil, fmt.Errorf("%w: %w", ErrNotSent, refused)); errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is a deadline exceeded", err)
 	}
 }

@@ -53,7 +53,7 @@ func (s *Store) EnsureFormat(ctx context.Context) error {
 func (s *Store) ensureFormat(ctx context.Context) error {
 	if s.conn.Cluster() {
 		// A client of a Cluster also works with a single server, until that server has to find a key's node.
-		if _, err := s.sendCommand(ctx, "", "CLUSTER", "SLOTS"); err != nil && !engine.Away(err) {
+		if _, err := s.sendCommand(ctx, nil, "", "CLUSTER", "SLOTS"); err != nil && !engine.Away(err) {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 
 // writeMarker writes a missing marker.
 func (s *Store) writeMarker(ctx context.Context) error {
-	if _, err := s.sendCommand(ctx, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
+	if _, err := s.sendCommand(ctx, nil, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
 		if s.plain() {
 			return nil // the server accepts no writes now, but the next read will find that the marker is missing
 		}
@@ -94,10 +94,10 @@ func (s *Store) markerError(marker string) error {
 	n, _ := fmt.Sscanf(marker, markerText, &other, &shards)
 	known := marker == fmt.Sprintf(markerText, other, shards)
 	if n < 1 || other <= format && (!known || other < format) {
-		return s.fail(Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.markerKey(), marker), nil)
+		return s.fail(nil, Garbage, fmt.Sprintf("%s says %.40q, which no build of Headgate writes", s.markerKey(), marker), nil)
 	}
 	if other > format {
-		return s.fail(Newer, fmt.Sprintf("%s says that another build writes format %d here, and this one reads up to %d", s.markerKey(), other, format), nil)
+		return s.fail(nil, Newer, fmt.Sprintf("%s says that another build writes format %d here, and this one reads up to %d", s.markerKey(), other, format), nil)
 	}
 	return s.shardsError(shards)
 }
@@ -114,7 +114,7 @@ func (s *Store) shardsError(shards int) error {
 // server has already reported this. These are two calls: the adapter would send two commands over another connection
 // than the one for decisions, which would then have to be dialed by the first decision.
 func (s *Store) readMarker(ctx context.Context) (string, error) {
-	r, err := s.sendCommand(ctx, s.markerKey(), "GET", s.markerKey())
+	r, err := s.sendCommand(ctx, nil, s.markerKey(), "GET", s.markerKey())
 	if err == nil {
 		s.askWriteMany(ctx)
 	}

@@ -108,7 +108,7 @@ func (s *Store) checkMarker(ctx context.Context) (answered bool, wrong error) {
 		err = s.markerError(marker)
 	}
 	if input, ok := errors.AsType[*engine.InputError](err); ok {
-		err = s.fail(Misconfigured, input.Error(), nil)
+		err = s.fail(nil, Misconfigured, input.Error(), nil)
 	}
 	if e, ok := errors.AsType[*Error](err); ok && e.permanent() {
 		return true, err

@@ -52,7 +52,8 @@ type scriptCall struct {
 	template template
 	family   family
 	slot     uint16
-	ops      []int // indices in pipeline.ops
+	ops      []int   // indices in pipeline.ops
+	of       *script // sent last
 	work     int
 	merger   *merger // the operations of a call of merge.lua
 	// stale is true if the merger may still contain operations that were answered and are no longer in ops.

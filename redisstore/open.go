@@ -105,12 +105,12 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int, under ...strin
 	for _, tag := range tags {
 		open, cursor := s.openKeys(tag)[0], ""
 		for cursor != "0" {
-			r, err := s.call(ctx, open, "HSCAN", open, cmp.Or(cursor, "0"), "COUNT", scanPage)
+			r, err := s.call(ctx, nil, open, "HSCAN", open, cmp.Or(cursor, "0"), "COUNT", scanPage)
 			if err != nil {
 				return of, err
 			}
 			if len(r.List) != 2 {
-				return of, s.fail(OutcomeUnknown, errReply.Error(), nil)
+				return of, s.fail(nil, OutcomeUnknown, errReply.Error(), nil)
 			}
 			page := r.List[1].List
 			for i := 1; i < len(page); i += 2 {
@@ -151,7 +151,7 @@ func (s *Store) openCounts(ctx context.Context, tags shards) (counts []int64, er
 	counts = make([]int64, len(tags))
 	for i := range replies {
 		if err := replies[i].Err; err != nil {
-			return nil, s.wrap(ctx, err)
+			return nil, s.wrap(ctx, nil, err)
 		}
 		counts[i] = replies[i].Int
 	}

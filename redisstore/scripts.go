@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // Redis identifies a script by its SHA-1
 	"encoding/hex"
 	"sync"
+	"sync/atomic"
 )
 
 // template is a kind of script. Each has a file in lua/.
@@ -26,14 +27,16 @@ var templateFiles = [templateCount]string{"merge", "single", "several", "permits
 type script struct {
 	text string
 	sha  string
+	// worked is set once the script has run without an error. Scripts that decide the same operations share it.
+	worked *atomic.Bool
 }
 
 // lazyScript assembles a script on first use.
 type lazyScript func() *script
 
-func newLazyScript(text func() string) lazyScript {
+func newLazyScript(worked *atomic.Bool, text func() string) lazyScript {
 	return sync.OnceValue(func() *script {
-		s := &script{text: text()}
+		s := &script{text: text(), worked: worked}
 		sum := sha1.Sum([]byte(s.text)) //nolint:gosec // Redis identifies a script by its SHA-1
 		s.sha = hex.EncodeToString(sum[:])
 		return s
@@ -56,20 +59,25 @@ type scripts struct {
 func newScripts(preludeName string) *scripts {
 	prelude := strip(fragment(embedded, preludeName))
 	one := func(name string) lazyScript {
-		return newLazyScript(func() string { return prelude + strip(fragment(embedded, name)) })
+		return newLazyScript(new(atomic.Bool), func() string { return prelude + strip(fragment(embedded, name)) })
 	}
 	s := &scripts{
 		permitsGet: one("permits_get"), permitsRestore: one("permits_restore"),
 		beat: one("beat"), compareAndSet: one("compare_and_set"), due: one("due"),
 	}
-	script := func(t template, f family, many bool) lazyScript {
-		return newLazyScript(func() string { return prelude + strip(assemble(embedded, t, f, many)) })
+	script := func(t template, f family, many bool, worked *atomic.Bool) lazyScript {
+		return newLazyScript(worked, func() string { return prelude + strip(assemble(embedded, t, f, many)) })
 	}
 	for f := familyBucket; f < familyCount; f++ {
+		allows := new(atomic.Bool)
 		for t := range templateCount {
-			s.ops[t][f] = script(t, f, false)
+			worked := new(atomic.Bool)
+			if t == merged || t == alone {
+				worked = allows
+			}
+			s.ops[t][f] = script(t, f, false, worked)
 		}
-		s.many[f] = script(merged, f, true)
+		s.many[f] = script(merged, f, true, allows)
 	}
 	return s
 }

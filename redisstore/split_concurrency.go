@@ -94,7 +94,7 @@ func (x *splitOp) readPermits(ctx context.Context) error {
 		part, list := &x.slotOps[n], replies[n].List
 		part.held = make([]storedPermit, len(part.op.Charges))
 		if len(list) != 2*len(part.held) {
-			return x.store.fail(Other, errReply.Error(), nil)
+			return x.store.fail(nil, Other, errReply.Error(), nil)
 		}
 		for i := range part.held {
 			part.held[i] = storedPermit{expires: list[2*i].Text, units: list[2*i+1].Text}
@@ -164,8 +164,9 @@ func (x *splitOp) sendCommands(ctx context.Context, commands []Command, script *
 			x.store.conn.Do(ctx, commands[i:i+1], replies[i:i+1])
 		}
 		if err := replies[i].Err; err != nil {
-			return nil, x.store.wrap(ctx, err)
+			return nil, x.store.wrap(ctx, script, err)
 		}
 	}
+	x.store.working.ran(script, false)
 	return replies, nil
 }

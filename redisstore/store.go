@@ -31,6 +31,8 @@ type Store struct {
 	errorCounts errorCounts
 	roundTrips  atomic.Int64
 	marker      marker
+	working     working
+	renewed     atomic.Int64  // when the connections were last renewed, in ns since 1970
 	swept       atomic.Uint32 // number of calls of Due
 
 	// background counts the goroutines that outlive a call: they give units back after a caller has left, or read the
@@ -112,7 +114,7 @@ func (s *Store) begin(ctx context.Context) error {
 	case s.inFlight <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return s.fail(Unsent, "as many calls are in flight as max_in_flight allows", ctx.Err())
+		return s.fail(nil, Unsent, "as many calls are in flight as max_in_flight allows", ctx.Err())
 	}
 }
 
@@ -129,7 +131,7 @@ func (s *Store) formatError(ctx context.Context) error {
 		return *wrong
 	}
 	if s.clock == nil && !s.plain() && !s.marker.known.Load() {
-		return s.fail(Unsent, "the number of shards on the server is not known yet", nil)
+		return s.fail(nil, Unsent, "the number of shards on the server is not known yet", nil)
 	}
 	return nil
 }

@@ -176,6 +176,17 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 	}
 }
 
+// Renew makes the server close the idle connections, so that go-redis dials again. A Cluster client finds new primaries
+// itself.
+func (c *conn) Renew(ctx context.Context) {
+	if c.cluster {
+		return
+	}
+	for n := c.client.PoolStats().IdleConns; n > 0 && ctx.Err() == nil; n-- {
+		_ = c.client.Process(ctx, command{redis.NewCmd(ctx, "quit")}) // on the connection that was used last, among those still open
+	}
+}
+
 // Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 

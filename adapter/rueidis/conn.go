@@ -19,7 +19,7 @@ type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
-	made    bool         // created by Open, so that Close closes the client
+	health  health
 }
 
 // dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to
@@ -34,13 +34,31 @@ func New(client rueidis.Client, cluster bool) (redisstore.Conn, error) {
 	if client == nil {
 		return nil, engine.InvalidInput("client", "nil", "a client that rueidis.NewClient returned")
 	}
-	return &conn{client: client, cluster: cluster}, nil
+	return newConn(client, cluster), nil
+}
+
+func newConn(client rueidis.Client, cluster bool) *conn {
+	return &conn{client: client, cluster: cluster, health: health{apart: make(chan struct{}, maxApart)}}
 }
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	pipelined := c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx)
 	defer c.calls.Add(-1)
+	if !pipelined {
+		c.exchange(ctx, commands, replies, false)
+		return
+	}
+	if !c.health.good() {
+		c.exchangeApart(ctx, commands, replies)
+		return
+	}
+	c.exchange(ctx, commands, replies, true)
+	c.health.observe(replies)
+}
+
+// exchange sends the commands and sets the replies.
+func (c *conn) exchange(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply, pipelined bool) {
 	if len(commands) == 1 {
 		replies[0] = reply(c.client.Do(ctx, c.build(&commands[0], pipelined)))
 		return
@@ -172,10 +190,18 @@ func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), rece
 // Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 
-// Close closes a client created by Open, but not the caller's.
-func (c *conn) Close() error {
-	if c.made {
-		c.client.Close()
+// Renew makes the server close the connections of the program's client, so that rueidis dials again. It asks by QUIT: in
+// a pool, the ping afterwards discards the closed connection and goes on with the next.
+func (c *conn) Renew(ctx context.Context) {
+	if c.cluster {
+		return // the client follows redirections to new primaries
 	}
-	return nil
+	for range dedicatedCalls {
+		_ = c.client.Do(ctx, c.client.B().Arbitrary("QUIT").Build())
+		_ = c.client.Do(ctx, c.client.B().Ping().Build())
+	}
+	_ = c.client.Do(ctx, c.client.B().Arbitrary("QUIT").Build().ToPipe())
 }
+
+// Close does nothing, because the caller owns the client.
+func (c *conn) Close() error { return nil }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -59,9 +60,10 @@ func Open(ctx context.Context, url string, c redisstore.Config) (*redisstore.Sto
 }
 
 // OpenLate is [Open] for programs that must be able to start while the server is unavailable. It does not check the
-// format; [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached or is still
-// loading, the store is returned without a connection and reconnects in the background. Until it has a connection,
-// calls fail as in an outage. Any other answer from the server, such as for a wrong password, is an error as in Open.
+// format; [redisstore.Store.Check] does. If the server does not answer before ctx ends, cannot be reached, or refuses the
+// connection for now ([redisstore.Class.Temporary]), the store is returned without a connection and reconnects in the
+// background. Until it has a connection, calls fail. Any other answer, such as for a wrong password, is an error as in
+// Open.
 func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore.Store, error) {
 	return open(ctx, url, c, true)
 }
@@ -70,9 +72,6 @@ func OpenLate(ctx context.Context, url string, c redisstore.Config) (*redisstore
 func open(ctx context.Context, url string, c redisstore.Config, late bool) (*redisstore.Store, error) {
 	a, err := redisurl.Parse(url)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.ReadPassword(); err != nil {
 		return nil, err
 	}
 	if prefix := a.Options.Get("prefix"); prefix != "" {
@@ -91,11 +90,7 @@ func open(ctx context.Context, url string, c redisstore.Config, late bool) (*red
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	option, err := clientOption(&a)
-	if err != nil {
-		return nil, err
-	}
-	made, err := dial(ctx, option, a.Kind == redisurl.Cluster, late)
+	made, err := dial(ctx, &a, late)
 	if _, away := errors.AsType[*net.OpError](err); away {
 		return nil, fmt.Errorf("%w: %s: %w", engine.ErrStoreUnavailable, redisurl.Redacted(url), err)
 	}
@@ -110,17 +105,24 @@ func open(ctx context.Context, url string, c redisstore.Config, late bool) (*red
 }
 
 // dial connects to the server. If the server is unavailable and mayBeAway is set, dial returns a connection that
-// connects later.
-func dial(ctx context.Context, option rueidis.ClientOption, cluster, mayBeAway bool) (redisstore.Conn, error) {
-	client, err := connect(ctx, option)
-	if err == nil {
-		return &conn{client: client, cluster: cluster, made: true}, nil
+// connects later. Every attempt reads the files that the URL names.
+func dial(ctx context.Context, a *redisurl.Address, mayBeAway bool) (redisstore.Conn, error) {
+	again := func(ctx context.Context) (rueidis.Client, error) {
+		own := *a
+		if err := own.ReadPassword(); err != nil {
+			return nil, err
+		}
+		option, err := clientOption(&own)
+		if err != nil {
+			return nil, err
+		}
+		return connect(ctx, option)
 	}
-	if mayBeAway && away(err) {
-		again := func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, option) }
-		return newLateConn(again, cluster, err), nil
+	client, err := again(ctx)
+	if err != nil && !(mayBeAway && away(err)) {
+		return nil, err
 	}
-	return nil, err
+	return newOwnConn(again, a.Kind == redisurl.Cluster, client, err), nil
 }
 
 // connect creates a client, but gives up when ctx ends. rueidis.NewClient itself takes no context.
@@ -164,6 +166,9 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		ClientSetInfo: rueidis.DisableClientSetInfo, ClientName: "headgate",
 		ForceSingleClient: a.Kind == redisurl.Server || a.Kind == redisurl.Unix,
 	}
+	if a.Kind != redisurl.Sentinel { // rueidis would give these to the Sentinels too
+		option.AuthCredentialsFn = credentials(a)
+	}
 	switch a.Kind {
 	case redisurl.Sentinel:
 		option.Sentinel = rueidis.SentinelOption{
@@ -179,6 +184,21 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		option.DialCtxFn = dialUnix
 	}
 	return option, nil
+}
+
+// credentials returns a function that reads the password again for each new connection, so that it can change while
+// programs run. If the file cannot be read, or is empty because it is being written, the last password is used.
+func credentials(a *redisurl.Address) func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	own := *a
+	var mu sync.Mutex
+	return func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := *a; now.ReadPassword() == nil && now.Password != "" {
+			own.Password = now.Password
+		}
+		return rueidis.AuthCredentials{Username: own.Username, Password: own.Password}, nil
+	}
 }
 
 func dialUnix(ctx context.Context, path string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {

@@ -176,8 +176,8 @@ var unanswered = []string{"unavailable", "unsent", "outcome_unknown", "cluster_d
 // deadline can pass before the request is sent to the store.
 const spared = 10
 
-// errors checks that policies with failure mode local always get a decision, whatever happens to the store. Errors
-// caused by operators are allowed: a full server, a wrong password.
+// errors checks that policies with failure mode local always get a decision, whatever happens to the store. Refusals by
+// the store, such as of a full one, are allowed: a process that has started during the fault answers with them.
 func (f *found) errors(h *happened, l *limit, log []answer) {
 	if l.failure != "local" {
 		return

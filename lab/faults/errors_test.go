@@ -121,7 +121,7 @@ func provokeMisconfigured(t *testing.T, open testbed.Opener) {
 			t.Fatal("a save to /proc did not fail")
 		}
 	}
-	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.Misconfigured)
+	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoDisk)
 	s.MustDo("config", "set", "stop-writes-on-bgsave-error", "no")
 	testbed.Recovers(t, store, 99)
 }
@@ -129,7 +129,7 @@ func provokeMisconfigured(t *testing.T, open testbed.Opener) {
 func provokeWithoutReplicas(t *testing.T, open testbed.Opener) {
 	s := redistest.Standalone(t, redistest.Redis, "min-replicas-to-write 1")
 	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
-	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.ReadOnly)
+	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoReplicas)
 	s.MustDo("config", "set", "min-replicas-to-write", "0")
 	testbed.Recovers(t, store, 99)
 }

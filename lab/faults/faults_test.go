@@ -143,6 +143,7 @@ func TestConnections(t *testing.T) {
 // returning the reply.
 type proxy struct {
 	listener net.Listener
+	to       atomic.Value // the server's address, for new connections
 	armed    atomic.Bool
 	lost     atomic.Int64
 	wg       sync.WaitGroup
@@ -155,13 +156,14 @@ func newProxy(t *testing.T, to string) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{listener: l}
+	p.to.Store(to)
 	p.wg.Go(func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", to)
+			server, err := net.Dial("tcp", p.to.Load().(string))
 			if err != nil {
 				_ = client.Close()
 				continue

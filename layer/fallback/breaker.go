@@ -12,28 +12,30 @@ import (
 )
 
 const (
-	// failures is the number of consecutive failed calls that opens the breaker. The breaker opens only if the first
-	// of these failures is old enough: at least stall times the allowed answer time. A short stall of the machine, when
-	// all calls fail, therefore does not count as an outage.
-	failures = 5
-	stall    = 4
+	// failures is the number of consecutive calls without an answer after which the store is suspected and tested.
+	failures = 2
+	// stall is how long the tests of a suspected store must fail before the breaker opens, in times the allowed answer
+	// time. A short stall of the machine, when all calls fail, therefore does not count as an outage.
+	stall = 4
 	// answers is the number of consecutive tests that the store must pass before it is used again.
 	answers = 3
-	// pause and longestPause bound the time between two tests, which doubles after each failure.
+	// pause and longestPause bound the time between two tests, which doubles after each failure. After a test that
+	// clears the store of a suspicion, the next one is at least longestPause later.
 	pause        = 50 * time.Millisecond
 	longestPause = 400 * time.Millisecond
 )
 
 // breaker decides whether calls go to a lane of the store. While the breaker is open, no calls go to its lane, so that
-// no caller waits for a store that is unavailable. The store is tested in the background.
+// no caller waits for a store that is unavailable. The store is tested in the background. Only these tests open and
+// close the breaker: callers' deadlines may be too short for a healthy store, and callers may leave before a hung store
+// could have answered.
 type breaker struct {
 	open    atomic.Bool
 	outages atomic.Int64
 	cause   atomic.Pointer[error] // error of the last failed call; nil after an answered call
-	row     atomic.Int64          // failed calls since the last answer
-	since   atomic.Int64          // when the first of them failed, in ns since 1970
+	row     atomic.Int64          // calls without an answer since the last answer
 	slow    time.Duration
-	opened  chan struct{}
+	suspect chan struct{}
 	away    *atomic.Int32 // counts open breakers
 	// back is called when the store answers after a failure. It must not block.
 	back func()
@@ -62,14 +64,21 @@ func (b *breaker) failed(err error, inPart bool) {
 		b.row.Store(0)
 		return
 	}
-	row, now := b.row.Add(1), time.Now().UnixNano()
-	if row == 1 {
-		b.since.Store(now)
+	b.unanswered()
+}
+
+// unanswered is called after a call that had no answer when its caller left, or that failed.
+func (b *breaker) unanswered() {
+	if b.row.Add(1) >= failures {
+		b.suspected()
 	}
-	if row >= failures && now-b.since.Load() >= int64(stall*b.slow) && b.open.CompareAndSwap(false, true) {
-		b.outages.Add(1)
-		b.away.Add(1)
-		b.opened <- struct{}{}
+}
+
+// suspected starts a test of the store, unless one runs.
+func (b *breaker) suspected() {
+	select {
+	case b.suspect <- struct{}{}:
+	default:
 	}
 }
 
@@ -103,34 +112,69 @@ func (e *notSent) Public() string {
 	return engine.ErrStoreUnavailable.Error()
 }
 
+// Name returns the class of the last failure, or "" if it has none.
+func (e *notSent) Name() string {
+	if n, ok := errors.AsType[interface {
+		error
+		Name() string
+	}](e.cause); ok {
+		return n.Name()
+	}
+	return ""
+}
+
 // Unwrap returns [engine.ErrStoreUnavailable].
 func (e *notSent) Unwrap() error { return engine.ErrStoreUnavailable }
 
-// run probes the store whenever the breaker has opened, until life ends.
+// run tests the store whenever it is suspected, until life ends.
 func (b *breaker) run(life context.Context) {
 	for {
 		select {
 		case <-life.Done():
 			return
-		case <-b.opened:
+		case <-b.suspect:
+		}
+		if b.confirm(life) {
+			b.open.Store(true)
+			b.outages.Add(1)
+			b.away.Add(1)
 			b.test(life)
+		} else {
+			sleep(life, longestPause)
+		}
+		b.row.Store(0)
+	}
+}
+
+// confirm reports whether a suspected store is unavailable: all its tests fail for long enough.
+func (b *breaker) confirm(life context.Context) bool {
+	for began := time.Now(); ; sleep(life, pause) {
+		err := b.once(life)
+		if err == nil || life.Err() != nil {
+			return false
+		}
+		b.cause.Store(&err)
+		if time.Since(began) >= stall*b.slow {
+			return true
 		}
 	}
 }
 
-// test tests the store until it passes several times in a row, and then closes the breaker.
+// once tests the store once.
+func (b *breaker) once(life context.Context) error {
+	ctx, cancel := context.WithTimeout(life, b.slow)
+	defer cancel()
+	return b.probe(ctx)
+}
+
+// test tests an unavailable store until it passes several times in a row, and then closes the breaker.
 func (b *breaker) test(life context.Context) {
 	b.changed(b.unavailable())
 	for wait, passed := pause, 0; passed < answers; {
-		select {
-		case <-life.Done():
+		if sleep(life, wait+rand.N(wait/2)); life.Err() != nil { //nolint:gosec // no secret
 			return
-		case <-time.After(wait + rand.N(wait/2)): //nolint:gosec // no secret
 		}
-		ctx, cancel := context.WithTimeout(life, b.slow)
-		err := b.probe(ctx)
-		cancel()
-		if err != nil {
+		if err := b.once(life); err != nil {
 			b.cause.Store(&err)
 			wait, passed = min(2*wait, longestPause), 0
 			continue
@@ -142,4 +186,12 @@ func (b *breaker) test(life context.Context) {
 	b.open.Store(false)
 	b.away.Add(-1)
 	b.changed(nil)
+}
+
+// sleep waits for d, or until life ends.
+func sleep(life context.Context, d time.Duration) {
+	select {
+	case <-life.Done():
+	case <-time.After(d):
+	}
 }

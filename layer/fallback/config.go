@@ -32,8 +32,7 @@ type Config struct {
 	All bool
 	// Slow is the answer time beyond which the store counts as unavailable: 1 ms to 10 s. The default is 50 ms. It
 	// bounds the layer's own calls to the store: the tests, and the updates owed to the store. Other calls use their
-	// callers' deadlines. If they fail, the store is taken out of use at the earliest four times Slow after the first
-	// failure.
+	// callers' deadlines. If they fail, the store is tested, and taken out of use if its tests fail for four times Slow.
 	Slow time.Duration
 	// Lanes is the number of parts of the store that can be unavailable independently: 1 to 256. The default is 1.
 	Lanes int

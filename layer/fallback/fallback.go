@@ -7,16 +7,16 @@
 // from [engine.SharesBound].
 //
 // The store is unavailable if it does not answer in time, cannot be reached, or answers that it cannot decide
-// ([engine.Away]). Gives and resets return errors while the store is unavailable. A call whose context was cancelled, or
-// had ended before the call, does not show whether the store is unavailable.
+// ([engine.Away]). Gives and resets return errors while the store is unavailable. A call whose context had ended before
+// the call does not show whether the store is unavailable.
 //
 // A share decides a reserve like an allow, without a delay, and this process settles it. A settlement that does not
 // reach the store is kept and sent later, unless the reservation ends first. A permit granted by a share is sent to
 // the store as soon as it answers, even if it exceeds the limit. An acquire with an unknown outcome is released in
 // the background.
 //
-// If calls have failed for a while without an answer between them, calls stop waiting for the store. Meanwhile the
-// store is tested in the background. It is used again once it has answered several times.
+// If calls in a row, or the member's beats, have no answer, the store is tested in the background. If it fails the tests
+// for a while, calls stop waiting for it. It is used again once it has passed several tests in a row.
 //
 // A store is in doubt if it has lost all of its data or the newest part of it. After a loss, until a limit has recovered
 // ([algo.Limit.RecoversAt]), its answers have the mode [engine.Fallback]. Keys whose remaining units this process
@@ -65,6 +65,7 @@ type Store struct {
 	name      string // of this process, among the members
 	processes processes
 	began     time.Time
+	beaten    atomic.Int64 // when the last beat was answered, in ns since 1970
 
 	answered atomic.Int64
 	doubted  atomic.Int64 // the end of the longest recovery seen, in µs since 1970
@@ -93,9 +94,14 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 	s.end = end
 	s.outbox.wake = make(chan struct{}, 1)
 	s.name, _ = member.Members()
-	s.leave = member.Start(s.processes.observe)
+	s.beaten.Store(time.Now().UnixNano())
+	s.leave = member.Start(func(number int) {
+		s.beaten.Store(time.Now().UnixNano())
+		s.processes.observe(number)
+	})
 	s.works.Go(func() { s.flushOutbox(life) })
 	s.works.Go(func() { s.hearAll(life) })
+	s.works.Go(func() { s.watchBeats(life) })
 	for i := range s.lanes.each {
 		s.works.Go(func() { s.lanes.each[i].run(life) })
 	}

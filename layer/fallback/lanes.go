@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/internal/forward"
+	"github.com/headgate/headgate/layer/membership"
 )
 
 // lanes are parts of a store that can be unavailable independently: ranges of a Cluster's slots, so that a master that
@@ -42,9 +44,23 @@ func (s *Store) makeLanes(c *Config) {
 		b := &s.lanes.each[i]
 		b.probe = func(ctx context.Context) error { return s.probe(ctx, i) }
 		b.flushOutbox = func(life context.Context) { s.flush(life, func(op *engine.Op) bool { return !s.lanes.away(op, i) }) }
-		b.back, b.opened, b.slow, b.away, b.changed = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open, s.laneChanged
+		b.back, b.suspect, b.slow, b.away, b.changed = s.member.Hurry, make(chan struct{}, 1), c.Slow, &s.lanes.open, s.laneChanged
 	}
 	s.findProbes()
+}
+
+// watchBeats makes every lane be tested while the process's beats have no answer, so that an outage is noticed even if
+// nobody calls the store.
+func (s *Store) watchBeats(life context.Context) {
+	for life.Err() == nil {
+		sleep(life, membership.Interval)
+		if time.Since(time.Unix(0, s.beaten.Load())) < 2*membership.Interval {
+			continue
+		}
+		for i := range s.lanes.each {
+			s.lanes.each[i].suspected()
+		}
+	}
 }
 
 // probeTries is the number of keys tried to find one for each lane. With keys spread at random over 256 lanes, a lane
@@ -136,6 +152,7 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.An
 // callResult summarizes the results of a call for one lane.
 type callResult struct {
 	answered bool
+	left     bool // the caller left before the answer
 	cause    error
 }
 
@@ -179,6 +196,7 @@ func (n *callResult) add(r *engine.Answer) (failed bool) {
 		n.cause = r.Err
 		return true
 	default:
+		n.left = n.left || unknown(r.Err)
 		return false
 	}
 }
@@ -189,5 +207,7 @@ func (b *breaker) observe(n *callResult) {
 		b.failed(n.cause, n.answered)
 	case n.answered:
 		b.answered()
+	case n.left:
+		b.unanswered()
 	}
 }

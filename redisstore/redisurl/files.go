@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -82,7 +83,23 @@ func (a *Address) TLSConfig() (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cert_file, key_file: %w", err)
 		}
-		config.Certificates = []tls.Certificate{pair}
+		config.GetClientCertificate = renewed(cert, key, pair)
 	}
 	return config, nil
+}
+
+// renewed returns a function that reads the client's certificate again for each new connection, so that it can be
+// renewed while programs run. If the files cannot be read, or do not fit each other because they are being written, the
+// last certificate is used.
+func renewed(cert, key string, last tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	var mu sync.Mutex
+	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if pair, err := tls.LoadX509KeyPair(cert, key); err == nil {
+			last = pair
+		}
+		own := last
+		return &own, nil
+	}
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,11 +12,13 @@ import (
 const checkAgain = time.Second
 
 // checkLater waits for a store that was unavailable when the server started, and then checks it. If it finds problems
-// that would have kept the server from starting, it logs them as errors, and the affected decisions fail.
+// that would have kept the server from starting, it logs them as errors, and the affected decisions fail. If the store
+// refuses the check, the server is not ready, and checkLater tries again.
 func (d *Daemon) checkLater(ctx context.Context) {
 	if d.store.Away == nil {
 		return
 	}
+	told := ""
 	ticker := time.NewTicker(checkAgain)
 	defer ticker.Stop()
 	for {
@@ -27,12 +30,21 @@ func (d *Daemon) checkLater(ctx context.Context) {
 		within, cancel := context.WithTimeout(ctx, checkAgain)
 		warnings, err := d.store.Redis.Check(within)
 		cancel()
-		switch {
-		case err == nil:
+		refused := d.refused()
+		d.setServing()
+		if err = cmp.Or(err, refused); err == nil {
 			d.warn(warnings)
+			d.outage.Answered()
 			return
-		case !engine.Away(err) && ctx.Err() == nil:
+		}
+		if engine.Away(err) || ctx.Err() != nil {
+			continue
+		}
+		if text := err.Error(); text != told {
+			told = text
 			d.config.Logger.Error("store cannot be used", "error", err)
+		}
+		if refused == nil {
 			return
 		}
 	}

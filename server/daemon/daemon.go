@@ -112,6 +112,10 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 	if c.remote() {
 		c.nameProcess()
 		c.StoreOptions.StartAway = true
+		if own := c.StoreOptions.Fallback; own != nil {
+			watched := *own
+			watched.OnOutage, c.StoreOptions.Fallback = d.outage.Changed, &watched
+		}
 		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's decisions have their own deadline
 	}
 	if d.store, err = openStore(ctx, c); err != nil {
@@ -137,7 +141,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Untrusted: untrusted(c.Logger),
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger),
 	})
 }
 

@@ -67,9 +67,24 @@ func (d *Daemon) openGRPC() (err error) {
 		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, WrongSecret: d.secrets.in(service.GRPC), Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
 		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
-	f.server.SetServing(f.service == nil || f.service.Ready() == nil)
 	d.grpc = f
+	d.setServing()
 	return nil
+}
+
+// setServing reports over gRPC whether the server should get requests.
+func (d *Daemon) setServing() {
+	if f := d.grpc; f != nil {
+		f.server.SetServing((f.service == nil || f.service.Ready() == nil) && d.refused() == nil)
+	}
+}
+
+// refused returns the error of a store that has refused every call so far.
+func (d *Daemon) refused() error {
+	if d.store.Redis == nil {
+		return nil
+	}
+	return d.store.Redis.Refused()
 }
 
 // openEnvoy loads the configuration of the rate limit service, and adds its HTTP paths.
@@ -86,7 +101,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 	}
 	d.follow(d.logged("envoy-config", func() (bool, error) {
 		changed, err := directory.Reload()
-		f.server.SetServing(f.service.Ready() == nil)
+		d.setServing()
 		d.admin.rejected(err)
 		return changed, err
 	}), c.EnvoyConfig)

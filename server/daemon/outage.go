@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/format"
+	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/requestid"
@@ -31,6 +33,7 @@ type outage struct {
 	since    time.Time // start of the outage
 	last     time.Time // last failure
 	ended    time.Time // end of the previous outage
+	class    string    // of the logged error
 	unknown  int64     // undecided operations in the outage
 	replies  service.Replies
 	flapping bool // the outage began less than recoveryTime after another one
@@ -51,14 +54,9 @@ func (o *outage) Away() bool { return o.away.Load() }
 func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.last = time.Now()
+	o.begin()
 	o.unknown++
 	o.sums.Unknown++
-	if !o.away.Load() {
-		o.since, o.unknown, o.replies, o.told = o.last, 1, service.Replies{}, false
-		o.flapping = o.since.Sub(o.ended) < recoveryTime
-		o.away.Store(true)
-	}
 	if o.told {
 		return
 	}
@@ -72,9 +70,57 @@ func (o *outage) Failed(ctx context.Context, err error) {
 		}
 		return
 	}
-	o.told = true
+	o.tell(ctx, err, attributes)
+}
+
+// Changed begins or ends the outage when the store fails or passes the tests of package fallback, which also run while
+// there are no requests.
+func (o *outage) Changed(away bool, cause error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !away && o.away.Load():
+		o.end()
+	case away:
+		if o.begin(); !o.told {
+			o.tell(context.Background(), cause, []slog.Attr{slog.Any("error", cause)})
+		}
+	}
+}
+
+// begin begins an outage, unless there is one. The caller holds mu.
+func (o *outage) begin() {
+	o.last = time.Now()
+	if o.away.Load() {
+		return
+	}
+	o.since, o.unknown, o.replies, o.told = o.last, 0, service.Replies{}, false
+	o.flapping = o.since.Sub(o.ended) < recoveryTime
+	o.away.Store(true)
+}
+
+// tell logs and counts the outage. The caller holds mu.
+func (o *outage) tell(ctx context.Context, err error, attributes []slog.Attr) {
+	o.told, o.class = true, classOf(err)
 	o.sums.Outages++
-	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", attributes...)
+	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", append([]slog.Attr{slog.String("class", o.class)}, attributes...)...)
+}
+
+// classOf returns the class of a store's error, such as out_of_memory. Layers that stop waiting for the store have errors
+// of their own, without a class.
+func classOf(err error) string {
+	named, ok := errors.AsType[interface {
+		error
+		Name() string
+	}](err)
+	switch {
+	case ok && named.Name() != "":
+		return named.Name()
+	case errors.Is(err, engine.ErrOutcomeUnknown):
+		return redisstore.OutcomeUnknown.String()
+	default:
+		return redisstore.Unsent.String()
+	}
 }
 
 // Replied counts the answers to clients during the outage.
@@ -88,22 +134,25 @@ func (o *outage) Replied(r service.Replies) {
 	}
 }
 
-// Answered ends the outage. It logs the outage's duration, the number of undecided operations, and the answers to
-// clients.
+// Answered ends the outage, unless the store has failed too recently.
 func (o *outage) Answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := time.Now()
-	if !o.away.Load() || o.flapping && now.Sub(o.last) < recoveryTime {
-		return
+	if o.away.Load() && !(o.flapping && time.Since(o.last) < recoveryTime) {
+		o.end()
 	}
-	o.ended = now
+}
+
+// end logs the outage's duration, the number of undecided operations, and the answers to clients. The caller holds mu.
+func (o *outage) end() {
+	o.ended = time.Now()
 	o.away.Store(false)
 	if !o.told {
 		return
 	}
-	o.sums.Total += now.Sub(o.since)
-	o.logger.Info("store back", "away_ms", format.Millis(now.Sub(o.since)), "unknown", o.unknown,
+	lasted := o.ended.Sub(o.since)
+	o.sums.Total += lasted
+	o.logger.Info("store back", "away_ms", format.Millis(lasted), "unknown", o.unknown,
 		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
 }
 
@@ -113,7 +162,7 @@ func (o *outage) state() metrics.Outage {
 	defer o.mu.Unlock()
 	state := o.sums
 	if state.Away = o.away.Load() && o.told; state.Away {
-		state.For = time.Since(o.since)
+		state.For, state.Class = time.Since(o.since), o.class
 		state.Total += state.For
 	}
 	return state

@@ -49,7 +49,7 @@ func TestOutageLogsTwoLines(t *testing.T) {
 			}
 		}
 	})
-	const away, back = `ERROR msg="store away: failure modes decide" error="no connection" request_id=r1`,
+	const away, back = `ERROR msg="store away: failure modes decide" class=unsent error="no connection" request_id=r1`,
 		`INFO msg="store back" away_ms=2500 unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

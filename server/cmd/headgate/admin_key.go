@@ -40,6 +40,9 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 				body.Cost = &cost
 			}
 			return request(c, a, adminapi.ExplainKey, &body, func(w io.Writer, answer *adminapi.Explanations) {
+				if answer.StoreAway != "" {
+					fmt.Fprintln(w, "the store is away ("+answer.StoreAway+"): the failure mode of each policy decides requests")
+				}
 				switch {
 				case len(answer.Explanations) > 0:
 				case answer.OverrideUnknown:

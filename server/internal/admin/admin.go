@@ -28,6 +28,7 @@ import (
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/feed"
 	"github.com/headgate/headgate/server/internal/lograte"
+	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/policies"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
@@ -74,6 +75,8 @@ type Config struct {
 	// AcceptLoss accepts a loss of the store's data: see [fallback.Store.AcceptLoss]. It is nil for a store that
 	// processes do not share.
 	AcceptLoss func(ctx context.Context) (lost bool, err error)
+	// Outage returns the state of the store. If it is nil, the store is always available.
+	Outage func() metrics.Outage
 	// OpenOf returns up to most open reservations of a key: see [engine.Keeper]. If it is nil, none are shown.
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.

@@ -42,6 +42,9 @@ func (a *api) explain(r *http.Request, body *adminapi.KeyAndCost) (answer admina
 		answer.OverrideUnknown = answer.Explanations[0].OverrideUnknown
 	}
 	answer.Open = a.open(ctx, &f, &counted, body.Policy)
+	if a.Outage != nil {
+		answer.StoreAway = a.Outage().Class
+	}
 	return answer, nil
 }
 

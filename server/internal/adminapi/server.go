@@ -127,6 +127,8 @@ type Store struct {
 	// Address is its URL without user and password.
 	Address string `json:"address"`
 	Away    bool   `json:"away"`
+	// Class is the class of the error that made the store unavailable, such as out_of_memory.
+	Class string `json:"class,omitempty"`
 	// AwayFor is the time since the store became unavailable, in ms. It is 0 while the store is available.
 	AwayFor int64 `json:"away_ms"`
 	Outages int64 `json:"outages"`

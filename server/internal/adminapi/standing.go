@@ -43,6 +43,9 @@ type Explanation struct {
 // Explanations contains the explanations for a key.
 type Explanations struct {
 	Explanations []Explanation `json:"explanations"`
+	// StoreAway is the class of the error that makes the store unavailable, such as out_of_memory: the failure modes
+	// decide requests, although the store may still answer an explanation. It is omitted while the store is available.
+	StoreAway string `json:"store_away,omitempty"`
 	// OverrideUnknown is true if it is true for one of the policies. If no policy was requested, this includes policies
 	// without an explanation.
 	OverrideUnknown bool `json:"override_unknown,omitempty"`

@@ -237,7 +237,7 @@ func TestServerState(t *testing.T) {
 	err := w.metrics.Add(&metrics.Server{
 		Store:   w.store,
 		Doubted: func() bool { return true }, Outage: func() metrics.Outage {
-			return metrics.Outage{Away: true, For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
+			return metrics.Outage{Away: true, Class: "out_of_memory", For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
 		},
 		Generation: func() uint64 { return 4 }, Policies: func() int { return 3 }, Changes: func() int { return 1 }, WhenErrors: func() uint64 { return 5 },
 	})
@@ -250,7 +250,7 @@ func TestServerState(t *testing.T) {
 	w.metrics.Wrap(w.store).Do(t.Context(), nil, nil)
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
-		"store_up": 0, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
+		"store_up": 0, "store_away class=out_of_memory": 1, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
 		"policies_generation": 4, "route_when_errors_total": 5, "policies": 3, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
 		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "policy_file_invalid": 1, "store_call_operations": 1,
 		"store_queue_seconds": 1, "store_call_seconds": 1, "build_info goversion=" + goVersion + " version=v1": 1,

@@ -40,6 +40,8 @@ func (t *timed) Unwrap() engine.Store { return t.Store }
 type Outage struct {
 	// Away is true if the store is unavailable: it has failed and has not answered since.
 	Away bool
+	// Class is the class of the error with which the outage began, such as out_of_memory. It is "" if Away is false.
+	Class string
 	// For is how long the store has been unavailable. It is 0 if Away is false.
 	For time.Duration
 	// Outages is the number of outages so far, and Total is their total duration.
@@ -70,6 +72,15 @@ var serverTable = metric.NewTable(
 		Name:  "headgate_store_up",
 		Help:  "1 if the store answers, 0 while it is unavailable.",
 		Value: func(s state) float64 { return oneIf(!s.outage.Away) },
+	},
+	metric.Row[state]{
+		Name: "headgate_store_away", Labels: []string{"class"},
+		Help: "1 while the store is unavailable, with the class of the error; absent otherwise.",
+		Series: func(s state, add func(float64, ...string)) {
+			if s.outage.Away {
+				add(1, s.outage.Class)
+			}
+		},
 	},
 	metric.Row[state]{
 		Name:  "headgate_store_away_seconds",

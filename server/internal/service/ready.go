@@ -28,9 +28,12 @@ var checkOp = engine.Op{
 }
 
 // Ready returns nil if new requests should be sent to this server. Otherwise it returns an [*Error] with code
-// Unavailable and the reason: the server is draining, or the store does not answer. The store matters only if
-// [Config.CheckStore] is set and some failure mode is deny.
+// Unavailable and the reason: the server is draining, or the store has refused all calls so far, or it does not answer.
+// The last matters only if [Config.CheckStore] is set and some failure mode is deny.
 func (s *Service) Ready(ctx context.Context) error {
+	if refused := s.refused(); refused != nil {
+		return classify(refused)
+	}
 	switch {
 	case s.Draining():
 		return &Error{Code: Unavailable, Err: errDraining}
@@ -39,6 +42,14 @@ func (s *Service) Ready(ctx context.Context) error {
 	default:
 		return nil
 	}
+}
+
+// refused returns the error of a store that has decided nothing so far: see [Config.Refused].
+func (s *Service) refused() error {
+	if s.config.Refused == nil {
+		return nil
+	}
+	return s.config.Refused()
 }
 
 // Drain makes Ready return an error. Requests are still answered.

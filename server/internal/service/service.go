@@ -54,8 +54,11 @@ type Config struct {
 	// Observer observes the decisions. It can be nil.
 	Observer Observer
 	// CheckStore makes readiness depend on the store if Failure, or the failure mode of any policy, is deny. If it is
-	// not set, only Drain ends readiness.
+	// not set, only Drain and Refused end readiness.
 	CheckStore bool
+	// Refused returns the store's error if it has answered, but has decided nothing so far. The service is then not
+	// ready. It can be nil.
+	Refused func() error
 	// Secret returns the secret for signing reservations, which is shared by all servers on one store. If Secret is
 	// nil, the service uses a secret of its own.
 	Secret func(ctx context.Context) ([]byte, error)

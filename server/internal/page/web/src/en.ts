@@ -45,7 +45,7 @@ export const en = {
   promiseAway: "Policies with failure local admit this process's share of each limit (1 of {processes}). With deny requests get errors, and with allow everything passes.",
   store: "Store",
   answers: "answers",
-  awayFor: "has not answered for {time}",
+  awayFor: "away for {time}: {class}",
   keysHeld: "{keys} keys",
   outages: "outages since startup: {n}",
   losses: "data losses: {n}",

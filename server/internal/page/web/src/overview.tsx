@@ -64,7 +64,7 @@ function Promise({ last, accept }: { last: Snapshot | null; accept?: () => void 
       </p>
       <p class="dim">
         {t("store")} <bdi>{store.address}</bdi>
-        {store.away ? " · " + t("awayFor", { time: span(store.away_ms) }) : " · " + t("answers")}
+        {store.away ? " · " + t("awayFor", { time: span(store.away_ms), class: store.class ?? "?" }) : " · " + t("answers")}
         {store.keys !== undefined && " · " + t("keysHeld", { keys: whole(store.keys) })}
         {store.outages > 0 && " · " + t("outages", { n: store.outages })}
         {store.losses > 0 && " · " + t("losses", { n: store.losses })}

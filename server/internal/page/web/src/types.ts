@@ -273,6 +273,8 @@ export interface Store {
   /** Address is its URL without user and password. */
   address: string;
   away: boolean;
+  /** Class is the class of the error that made the store unavailable, such as out_of_memory. */
+  class?: string;
   /** AwayFor is the time since the store became unavailable, in ms. It is 0 while the store is available. */
   away_ms: number;
   outages: number;
@@ -335,6 +337,8 @@ export interface Explanation extends KeyFields {
 /** Explanations contains the explanations for a key. */
 export interface Explanations {
   explanations: Explanation[];
+  /** StoreAway is the class of the error that makes the store unavailable, such as out_of_memory: the failure modes decide requests, although the store may still answer an explanation. It is omitted while the store is available. */
+  store_away?: string;
   /** OverrideUnknown is true if it is true for one of the policies. If no policy was requested, this includes policies without an explanation. */
   override_unknown?: boolean;
   /** Open are the open reservations that charged the key, at most 100 for each of its hashes: see settle_within of policies. */

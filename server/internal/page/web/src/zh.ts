@@ -45,7 +45,7 @@ export const zh: Record<keyof typeof en, string> = {
   promiseAway: "故障模式为 local 的策略按本进程的份额（{processes} 分之一）放行；deny 返回错误，allow 全部放行。",
   store: "存储",
   answers: "有响应",
-  awayFor: "已 {time} 无响应",
+  awayFor: "已 {time} 不可用：{class}",
   keysHeld: "{keys} 个键",
   outages: "启动以来的中断次数：{n}",
   losses: "数据丢失次数：{n}",
