@@ -101,6 +101,15 @@ func LimitName(policy, limit string) string {
 	}
 }
 
+// SoonestRelease returns the Retry-After of a denial by a concurrency limit: at most a second. The decision's wait is the
+// time until the oldest permit expires, which is long after most holders have released theirs.
+func SoonestRelease(wait time.Duration) time.Duration {
+	if wait == headgate.Never {
+		return wait
+	}
+	return min(wait, time.Second)
+}
+
 // RetryAfter sets the headers that a denial contains in every style: Cache-Control and, unless the request can never
 // pass, Retry-After in whole seconds, at least 1.
 func RetryAfter(h http.Header, wait time.Duration) {

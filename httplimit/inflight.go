@@ -2,7 +2,6 @@ package httplimit
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/headgate/headgate"
 )
@@ -42,9 +41,7 @@ func (f *inFlight) ChargeRequest(r *http.Request, _ bool) (answer Answer, err er
 	if err != nil {
 		return answer, err
 	}
-	if d.RetryAfter != headgate.Never {
-		d.RetryAfter = min(d.RetryAfter, time.Second)
-	}
+	d.RetryAfter = SoonestRelease(d.RetryAfter)
 	answer.Decision, answer.Cost = d, 1
 	if d.Allowed {
 		permit.Hold(r.Context())

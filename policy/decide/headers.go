@@ -2,8 +2,10 @@ package decide
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/policy"
 )
@@ -26,7 +28,7 @@ func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 		}
 		limits = append(limits, httplimit.HeaderLimit{
 			Name: name, Unit: c.Unit(), Rate: headgate.Rate(s.Rate(c.Limit)), Capacity: s.Limit, Remaining: s.Remaining,
-			Until: httplimit.Until(s.RetryAfter, s.ResetAfter-c.Limit.Earlier(s.Window)), Cost: c.Cost,
+			Until: httplimit.Until(retryAfter(c.Limit, s), s.ResetAfter-c.Limit.Earlier(s.Window)), Cost: c.Cost,
 		})
 	}
 	add(r.Binding)
@@ -46,10 +48,23 @@ func (r *Response) Style() httplimit.Style {
 	return httplimit.Style(r.Requested.Headers)
 }
 
+// WriteRetryAfter writes Retry-After and Cache-Control for a denial. The Retry-After of a concurrency limit is at most a
+// second, see [httplimit.SoonestRelease].
+func (r *Response) WriteRetryAfter(h http.Header) {
+	httplimit.RetryAfter(h, retryAfter(r.Limit(), r.Binds()))
+}
+
+func retryAfter(limit engine.Limit, s *engine.Standing) time.Duration {
+	if limit.Algorithm().Holds() {
+		return httplimit.SoonestRelease(s.RetryAfter)
+	}
+	return s.RetryAfter
+}
+
 // WriteHeaders writes the rate-limit headers in the policy's style. A denial also gets Retry-After and Cache-Control.
 func (r *Response) WriteHeaders(h http.Header) {
 	if !r.Allowed {
-		httplimit.RetryAfter(h, r.Binds().RetryAfter)
+		r.WriteRetryAfter(h)
 	}
 	r.Style().Write(h, r.HeaderLimits()...)
 }

@@ -2,7 +2,9 @@ package decide_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
@@ -77,6 +79,38 @@ func TestHolds(t *testing.T) {
 	for i, delayed := range []bool{false, true} {
 		if r := ask(t, l, holds("paced", "jobs", "pace")); !r.Allowed || (r.Delay > 0) != delayed || r.Permits == nil {
 			t.Errorf("%d with a pacer: %+v", i, r)
+		}
+	}
+}
+
+// TestRetryAfterOfPermits checks that a denial by a concurrency limit has a short Retry-After, although its decision's
+// wait is the time until a permit expires; another limit's wait, and a cost that can never pass, stay as they are.
+func TestRetryAfterOfPermits(t *testing.T) {
+	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	l := decide.New(config, limiter)
+	for _, c := range []struct {
+		policy string
+		cost   int64
+		passed int
+		want   string
+	}{{"jobs", 1, 2, "1"}, {"jobs", 3, 0, ""}, {"rate", 1, 3, "3600"}} {
+		r := holds("eve", c.policy)
+		r.Items[0].Cost, r.Items[0].HasCost = c.cost, true
+		for range c.passed {
+			if r := ask(t, l, r); r.Err != nil || !r.Allowed {
+				t.Fatalf("%+v", r)
+			}
+		}
+		h := http.Header{}
+		if r := ask(t, l, r); r.Allowed || r.Err != nil || c.want == "1" && r.Binds().RetryAfter < 50*time.Second {
+			t.Errorf("%+v", r)
+		} else if r.WriteHeaders(h); h.Get("Retry-After") != c.want {
+			t.Errorf("%s, cost %d: Retry-After %q, want %q", c.policy, c.cost, h.Get("Retry-After"), c.want)
 		}
 	}
 }

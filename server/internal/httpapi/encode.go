@@ -127,7 +127,7 @@ func writeSingle(w http.ResponseWriter, v *verb, q *decide.Request, r *decide.Re
 	case v.headers:
 		r.WriteHeaders(w.Header())
 	case status == http.StatusTooManyRequests:
-		httplimit.RetryAfter(w.Header(), r.Binds().RetryAfter)
+		r.WriteRetryAfter(w.Header())
 	}
 	if plain {
 		problem.WriteText(w, status, text)
