@@ -62,8 +62,8 @@ func (t *turn) answered(granted bool) {
 }
 
 // busyPause returns the longest pause of a caller that has waited for some time, while permits change hands. It halves
-// after two turns and after four, so that the process that has waited longest is likely to be the next. It is longer if callers of many
-// keys wait.
+// after two turns and after four, so that the process that has waited longest is likely to be the next. It is longer if
+// callers of many keys wait.
 func (l *lines) busyPause(waited time.Duration) time.Duration {
 	most := busyPause >> min(waited/(2*shortestTurn), 2)
 	return max(most, time.Duration(l.pausing.Len())*pausePerKey)
