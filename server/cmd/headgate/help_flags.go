@@ -23,10 +23,10 @@ var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,
 	"replay": {
-		{"Log", []string{"format", "field", "host", "from", "until", "zone", "bad-lines"}},
+		{"Log", []string{"format", "field", "host", "from", "until", "bad-lines"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
-		{"Suggest", []string{"suggest", "key", "path", "deny", "max-second", "capacity", "share", "write-config"}},
-		{"Output", []string{"output", "report", "top", "quiet"}},
+		{"Suggest", []string{"suggest", "key", "path", "deny", "write-config"}},
+		{"Output", []string{"output", "top", "quiet"}},
 	},
 	"bench": {
 		{"Target", []string{"target", "policy", "limit", "timeout"}},

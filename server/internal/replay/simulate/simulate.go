@@ -38,15 +38,12 @@ type Answer struct {
 	// Err is set if there was no decision, for example because the store is full.
 	Err error
 
-	items  []route.Item  // the charges, or nil if there is no route or no key
-	charge int           // the index of the first charge
-	reset  time.Duration // time until all units of all limits are available again
+	items []route.Item // the charges, or nil if there is no route or no key
 }
 
 // Simulation is a server that runs in the log's time. It is not safe for concurrent use.
 type Simulation struct {
 	config  *policy.Config
-	charges []int // the index of each route's first charge
 	store   *memstore.Store
 	limiter *core.Limiter
 	rules   decide.Rules
@@ -109,11 +106,6 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	routes, place := c.Routes.Routes(), 0
-	for i := range routes {
-		s.charges = append(s.charges, place)
-		place += len(routes[i].Charges)
-	}
 	s.store, s.limiter = store, core.New(core.Config{Store: store, Now: clock})
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
@@ -167,11 +159,7 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	if r.Full {
 		a.Err = errFull
 	}
-	a.reset = r.Binds().ResetAfter
-	for i := range r.Count() {
-		a.reset = max(a.reset, r.Of(i).ResetAfter)
-	}
-	a.items, a.charge = request.Route.Items, s.charges[request.Route.Index]
+	a.items = request.Route.Items
 	if request.Items != nil {
 		a.Key = r.Key
 	}

@@ -1,4 +1,4 @@
-package series
+package suggest
 
 import (
 	"math/rand/v2"
@@ -11,34 +11,33 @@ import (
 
 func TestGroupKeepsEachKeysRequestsInOrder(t *testing.T) {
 	type request struct {
-		time      int64
-		tag, cost uint16
+		time int64
+		tag  uint16
 	}
 	for _, tagged := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(3, 3))
 		const keys = 70
-		var recorder Recorder
+		var recorded recorder
 		want := make([][]request, keys)
 		for i := range int64(2*chunk + 5) {
-			q := request{time: i * 3, cost: 1}
+			q := request{time: i * 3}
 			if tagged {
-				q.tag, q.cost = uint16(r.IntN(5)), uint16(r.IntN(1<<16))
+				q.tag = uint16(r.IntN(5))
 			}
 			key := int32(r.IntN(keys - 1)) // the last key has no requests
 			want[key] = append(want[key], q)
-			if !recorder.Add(key, q.time, q.tag, q.cost) {
+			if !recorded.add(key, q.time, q.tag) {
 				t.Fatal("full")
 			}
 		}
-		groups := recorder.Group(keys)
-		if groups.Len() != 2*chunk+5 || groups.Keys() != keys || recorder.Len() != 0 {
-			t.Fatalf("%d requests of %d keys", groups.Len(), groups.Keys())
+		groups := recorded.group(keys)
+		if len(groups.times) != 2*chunk+5 || len(groups.ends) != keys || recorded.count != 0 {
+			t.Fatalf("%d requests of %d keys", len(groups.times), len(groups.ends))
 		}
 		for key := range keys {
 			var got []request
-			for i, time := range groups.Times(key) {
-				tag, cost := groups.Of(key, i)
-				got = append(got, request{time, tag, cost})
+			for i, time := range groups.of(key) {
+				got = append(got, request{time, groups.tagOf(key, i)})
 			}
 			if !slices.Equal(got, want[key]) {
 				t.Fatalf("key %d has %d requests, want %d", key, len(got), len(want[key]))
@@ -59,7 +58,7 @@ func TestDeniedCountsByTheSteps(t *testing.T) {
 		{rule.SlidingLog(rule.PerSecond(7)), 0},
 		{engine.DenyAll(), 7},
 	} {
-		if got := Denied(c.limit, times); got != c.want {
+		if got := denied(c.limit, times); got != c.want {
 			t.Errorf("%s: %d, want %d", c.limit, got, c.want)
 		}
 	}
