@@ -75,7 +75,6 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.IntVar(&f.maxInlineKeys, "max-inline-keys", 0, "maximum number of keys in the memory store for limits in requests; by default half of --max-keys if there are policies, otherwise all")
 	flags.BoolVar(&f.noInline, "no-inline", false, "reject limits in requests: every request must name a policy")
 	f.envoy.add(c)
-	flags.BoolVar(&f.admin.envoy, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
 	return c
 }
 
@@ -181,7 +180,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 	grpc, grpcErr := f.envoy.apply(c, f)
 	secure, tlsErr := f.tls.apply(grpc.Address, f.envoy.tls)
 	config = daemon.Config{
-		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, EnvoyMetrics: f.admin.envoy, AuditSample: f.admin.audit},
+		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),
 		Users: daemon.UsersFiles{RESP: f.usersFile, HTTP: f.usersFile, GRPC: f.usersFile}, NoInline: f.noInline,
 		PeerShare: f.peerShare, ReadyNeedsStore: f.readyNeedsStore, StateFile: f.stateFile, Snapshot: f.snapshot, SnapshotEvery: f.snapshotEvery,

@@ -10,7 +10,6 @@ import (
 type adminFlags struct {
 	admin, tokenFile string
 	hosts            []string
-	envoy            bool
 	audit            int
 }
 

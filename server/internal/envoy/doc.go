@@ -13,7 +13,6 @@
 //	plan.go       matches → requests to package decide
 //	answer.go     decisions → response
 //	metadata.go   metadata of rules and answers
-//	stats.go      counters of rules
 //	policies.go   the policies of rules
 //	outcome.go    the outcome for one descriptor
 //	reload.go     reloads a directory; errors.go errors for requests
