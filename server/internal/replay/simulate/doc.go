@@ -6,7 +6,6 @@
 //
 //	needs.go     the fields of a log that a file's routes need
 //	simulate.go  Simulation: one request → its answer
-//	pipeline.go  the requests in a log, decided in order by several goroutines
 //	run.go       a log → admitted and denied requests
 //	tally.go     counts by route and policy
 //	keys.go      counts by key: requests, denials, stretches, patterns

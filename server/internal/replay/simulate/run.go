@@ -62,7 +62,13 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 		return nil, err
 	}
 	t := newTally(c.Policies, c.MaxKeys)
-	err = s.decideAll(ctx, log, t.add)
+	err = log.Run(ctx, func(batch []accesslog.Request) error {
+		for i := range batch {
+			answer := s.Decide(ctx, &batch[i])
+			t.add(&batch[i], &answer)
+		}
+		return ctx.Err()
+	})
 	if err == nil {
 		err = s.Close() // the memory is no longer needed
 	}

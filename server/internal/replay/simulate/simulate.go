@@ -116,34 +116,20 @@ func (s *Simulation) Close() error {
 	return errors.Join(s.limiter.Close(), s.store.Close())
 }
 
-// Decide decides a request at its time in the log.
-func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
-	request, ok := s.find(q)
-	return s.answer(ctx, q, &request, ok)
-}
-
-// find returns the request for a log line's route. ok is false if there is no route. find can run concurrently with
-// answer.
-func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
+// Decide decides a request at its time in the log. For an allowed request, it reports the status in the log as the
+// outcome.
+func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) (a Answer) {
 	q.Route(&s.seen)
 	m, ok := s.config.Routes.Find(&s.seen)
 	if !ok {
-		return decide.Request{}, false
-	}
-	request = decide.Routed(&m)
-	request.Holds = true
-	return request, true
-}
-
-// answer decides a request, given its route. For an allowed request, it reports the status in the log as the outcome.
-func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *decide.Request, ok bool) (a Answer) {
-	if !ok {
 		return Answer{Route: -1, Allowed: true}
 	}
+	request := decide.Routed(&m)
+	request.Holds = true
 	s.now = q.Time
 	b := s.rules.Begin(s.config.Policies, 1, nil)
 	defer b.End()
-	b.Add(request)
+	b.Add(&request)
 	b.Do(ctx)
 	b.Answer(0, &s.responses[0])
 	s.shadows.add(b.Shadows(s.responses[:]))
