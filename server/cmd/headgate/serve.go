@@ -178,7 +178,7 @@ func (f *serveFlags) daemonConfig(c *cobra.Command) (config daemon.Config, err e
 		return config, err
 	}
 	grpc, grpcErr := f.envoy.apply(c, f)
-	secure, tlsErr := f.tls.apply(grpc.Address, f.envoy.tls)
+	secure, tlsErr := f.tls.apply(grpc.Address)
 	config = daemon.Config{
 		TLS: secure, GRPC: grpc, Admin: daemon.AdminConfig{Address: f.admin.admin, TokenFile: f.admin.tokenFile, Hosts: f.admin.hosts, AuditSample: f.admin.audit},
 		RESP: f.resp, RESPIdle: f.respIdle, HTTP: f.http, Store: f.store, AllowWrites: f.allowWrites, Drain: f.drain, Version: version(),

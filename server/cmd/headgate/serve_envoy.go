@@ -26,7 +26,6 @@ type envoyFlags struct {
 	grpc, envoyConfig, semantics string
 	envoyEnv                     bool
 	deadline                     time.Duration
-	tls                          policy.TLSFiles // from the environment
 }
 
 func (f *envoyFlags) add(c *cobra.Command) {
@@ -34,18 +33,21 @@ func (f *envoyFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.envoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
 	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
-	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
+	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read those environment variables of envoyproxy/ratelimit that change its answers, and refuse those that flags replace")
 	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
 // apply returns the configuration of the gRPC listener. With --envoy-env it also reads the variables of
-// envoyproxy/ratelimit, and prints those that have no effect.
+// envoyproxy/ratelimit.
 func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
 	g := daemon.GRPC{Address: f.grpc, EnvoyConfig: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
 	if f.envoyEnv {
-		if err := f.readEnvironment(c, serve, &g); err != nil {
-			return g, err
+		e, err := envoy.ReadEnvironment(os.LookupEnv, c.Flags().Changed)
+		if err != nil {
+			return g, fmt.Errorf("--envoy-env: %w", err)
 		}
+		g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
+		g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	}
 	switch f.semantics {
 	case "envoy":
@@ -58,7 +60,7 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
 	}
 	if g.EnvoyConfig == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
-		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need")
 	}
 	if g.EnvoyConfig == "" && !c.Flags().Changed("grpc") {
 		g.Address = daemon.Off // unless the policies file sets an address
@@ -69,37 +71,6 @@ func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, er
 		}
 	}
 	return g, nil
-}
-
-// readEnvironment applies the environment variables of envoyproxy/ratelimit to serve and g. Flags that are set take
-// precedence.
-func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *daemon.GRPC) error {
-	e, err := envoy.ReadEnvironment(os.LookupEnv)
-	if err != nil {
-		return fmt.Errorf("--envoy-env: %w", err)
-	}
-	for _, text := range e.Ignored {
-		fmt.Fprintln(c.ErrOrStderr(), "headgate: --envoy-env: no meaning here: "+text)
-	}
-	for _, v := range []struct {
-		flag, value string
-		to          *string
-	}{
-		{"http", e.HTTP, &serve.http},
-		{"grpc", e.GRPC, &g.Address},
-		{"envoy-config", e.Directory, &g.EnvoyConfig},
-		{"store", e.Store, &serve.store},
-		{"log-level", e.LogLevel, &serve.level},
-		{"log-format", e.LogFormat, &serve.format},
-	} {
-		if v.value != "" && !c.Flags().Changed(v.flag) {
-			*v.to = v.value
-		}
-	}
-	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
-	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-	g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
-	return nil
 }
 
 // envoyFiles returns the files in a directory, or a single file of envoyproxy/ratelimit. ok is false for any other

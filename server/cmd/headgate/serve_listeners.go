@@ -20,9 +20,8 @@ func (f *tlsFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
-// apply returns the TLS files of each listener. If no flag sets TLS files, gRPC uses its own files, named in the
-// environment. A Unix socket uses no TLS.
-func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
+// apply returns the TLS files of each listener. A Unix socket uses no TLS.
+func (f *tlsFlags) apply(grpc string) (daemon.TLS, error) {
 	switch {
 	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
 		return daemon.TLS{}, errors.New("--tls-cert is not set; accepted: a file with a certificate, beside --tls-key")
@@ -30,11 +29,8 @@ func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
 		return daemon.TLS{}, errors.New("--tls-key is not set; accepted: a file with the private key of --tls-cert")
 	}
 	all := daemon.TLS{RESP: f.files, HTTP: f.files, GRPC: f.files, Admin: f.files}
-	switch {
-	case strings.HasPrefix(grpc, "unix:"):
+	if strings.HasPrefix(grpc, "unix:") {
 		all.GRPC = policy.TLSFiles{}
-	case f.files == policy.TLSFiles{}:
-		all.GRPC = own
 	}
 	return all, nil
 }

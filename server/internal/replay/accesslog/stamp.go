@@ -38,7 +38,7 @@ func stamp(text string) (micro int64, ok bool) {
 	if len(text) > 40 || len(text) < 8 {
 		return 0, false
 	}
-	layout := ""
+	var layout string
 	switch {
 	case text[2] == '/' && strings.Contains(text, "."):
 		layout = "02/Jan/2006:15:04:05" // HAProxy writes a fraction and no zone, which means UTC
