@@ -26,7 +26,7 @@ var flagGroups = map[string][]flagGroup{
 		{"Log", []string{"format", "field", "host", "from", "until", "bad-lines"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
 		{"Suggest", []string{"suggest", "key", "path", "deny", "write-config"}},
-		{"Output", []string{"output", "top", "quiet"}},
+		{"Output", []string{"output", "top"}},
 	},
 	"bench": {
 		{"Target", []string{"target", "policy", "limit", "timeout"}},

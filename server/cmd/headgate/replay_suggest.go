@@ -70,9 +70,7 @@ func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs 
 		return err
 	}
 	defer log.Close()
-	end := f.progress(c, log)
 	result, err := suggest.Run(ctx, log, options)
-	end()
 	if err != nil {
 		return err
 	}

@@ -43,15 +43,15 @@ func Text(w io.Writer, r *Result) {
 	}
 }
 
-// TextColumn is the column of the text, after the names.
-const TextColumn = 12
+// textColumn is the column of the text, after the names.
+const textColumn = 12
 
 // lines writes rows of a name and text, aligned in columns. It removes terminal control characters from every line,
 // because reasons and routes contain text from the log.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
-	text := fmt.Sprintf("%-*s"+format, append([]any{TextColumn, name}, values...)...)
+	text := fmt.Sprintf("%-*s"+format, append([]any{textColumn, name}, values...)...)
 	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
 }
 
