@@ -12,14 +12,8 @@ import (
 // MaxReservationText is the maximum length of a reservation's text, in bytes.
 const MaxReservationText = 1 << 16
 
-// The first byte of an encoded reservation indicates its contents: only charges to the store (other versions of this
-// package can read this form too), charges to shares, a list with several keys or shares, or a term.
-const (
-	reservationFormat = 1
-	reservationShares = 2
-	reservationKeys   = 3
-	reservationTerm   = 4 // like 3, plus a term
-)
+// The first byte of an encoded reservation is its format.
+const reservationFormat = 1
 
 const reservationAccepted = "the text of a reservation"
 
@@ -31,54 +25,32 @@ func (r *Reservation) String() string {
 
 // AppendTo appends the bytes that String encodes. [ReservationAt] reads them.
 func (r *Reservation) AppendTo(b []byte) []byte {
-	format := byte(reservationFormat)
-	switch {
-	case r.Term != nil:
-		format = reservationTerm
-	case r.Listed > 0 || isList(r.Limits) || isList(r.Shares):
-		format = reservationKeys
-	case r.Process != "":
-		format = reservationShares
-	}
-	b = append(b, format)
-	b = appendText(b, r.ID)
+	b = appendText(append(b, reservationFormat), r.ID)
 	b = appendText(b, r.Space)
 	b = appendText(b, r.Key)
 	b = binary.AppendVarint(b, r.Ends)
-	if format >= reservationKeys {
-		b = binary.AppendUvarint(b, uint64(r.Listed))
-	}
-	if t := r.Term; t != nil {
-		b = binary.AppendVarint(b, r.Due)
-		b = binary.AppendVarint(b, t.Within.Milliseconds())
-		b = appendInts(append(b, byte(t.Then)), t.Estimates)
-	}
-	b = appendReserved(b, format, r.Limits)
-	if format != reservationFormat {
-		b = appendText(b, r.Process)
-		b = appendReserved(b, format, r.Shares)
-	}
-	return b
+	b = binary.AppendUvarint(b, uint64(r.Listed))
+	b = r.Term.appendTo(b, r.Due)
+	b = appendReserved(b, r.Limits)
+	return appendReserved(appendText(b, r.Process), r.Shares)
 }
 
-// isList reports whether any limit has its own key, or covers items other than the one at its index.
-func isList(limits []Reserved) bool {
-	for i := range limits {
-		if l := &limits[i]; l.Key != "" || l.Items != 0 {
-			return true
-		}
+// appendTo appends the term and the time at which it ends. No term is a length of 0.
+func (t *Term) appendTo(b []byte, due int64) []byte {
+	if t == nil {
+		return binary.AppendVarint(b, 0)
 	}
-	return false
+	b = binary.AppendVarint(b, t.Within.Milliseconds())
+	b = binary.AppendVarint(b, due)
+	return appendInts(append(b, byte(t.Then)), t.Estimates)
 }
 
-func appendReserved(b []byte, format byte, limits []Reserved) []byte {
+func appendReserved(b []byte, limits []Reserved) []byte {
 	b = binary.AppendUvarint(b, uint64(len(limits)))
 	for i := range limits {
 		l := &limits[i]
 		b = appendText(b, l.Space)
-		if format >= reservationKeys {
-			b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Items))
-		}
+		b = binary.AppendUvarint(appendText(b, l.Key), uint64(l.Items))
 		b = appendText(b, l.Limit.String())
 		b = binary.AppendVarint(b, l.Units)
 		b = binary.AppendVarint(b, l.Taken)
@@ -117,23 +89,16 @@ func ParseReservation(text string) (*Reservation, error) {
 // number of bytes read. The reservation is nil if the bytes are not valid. A reservation that was written without an
 // id gets the given id.
 func ReservationAt(data []byte, id string) (r *Reservation, length int) {
-	if len(data) == 0 || data[0] < reservationFormat || data[0] > reservationTerm {
+	if len(data) == 0 || data[0] != reservationFormat {
 		return nil, 0
 	}
 	p := byteFields{data: data[1:]}
 	r = &Reservation{ID: p.text(), Space: p.text(), Key: p.text(), Ends: p.int()}
-	if data[0] >= reservationKeys {
-		r.Listed = p.size()
-		p.bad = p.bad || r.Listed > MaxCharges
-	}
-	if data[0] == reservationTerm {
-		r.Due, r.Term = p.int(), p.term()
-	}
-	r.Limits = p.reserved(data[0], 1, MaxCharges)
-	if data[0] != reservationFormat {
-		r.Process, r.Shares = p.text(), p.reserved(data[0], 0, maxShares)
-		p.bad = p.bad || r.Process == "" && data[0] == reservationShares
-	}
+	r.Listed = p.size()
+	p.bad = p.bad || r.Listed > MaxCharges
+	r.Term, r.Due = p.term()
+	r.Limits = p.reserved(1, MaxCharges)
+	r.Process, r.Shares = p.text(), p.reserved(0, maxShares)
 	r.ID = cmp.Or(r.ID, id)
 	op := r.Settle(0)
 	if p.bad || op.Check() != nil {
@@ -168,12 +133,17 @@ func (f *byteFields) size() int {
 	return int(n)
 }
 
-func (f *byteFields) term() *Term {
+// term reads a term and the time at which it ends. It returns nil if there is none.
+func (f *byteFields) term() (t *Term, due int64) {
 	millis := f.int()
+	if millis == 0 {
+		return nil, 0
+	}
 	f.bad = f.bad || millis < 1 || millis > MaxWithin.Milliseconds()
-	t := &Term{Within: time.Duration(millis) * time.Millisecond, Then: Unsettled(f.byte())}
+	due = f.int()
+	t = &Term{Within: time.Duration(millis) * time.Millisecond, Then: Unsettled(f.byte())}
 	t.Estimates = f.ints()
-	return t
+	return t, due
 }
 
 // ints reads up to [MaxCharges] numbers. It returns nil if the list is empty.
@@ -197,14 +167,11 @@ func (f *byteFields) byte() byte {
 }
 
 // reserved reads a list of charges. Its length must be in the range from least to most.
-func (f *byteFields) reserved(format byte, least, most int) (limits []Reserved) {
+func (f *byteFields) reserved(least, most int) (limits []Reserved) {
 	count := f.size()
 	f.bad = f.bad || count < least || count > most
 	for n := 0; n < count && !f.bad; n++ {
-		l := Reserved{Space: f.text()}
-		if format >= reservationKeys {
-			l.Key, l.Items = f.text(), f.items()
-		}
+		l := Reserved{Space: f.text(), Key: f.text(), Items: f.items()}
 		var err error
 		if l.Limit, err = ParseLimit(f.text()); err != nil {
 			f.bad = true

@@ -6,26 +6,36 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// TestFieldsOfThePage checks that the table in policies.md is equal to the one generated from the tables of fields,
-// which has a row for each field of a limit. With -update, the test writes the table.
-func TestFieldsOfThePage(t *testing.T) {
-	const path, columns = "../docs/reference/policies.md", "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
+// TestFieldsOfThePages checks that the table in policies.md and the lists in limits.md are equal to those generated from
+// the tables of fields. With -update, the test writes them.
+func TestFieldsOfThePages(t *testing.T) {
+	const columns = "| field | algorithms | accepted | meaning |\n|---|---|---|---|\n"
+	checkPage(t, "../docs/reference/policies.md", columns, rowsOfThePage())
+	checkPage(t, "../docs/reference/limits.md", "if another word implies it:\n\n", impliedOfThePage())
+	checkPage(t, "../docs/reference/limits.md", "then the fields, in any order:\n\n", wordsOfThePage())
+}
+
+// checkPage checks that the text that follows on a page, up to the next empty line, is the wanted one.
+func checkPage(t *testing.T, path, after, wanted string) {
+	t.Helper()
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, found := strings.Cut(string(page), columns)
+	head, rest, found := strings.Cut(string(page), after)
 	if !found {
-		t.Fatal("policies.md has no table of fields")
+		t.Fatalf("%s does not contain %q", path, after)
 	}
 	_, tail, _ := strings.Cut(rest, "\n\n")
-	want := head + columns + rowsOfThePage() + "\n" + tail
+	want := head + after + wanted + "\n" + tail
 	if flag.Lookup("update").Value.String() == "true" && want != string(page) {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
@@ -34,6 +44,56 @@ func TestFieldsOfThePage(t *testing.T) {
 		t.Errorf("%s has not the fields of the tables: cd policy && go test . -update", path)
 	}
 }
+
+// impliedOfThePage lists the fields that select an algorithm if a limit's text names none.
+func impliedOfThePage() string {
+	text := "- A rate alone means `token-bucket`.\n"
+	for _, a := range algo.Algorithms() {
+		var names []string
+		for f := range engine.Fields() {
+			if f.Implies() == a {
+				names = append(names, "`"+f.Name+"`")
+			}
+		}
+		switch n := len(names); n {
+		case 0:
+		case 1:
+			text += fmt.Sprintf("- %s means `%s`.\n", names[0], a)
+		default:
+			text += fmt.Sprintf("- %s or %s means `%s`.\n", strings.Join(names[:n-1], ", "), names[n-1], a)
+		}
+	}
+	return text
+}
+
+// wordsOfThePage lists the fields as they are written in a limit's text, by the kind of their values.
+func wordsOfThePage() string {
+	var numbers, spans, flags, others []string
+	for f := range engine.Fields() {
+		switch {
+		case f.Name == "variant":
+			flags = append(flags, strings.Split(f.Accepted, ", ")...)
+		case f.Kind == engine.FieldUnits:
+			numbers = append(numbers, f.Name+" N")
+		case f.Kind == engine.FieldSpan:
+			spans = append(spans, f.Name+" SPAN")
+		case f.Kind == engine.FieldFlag:
+			flags = append(flags, f.Name)
+		case f.Kind == engine.FieldWord:
+			others = append(others, f.Name+" "+formOfTheWord[f.Name])
+		}
+	}
+	text := ""
+	for _, words := range [][]string{numbers, spans, flags, others} {
+		for line := range slices.Chunk(words, 6) {
+			text += "    " + strings.Join(line, "   ") + "\n"
+		}
+	}
+	return text
+}
+
+// formOfTheWord has the form of the value of each field that is a word.
+var formOfTheWord = map[string]string{"align": "first | clock | ZONE", "anchor": "DATE[THH:MM]", "name": `NAME | "NAME WITH BLANKS"`}
 
 // rowsOfThePage returns a table row for each field of a limit in a file, with its algorithms, values and purpose.
 func rowsOfThePage() string {

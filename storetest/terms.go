@@ -10,6 +10,11 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 )
 
+var (
+	divided = rule.FairShare(rule.PerSecond(10), rule.Burst(20))
+	paced   = rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3))
+)
+
 // termed returns the reserve for a call, with a term of ten seconds.
 func termed(id string, tokens int64, then engine.Unsettled) engine.Op {
 	op := callOf(id, "ann", "org", tokens)

@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/differential"
 	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/script"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
@@ -129,7 +130,7 @@ func TestLuaCoverage(t *testing.T) {
 		}
 		return store
 	}
-	storetest.Run(t, storetest.Options{Once: true, New: func(_ *testing.T, now func() time.Time) engine.Store { return open(now) }})
+	scenarios.Run(t, storetest.Options{Once: true, New: func(_ *testing.T, now func() time.Time) engine.Store { return open(now) }})
 	clock := headgatetest.NewClock()
 	store := open(clock.Now)
 	for _, algorithm := range script.Algorithms {
@@ -164,7 +165,7 @@ func TestLuaCoverage(t *testing.T) {
 	all := 2 * len(counted.ways)
 	t.Logf("%d of %d ways (%.1f %%); not gone:\n%s", gone, all, 100*float64(gone)/float64(all), strings.Join(missed, "\n"))
 	if gone*100 < all*95 {
-		t.Errorf("the suites take %d of %d branches of the scripts' conditions, want 95 %%: add scenarios to storetest or limits to script that take those above", gone, all)
+		t.Errorf("the suites take %d of %d branches of the scripts' conditions, want 95 %%: add scenarios to lab/scenarios or limits to script that take those above", gone, all)
 	}
 }
 

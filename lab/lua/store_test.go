@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/storetest"
@@ -15,7 +16,7 @@ import (
 // always do this.
 var borrowed = flag.Bool("borrowed", false, "run the cases of a store also with borrowed memory")
 
-// TestStore runs all cases in package storetest, and checks the keys after every call.
+// TestStore runs all cases of storetest and scenarios, and checks the keys after every call.
 func TestStore(t *testing.T) {
 	testbed.Everywhere(t, func(t *testing.T, d testbed.Deployment, client string, open testbed.Open) {
 		audited := func(t *testing.T, now func() time.Time) engine.Store {
@@ -24,10 +25,10 @@ func TestStore(t *testing.T) {
 			return testbed.Audit(t, open(t, redisstore.Config{Prefix: own, Clock: now}), own, d.Holders())
 		}
 		t.Run("storetest", func(t *testing.T) {
-			storetest.Run(t, storetest.Options{Once: !*borrowed, New: audited})
+			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: audited})
 		})
 		t.Run("batch", func(t *testing.T) {
-			storetest.Run(t, storetest.Options{Once: !*borrowed, New: func(t *testing.T, now func() time.Time) engine.Store {
+			scenarios.Run(t, storetest.Options{Once: !*borrowed, New: func(t *testing.T, now func() time.Time) engine.Store {
 				t.Helper()
 				return testbed.Together(t, audited(t, now))
 			}})

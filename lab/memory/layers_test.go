@@ -7,15 +7,17 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/linearize"
+	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/layer/denycache"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )
 
-// A store wrapped in group commit passes all cases in package storetest.
+// A store wrapped in group commit passes all cases of storetest and scenarios.
 func TestBatch(t *testing.T) {
 	memory := func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
@@ -25,7 +27,7 @@ func TestBatch(t *testing.T) {
 		}
 		return testbed.Together(t, store)
 	}
-	storetest.Run(t, storetest.Options{New: memory})
+	scenarios.Run(t, storetest.Options{New: memory})
 	for _, limit := range linearize.Limits() {
 		t.Run(limit.String(), func(t *testing.T) { linearize.Check(t, limit, linearize.Record(memory(t, nil), limit, 64)) })
 	}
@@ -33,7 +35,7 @@ func TestBatch(t *testing.T) {
 
 // A store wrapped in a deny cache also passes all cases, if all operations go through one process.
 func TestNear(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+	scenarios.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
@@ -49,7 +51,7 @@ func TestNear(t *testing.T) {
 
 // A store wrapped in prefetch also passes all cases, for limits that are not prefetched.
 func TestLease(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+	scenarios.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {
@@ -66,5 +68,27 @@ func TestLease(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = layer.Close() })
 		return layer
+	}})
+}
+
+// A store wrapped in the fallback layer also passes all cases while it is up.
+func TestFallback(t *testing.T) {
+	scenarios.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+		t.Helper()
+		memory := memstore.Config{Clock: now, MaxKeys: testbed.Keys}
+		next, err := memstore.New(memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		member, err := membership.New(next, membership.Config{Clock: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := fallback.New(next, member, fallback.Config{All: true, Memory: memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		return store
 	}})
 }

@@ -6,13 +6,14 @@ import (
 	_ "time/tzdata"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/storetest"
 )
 
 func TestMemstore(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
+	scenarios.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
 		t.Helper()
 		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
 		if err != nil {

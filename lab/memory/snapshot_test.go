@@ -3,11 +3,12 @@ package memory
 import (
 	"testing"
 
+	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/storetest"
 )
 
-// TestRestored runs all cases in package storetest on a store that is saved and restored between calls.
+// TestRestored runs all cases of storetest and scenarios on a store that is saved and restored between calls.
 func TestRestored(t *testing.T) {
-	storetest.Run(t, storetest.Options{New: testbed.NewRestored})
+	scenarios.Run(t, storetest.Options{New: testbed.NewRestored})
 }

@@ -27,7 +27,7 @@ With --processes N, notes name the limits that N servers cannot divide while Red
 Exit status: 0 valid, 2 invalid.`,
 		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if lines, ok, err := checkEnvoy(args[0], string(output)); ok {
+			if lines, ok, err := checkRules(args[0], string(output)); ok {
 				fmt.Fprintf(c.OutOrStdout(), "%s", lines)
 				return err
 			}

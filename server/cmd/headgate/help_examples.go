@@ -50,7 +50,7 @@ var helpExamples = map[string]string{
 	"explain": `  headgate explain policies.yaml --request 'POST /v1/items' --header 'X-API-Key: acme'
   headgate explain policies.yaml --request https://api.example.com/v1/items --client 203.0.113.7`,
 	"replay": `  headgate replay --suggest --key client_ip access.log
-  headgate replay --config policies.yaml --report report.html access.log.1.gz access.log
+  headgate replay --config policies.yaml access.log.1.gz access.log
   headgate replay --compare old.yaml new.yaml access.log`,
 	"bench": `  headgate bench --rate 20000 --duration 30s
   headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,

@@ -23,10 +23,10 @@ var flagGroups = map[string][]flagGroup{
 	"serve":   processGroups,
 	"gateway": processGroups,
 	"replay": {
-		{"Log", []string{"format", "field", "host", "from", "until", "zone", "bad-lines"}},
+		{"Log", []string{"format", "field", "host", "from", "until", "bad-lines"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
-		{"Suggest", []string{"suggest", "key", "path", "deny", "max-second", "capacity", "share", "write-config"}},
-		{"Output", []string{"output", "report", "top", "quiet"}},
+		{"Suggest", []string{"suggest", "key", "path", "deny", "write-config"}},
+		{"Output", []string{"output", "top"}},
 	},
 	"bench": {
 		{"Target", []string{"target", "policy", "limit", "timeout"}},
@@ -45,7 +45,7 @@ var processGroups = []flagGroup{
 	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
 	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
 	{"Readiness", []string{"ready-path", "ready-needs-store", "drain"}},
-	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
+	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env"}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{
 		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "trace-sample", "trace-keys",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -68,27 +67,6 @@ func terminalWidth(w io.Writer) int {
 		}
 	}
 	return maxWidth
-}
-
-// fold breaks lines that are wider than width at spaces. Continuation lines are indented by indent columns.
-func fold(text string, width, indent int) string {
-	var folded strings.Builder
-	for line := range strings.Lines(text) {
-		rest := []rune(line)
-		for len(rest) > width+1 { // the newline takes no column
-			at := width
-			for at > indent && rest[at] != ' ' {
-				at--
-			}
-			if at <= indent {
-				break
-			}
-			folded.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n")
-			rest = []rune(strings.Repeat(" ", indent) + strings.TrimLeft(string(rest[at:]), " "))
-		}
-		folded.WriteString(string(rest))
-	}
-	return folded.String()
 }
 
 // outputFlag is the format of a command's output: text or json.

@@ -20,14 +20,12 @@ import (
 
 // replayFlags holds the flags of the command replay.
 type replayFlags struct {
-	config, compare   string
-	from, until, zone string
-	output            outputFlag
-	reports           []string
-	log               accesslog.Options
-	top, maxKeys      int
-	quiet             bool
-	suggest           suggestFlags
+	config, compare string
+	from, until     string
+	output          outputFlag
+	log             accesslog.Options
+	top, maxKeys    int
+	suggest         suggestFlags
 }
 
 func newReplay() *cobra.Command {
@@ -56,13 +54,10 @@ Exit status: 0 done, 2 invalid.`,
 	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
 	flags.StringVar(&f.from, "from", "", "omit requests before this `time`, such as 2026-11-22T14:00:00Z")
 	flags.StringVar(&f.until, "until", "", "omit requests at and after this `time`")
-	flags.StringVar(&f.zone, "zone", "UTC", "the time `zone` for hours and weekdays in the report, such as Asia/Shanghai")
 	flags.IntVar(&f.log.BadLines, "bad-lines", 5, "number of bad lines to show")
 	flags.IntVar(&f.top, "top", 10, "number of keys to list")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "maximum number of states in the store, and of keys counted separately")
 	f.output.addTo(flags)
-	flags.StringArrayVar(&f.reports, "report", nil, "write a report to this `FILE`.html; can be repeated")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not show progress")
 	f.suggest.define(c)
 	return c
 }
@@ -116,9 +111,6 @@ func (f *replayFlags) check(args []string) (err error) {
 	case len(args) == 0:
 		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
 	}
-	if err := checkReports(f.reports); err != nil {
-		return err
-	}
 	if f.log.From, err = readInstant("--from", f.from); err != nil {
 		return err
 	}
@@ -147,9 +139,6 @@ func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, er
 // simulation reads a policies file and returns the configuration of its replay. A file without routes is an error.
 func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate.Config, err error) {
 	config = simulate.Config{File: path, MaxKeys: f.maxKeys, Top: f.top}
-	if config.Zone, err = f.location(); err != nil {
-		return config, err
-	}
 	if config.Policies, err = (policy.Reader{Gateway: true}).Reload(path, nil); err != nil {
 		return config, printErrors(c.ErrOrStderr(), err)
 	}
@@ -157,15 +146,6 @@ func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate
 		return config, fmt.Errorf("%s has no routes, so no request of a log has a limit; write routes, such as\n  routes: [{key: [{client_ip: {}}], policies: [NAME]}]", path)
 	}
 	return config, nil
-}
-
-// location returns the time zone for reports.
-func (f *replayFlags) location() (*time.Location, error) {
-	zone, err := time.LoadLocation(f.zone)
-	if err != nil || f.zone == "" || f.zone == "Local" {
-		return nil, fmt.Errorf("--zone %q: accepted: a time zone such as UTC or Asia/Shanghai", f.zone)
-	}
-	return zone, nil
 }
 
 func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []string) error {
@@ -178,13 +158,11 @@ func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []strin
 		return err
 	}
 	defer log.Close()
-	end := f.progress(c, log)
 	result, err := simulate.Run(ctx, log, config)
-	end()
 	if err != nil {
 		return err
 	}
-	return f.show(c, log, &report.Page{Title: "What " + f.config + " would have denied", Result: result})
+	return f.show(c, log, report.Result{Result: result})
 }
 
 func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args []string) error {
@@ -201,11 +179,20 @@ func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args [
 		return err
 	}
 	defer log.Close()
-	end := f.progress(c, log)
 	result, err := simulate.Compare(ctx, log, before, after)
-	end()
 	if err != nil {
 		return err
 	}
-	return f.show(c, log, &report.Page{Title: "From " + f.compare + " to " + args[0], Comparison: result})
+	return f.show(c, log, report.Result{Comparison: result})
+}
+
+// show prints the result.
+func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, r report.Result) error {
+	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
+	out := c.OutOrStdout()
+	if f.output.json() {
+		return writeJSON(out, r)
+	}
+	report.Text(out, &r)
+	return nil
 }

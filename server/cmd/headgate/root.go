@@ -89,7 +89,7 @@ func knownTopic(help *cobra.Command, args []string) error {
 	return knownCommand(c, rest)
 }
 
-// prepare adds examples and completion to a command and its subcommands. A command that only has subcommands prints
+// prepare adds examples and the completion of flags to a command and its subcommands. A command that only has subcommands prints
 // its help, and suggests the nearest name for an unknown subcommand.
 func prepare(c *cobra.Command) {
 	if text, ok := helpExamples[pathOf(c)]; ok {
@@ -99,7 +99,6 @@ func prepare(c *cobra.Command) {
 		c.Args = knownCommand
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
-	completes(c)
 	completesFlags(c)
 	for _, below := range c.Commands() {
 		prepare(below)

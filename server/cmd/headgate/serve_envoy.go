@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/files"
@@ -21,84 +22,49 @@ import (
 // defaultGRPC is the gRPC address that is used if there is an Envoy configuration.
 const defaultGRPC = "127.0.0.1:8081"
 
-// envoyFlags holds the flags of serve for Envoy's rate limit service.
-type envoyFlags struct {
-	grpc, envoyConfig, semantics string
-	envoyEnv                     bool
-	deadline                     time.Duration
-	tls                          policy.TLSFiles // from the environment
-}
-
-func (f *envoyFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVar(&f.envoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
-	flags.StringVar(&f.grpc, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
+// addEnvoy adds the flags for gRPC and Envoy's rate limit service.
+func (f *serveFlags) addEnvoy(flags *pflag.FlagSet) {
+	flags.StringVar(&f.GRPC.EnvoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
+	flags.StringVar(&f.GRPC.Address, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
-	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
-	flags.DurationVar(&f.deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
+	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read those environment variables of envoyproxy/ratelimit that change its answers, and refuse those that flags replace")
+	flags.DurationVar(&f.GRPC.Deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
-// apply returns the configuration of the gRPC listener. With --envoy-env it also reads the variables of
-// envoyproxy/ratelimit, and prints those that have no effect.
-func (f *envoyFlags) apply(c *cobra.Command, serve *serveFlags) (daemon.GRPC, error) {
-	g := daemon.GRPC{Address: f.grpc, EnvoyConfig: f.envoyConfig, Deadline: f.deadline, Options: envoy.Options{Headers: envoy.DefaultHeaders}}
+// checkEnvoy completes the configuration of the gRPC listener. With --envoy-env it also reads the variables of
+// envoyproxy/ratelimit.
+func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
+	g := &f.GRPC
+	g.Options.Headers = envoy.DefaultHeaders
 	if f.envoyEnv {
-		if err := f.readEnvironment(c, serve, &g); err != nil {
-			return g, err
+		e, err := envoy.ReadEnvironment(os.LookupEnv, c.Flags().Changed)
+		if err != nil {
+			return fmt.Errorf("--envoy-env: %w", err)
 		}
+		g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
+		g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	}
 	switch f.semantics {
 	case "envoy":
 	case "improved":
 		g.Options.Semantics = envoy.Improved
 	default:
-		return g, unknownWord("envoy-semantics", f.semantics)
+		return unknownWord("envoy-semantics", f.semantics)
 	}
-	if f.deadline <= 0 || f.deadline > time.Minute {
-		return g, fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", f.deadline)
+	if g.Deadline <= 0 || g.Deadline > time.Minute {
+		return fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", g.Deadline)
 	}
 	if g.EnvoyConfig == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
-		return g, fmt.Errorf("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
+		return errors.New("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need")
 	}
 	if g.EnvoyConfig == "" && !c.Flags().Changed("grpc") {
 		g.Address = daemon.Off // unless the policies file sets an address
 	}
 	if c.Flags().Changed("failure") {
-		if failure, err := policy.ParseFailure(serve.failure); err == nil { // serveFlags.read reports an error
+		if failure, err := policy.ParseFailure(f.failure); err == nil { // read reports an error
 			g.Options.Failure = &failure
 		}
 	}
-	return g, nil
-}
-
-// readEnvironment applies the environment variables of envoyproxy/ratelimit to serve and g. Flags that are set take
-// precedence.
-func (f *envoyFlags) readEnvironment(c *cobra.Command, serve *serveFlags, g *daemon.GRPC) error {
-	e, err := envoy.ReadEnvironment(os.LookupEnv)
-	if err != nil {
-		return fmt.Errorf("--envoy-env: %w", err)
-	}
-	for _, text := range e.Ignored {
-		fmt.Fprintln(c.ErrOrStderr(), "headgate: --envoy-env: no meaning here: "+text)
-	}
-	for _, v := range []struct {
-		flag, value string
-		to          *string
-	}{
-		{"http", e.HTTP, &serve.http},
-		{"grpc", e.GRPC, &g.Address},
-		{"envoy-config", e.Directory, &g.EnvoyConfig},
-		{"store", e.Store, &serve.store},
-		{"log-level", e.LogLevel, &serve.level},
-		{"log-format", e.LogFormat, &serve.format},
-	} {
-		if v.value != "" && !c.Flags().Changed(v.flag) {
-			*v.to = v.value
-		}
-	}
-	f.tls = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
-	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-	g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	return nil
 }
 
@@ -123,8 +89,8 @@ func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	return []envoy.File{{Name: path, Data: data}}, true, nil
 }
 
-// checkEnvoy checks a directory, or a file if it is one of envoyproxy/ratelimit's. For any other file ok is false.
-func checkEnvoy(path, output string) (lines string, ok bool, err error) {
+// checkRules checks a directory, or a file if it is one of envoyproxy/ratelimit's. For any other file ok is false.
+func checkRules(path, output string) (lines string, ok bool, err error) {
 	all, ok, err := envoyFiles(path)
 	if !ok || err != nil {
 		return "", ok, err

@@ -5,43 +5,37 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// tlsFlags holds the flags of serve for TLS files. They apply to listeners without TLS files in the policies file.
-type tlsFlags struct{ files policy.TLSFiles }
-
-func (f *tlsFlags) add(c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringVar(&f.files.Cert, "tls-cert", "", "`file` with a certificate and its chain in PEM, reread when it changes: every listener then uses TLS")
-	flags.StringVar(&f.files.Key, "tls-key", "", "`file` with the private key of --tls-cert in PEM")
-	flags.StringVar(&f.files.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
+// addTLS adds the flags for TLS files. They apply to listeners without TLS files in the policies file.
+func (f *serveFlags) addTLS(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tls.Cert, "tls-cert", "", "`file` with a certificate and its chain in PEM, reread when it changes: every listener then uses TLS")
+	flags.StringVar(&f.tls.Key, "tls-key", "", "`file` with the private key of --tls-cert in PEM")
+	flags.StringVar(&f.tls.ClientCA, "tls-client-ca", "", "`file` with CA certificates in PEM: clients must present a certificate signed by one of them")
 }
 
-// apply returns the TLS files of each listener. If no flag sets TLS files, gRPC uses its own files, named in the
-// environment. A Unix socket uses no TLS.
-func (f *tlsFlags) apply(grpc string, own policy.TLSFiles) (daemon.TLS, error) {
+// setTLS sets the TLS files of each listener. A Unix socket uses no TLS.
+func (f *serveFlags) setTLS() error {
 	switch {
-	case f.files.Cert == "" && f.files.Key+f.files.ClientCA != "":
-		return daemon.TLS{}, errors.New("--tls-cert is not set; accepted: a file with a certificate, beside --tls-key")
-	case f.files.Cert != "" && f.files.Key == "":
-		return daemon.TLS{}, errors.New("--tls-key is not set; accepted: a file with the private key of --tls-cert")
+	case f.tls.Cert == "" && f.tls.Key+f.tls.ClientCA != "":
+		return errors.New("--tls-cert is not set; accepted: a file with a certificate, beside --tls-key")
+	case f.tls.Cert != "" && f.tls.Key == "":
+		return errors.New("--tls-key is not set; accepted: a file with the private key of --tls-cert")
 	}
-	all := daemon.TLS{RESP: f.files, HTTP: f.files, GRPC: f.files, Admin: f.files}
-	switch {
-	case strings.HasPrefix(grpc, "unix:"):
-		all.GRPC = policy.TLSFiles{}
-	case f.files == policy.TLSFiles{}:
-		all.GRPC = own
+	f.TLS = daemon.TLS{RESP: f.tls, HTTP: f.tls, GRPC: f.tls, Admin: f.tls}
+	if strings.HasPrefix(f.GRPC.Address, "unix:") {
+		f.TLS.GRPC = policy.TLSFiles{}
 	}
-	return all, nil
+	return nil
 }
 
 // listeners applies the policies file's listeners to the configuration. Flags take precedence over addresses and the
 // admin token file. The file's users and TLS files take precedence over flags, which apply to every listener.
-func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *policy.Listeners) {
+func (f *serveFlags) listeners(c *cobra.Command, file *policy.Listeners) {
 	for _, l := range []struct {
 		flag     string
 		listener *policy.Listener
@@ -49,10 +43,10 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 		tls      *policy.TLSFiles
 		users    *string
 	}{
-		{"resp", &file.RESP, &config.RESP, &config.TLS.RESP, &config.Users.RESP},
-		{"http", &file.HTTP, &config.HTTP, &config.TLS.HTTP, &config.Users.HTTP},
-		{"grpc", &file.GRPC, &config.GRPC.Address, &config.TLS.GRPC, &config.Users.GRPC},
-		{"admin", &file.Admin, &config.Admin.Address, &config.TLS.Admin, nil},
+		{"resp", &file.RESP, &f.RESP, &f.TLS.RESP, &f.Users.RESP},
+		{"http", &file.HTTP, &f.HTTP, &f.TLS.HTTP, &f.Users.HTTP},
+		{"grpc", &file.GRPC, &f.GRPC.Address, &f.TLS.GRPC, &f.Users.GRPC},
+		{"admin", &file.Admin, &f.Admin.Address, &f.TLS.Admin, nil},
 	} {
 		if l.listener.UsersFile != "" {
 			*l.users = l.listener.UsersFile
@@ -65,6 +59,6 @@ func (f *serveFlags) listeners(c *cobra.Command, config *daemon.Config, file *po
 		}
 	}
 	if file.Admin.TokenFile != "" && !c.Flags().Changed("admin-token-file") {
-		config.Admin.TokenFile = file.Admin.TokenFile
+		f.Admin.TokenFile = file.Admin.TokenFile
 	}
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logger returns the server's logger, and sets admin.Level, through which operators can change the level.
-func (f *serveFlags) logger(w io.Writer, admin *daemon.AdminConfig) (*slog.Logger, error) {
-	admin.Level = new(slog.LevelVar)
+// logger returns the server's logger, and sets Admin.Level, through which operators can change the level.
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	level := new(slog.LevelVar)
+	f.Admin.Level = level
 	switch f.level {
 	case "debug", "info", "warn", "error":
-		if err := admin.Level.UnmarshalText([]byte(f.level)); err != nil {
+		if err := level.UnmarshalText([]byte(f.level)); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, unknownWord("log-level", f.level)
 	}
-	options := &slog.HandlerOptions{Level: admin.Level}
+	options := &slog.HandlerOptions{Level: level}
 	switch f.format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil

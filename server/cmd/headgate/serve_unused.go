@@ -42,25 +42,25 @@ func refuseEmpty(c *cobra.Command) error {
 
 // refuseUnused rejects flags that have no effect because of other flags or the policies file. Without the error,
 // operators would believe that such a flag applies.
-func refuseUnused(c *cobra.Command, f *serveFlags, config *daemon.Config) error {
-	memory, redis := config.Store == open.Memory, config.Store != open.Memory
-	noAdmin := config.Admin.Address == daemon.Off
+func refuseUnused(c *cobra.Command, f *serveFlags) error {
+	memory, redis := f.Store == open.Memory, f.Store != open.Memory
+	noAdmin := f.Admin.Address == daemon.Off
 	var errs []error
 	for _, u := range []struct {
 		unused   bool
 		accepted string
 		flags    []string
 	}{
-		{config.Snapshot == "", "only with --snapshot", []string{"snapshot-every"}},
+		{f.Snapshot == "", "only with --snapshot", []string{"snapshot-every"}},
 		{redis, "only with --store memory: the maxmemory of a Redis bounds its keys", []string{"max-keys", "when-full", "max-inline-keys"}},
 		{memory, "only on Redis: in memory no units are taken ahead", []string{"lease-life", "lease-units"}},
 		{memory, "only on Redis: a store in memory is one server's", []string{"expect-processes"}},
 		{memory, "only on Redis: a store in memory always answers", []string{"ready-needs-store"}},
 		{memory, "only on Redis: memory has no password", []string{"store-password-file"}},
 		{noAdmin, "only with --admin", []string{"admin-token-file"}},
-		{config.GRPC.Address == daemon.Off && config.GRPC.EnvoyConfig == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
-		{f.noInline, "only without --no-inline", []string{"max-inline-keys"}},
-		{config.LogDenied == 0 && !config.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},
+		{f.GRPC.Address == daemon.Off && f.GRPC.EnvoyConfig == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
+		{f.NoInline, "only without --no-inline", []string{"max-inline-keys"}},
+		{f.LogDenied == 0 && !f.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},
 	} {
 		for _, name := range u.flags {
 			if u.unused && given(c, name) {

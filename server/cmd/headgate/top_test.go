@@ -119,21 +119,6 @@ func TestTopShortensKeys(t *testing.T) {
 	}
 }
 
-// TestFold checks that wide lines are broken at spaces, and continue in the column of the text.
-func TestFold(t *testing.T) {
-	for text, want := range map[string]string{
-		"name  one two\n":              "name  one two\n",
-		"name  one two three\nshort\n": "name  one two\n      three\nshort\n",
-		"name  onetwothreefour five\n": "name  onetwothreefour five\n",
-		"name  é é é é é\n":            "name  é é é é\n      é\n",
-		"":                             "",
-	} {
-		if got := fold(text, 13, 6); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestTopInATerminal checks that top shows four noisy keys among 100 000 within two seconds in a tmux terminal, and
 // that Ctrl-C ends it.
 func TestTopInATerminal(t *testing.T) {

@@ -135,7 +135,7 @@ func TestProblemsOfHolds(t *testing.T) {
 // TestChangedReservation checks that a reservation with one modified byte settles nothing.
 func TestChangedReservation(t *testing.T) {
 	f, _, _ := open(t, headgatetest.NewClock())
-	var a answer
+	var a struct{ Reservation string }
 	if err := json.Unmarshal(f.post("/v1/reserve", `{"policy":"burst","key":"k","cost":5}`).Body.Bytes(), &a); err != nil || a.Reservation == "" {
 		t.Fatal(err)
 	}

@@ -30,7 +30,6 @@ func (f *file) open(stdin io.Reader) error {
 	from := stdin
 	if f.name == "-" {
 		f.name = "standard input"
-		f.log.size = -1
 	} else {
 		opened, err := os.Open(f.name)
 		if err != nil {
@@ -38,13 +37,8 @@ func (f *file) open(stdin io.Reader) error {
 		}
 		f.close = append(f.close, func() { opened.Close() })
 		from = opened
-		if info, err := opened.Stat(); err == nil && info.Mode().IsRegular() && f.log.size >= 0 {
-			f.log.size += info.Size()
-		} else {
-			f.log.size = -1
-		}
 	}
-	text, closeText, err := plain(counted{from, &f.log.read})
+	text, closeText, err := plain(from)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -22,19 +21,6 @@ const (
 	// maxZstdWindow limits the memory that a Zstandard file can make the reader allocate.
 	maxZstdWindow = 128 << 20
 )
-
-// counted counts the bytes read, to report progress.
-type counted struct {
-	io.Reader
-
-	bytes *atomic.Int64
-}
-
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.bytes.Add(int64(n))
-	return n, err
-}
 
 // unpacker replaces the error for a truncated compressed file with an error that says so.
 type unpacker struct{ io.Reader }

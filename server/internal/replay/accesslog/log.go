@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -72,8 +71,6 @@ type Log struct {
 	options Options
 	files   []*file
 	needs   []Need
-	read    atomic.Int64 // bytes
-	size    int64        // of all files, or 0 if unknown
 	stats   Stats
 }
 
@@ -152,10 +149,6 @@ func (l *Log) Want(needs []Need) error {
 	}
 	return nil
 }
-
-// Progress returns the number of bytes read and the total size, which is 0 if unknown. It can be called while Run is
-// running.
-func (l *Log) Progress() (read, size int64) { return l.read.Load(), max(l.size, 0) }
 
 // Stats returns the counts. They are complete after Run.
 func (l *Log) Stats() Stats { return l.stats }

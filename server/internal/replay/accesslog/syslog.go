@@ -1,6 +1,9 @@
 package accesslog
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // syslogged reads lines that syslog wrote: each has the time, the host and the program before the server's own line.
 type syslogged struct{ reader }
@@ -89,7 +92,7 @@ func rfc3164(rest string) (message string, ok bool) {
 	const stamped = len("Nov 22 14:05:09")
 	if at, after, found := strings.Cut(rest, " "); found && isISO(at) {
 		rest = after
-	} else if len(rest) > stamped && strings.Contains(months, rest[:3]) && rest[3] == ' ' && rest[9] == ':' && rest[12] == ':' && rest[stamped] == ' ' {
+	} else if len(rest) > stamped && isStamp(rest[:stamped]) && rest[stamped] == ' ' {
 		rest = rest[stamped+1:]
 	} else {
 		return "", false
@@ -97,6 +100,12 @@ func rfc3164(rest string) (message string, ok bool) {
 	_, rest, _ = strings.Cut(rest, " ")
 	program, message, ok := strings.Cut(rest, ": ")
 	return message, ok && program != "" && !strings.Contains(program, " ")
+}
+
+// isStamp reports whether a text is a time of RFC 3164.
+func isStamp(text string) bool {
+	_, err := time.Parse(time.Stamp, text)
+	return err == nil
 }
 
 // isISO reports whether a text is a time with a date in ISO 8601.

@@ -55,20 +55,6 @@ func span(micros int64) string {
 	return strings.Join(texts, " ")
 }
 
-// size formats a number of bytes with a unit, such as MiB.
-func size(bytes int64) string {
-	switch {
-	case bytes < 1<<10:
-		return fmt.Sprintf("%d B", bytes)
-	case bytes < 1<<20:
-		return fmt.Sprintf("%d KiB", bytes>>10)
-	case bytes < 10<<30:
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	default:
-		return fmt.Sprintf("%d GiB", bytes>>30)
-	}
-}
-
 // printable returns text from a log with each unprintable character replaced by '?', so that the text cannot
 // control a terminal.
 func printable(text string) string {

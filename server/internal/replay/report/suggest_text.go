@@ -10,8 +10,8 @@ import (
 	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
 
-// SuggestionText prints the suggestions with the reasons for them and their effect on the log's requests.
-func SuggestionText(w io.Writer, r *suggest.Result) {
+// suggestionText prints the suggestions with the reasons for them and their effect on the log's requests.
+func suggestionText(w io.Writer, r *suggest.Result) {
 	l := lines{w}
 	l.printf("keys", "%s by %s, with %s", format.Grouped(r.Keys), strings.Join(r.Key, ", "), format.Counted(r.Requests, "request"))
 	if r.NoKey > 0 {
@@ -34,7 +34,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 		l.printf(name, "%s: %s, %s of them denied; %s in its busiest minute", quoted(k.Key), format.Counted(k.Requests, "request"), format.Grouped(k.Denied), format.Grouped(k.MostInMinute()))
 	}
 	for i := range r.Suggestions {
-		suggestionText(l, &r.Suggestions[i])
+		limitText(l, &r.Suggestions[i])
 	}
 	e := &r.Effect
 	fmt.Fprintln(w)
@@ -42,9 +42,7 @@ func SuggestionText(w io.Writer, r *suggest.Result) {
 		format.Grouped(e.OutlierDenied), format.Counted(e.OutlierRequests, "request"),
 		format.Grouped(e.RequestsDenied), format.Counted(e.BehavedRequests, "request"), format.Grouped(e.BehavedDenied), format.Counted(e.Behaved, "key"))
 	l.printf("", "the busiest second has %s, and %s without these limits", format.Counted(e.PeakAfter, "request"), format.Grouped(e.PeakBefore))
-	for _, p := range r.Protections {
-		l.printf("", "%s", p)
-	}
+	l.printf("", "%s", r.Protection)
 }
 
 // percentilesText prints a line for each length of window. For each key, it takes the maximum number of requests in
@@ -82,7 +80,7 @@ func did(k *suggest.KeyProfile) string {
 	return strings.Join(append(words, "from "+instant(k.From)+" to "+instant(k.To)), ", ")
 }
 
-func suggestionText(l lines, s *suggest.Suggestion) {
+func limitText(l lines, s *suggest.Suggestion) {
 	fmt.Fprintln(l.w)
 	l.printf("suggestion", "%s: %s", s.Policy, describe(s))
 	for _, why := range s.Why {
@@ -107,4 +105,13 @@ func describe(s *suggest.Suggestion) string {
 		return fmt.Sprintf("token bucket, %s, burst %s", s.Rate, format.Grouped(s.Burst))
 	}
 	return fmt.Sprintf("%s, %s in %s", strings.ReplaceAll(s.Algorithm, "-", " "), format.Grouped(s.Burst), s.Window)
+}
+
+// plainLimit formats a limit with its algorithm, without defaults.
+func plainLimit(limit string) string {
+	limit = strings.TrimSuffix(limit, " segments 1 weighted")
+	if limit != "" && '0' <= limit[0] && limit[0] <= '9' {
+		return "token-bucket " + limit
+	}
+	return limit
 }

@@ -1,11 +1,8 @@
-// Package report presents the results of a replay as text, JSON and HTML.
+// Package report presents the results of a replay as text for a terminal.
 //
-//	text.go          plain text for a terminal
-//	suggest_text.go  suggested limits as text
+//	text.go          a file's decisions, and two files compared
+//	suggest_text.go  suggested limits
 //	numbers.go       human-readable numbers, spans and instants
-//	style.go         the style of the HTML file
-//	html.go          one HTML file
-//	drawings.go      the drawings, made with package chart
 package report
 
 import (
@@ -16,6 +13,7 @@ import (
 	"github.com/headgate/headgate/internal/format"
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
 	"github.com/headgate/headgate/server/internal/replay/simulate"
+	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
 
 // Log is a report's data about the log.
@@ -24,20 +22,41 @@ type Log struct {
 	accesslog.Stats
 }
 
-// TextColumn is the column of the text, after the names.
-const TextColumn = 12
+// Result is the result of a replay, of one of three kinds. Its fields are those of --output json.
+type Result struct {
+	Log        *Log                 `json:"log"`
+	Suggest    *suggest.Result      `json:"suggest,omitempty"`
+	Result     *simulate.Result     `json:"result,omitempty"`
+	Comparison *simulate.Comparison `json:"comparison,omitempty"`
+}
+
+// Text prints a result.
+func Text(w io.Writer, r *Result) {
+	logText(w, r.Log)
+	switch {
+	case r.Suggest != nil:
+		suggestionText(w, r.Suggest)
+	case r.Result != nil:
+		resultText(w, r.Result)
+	default:
+		comparisonText(w, r.Comparison)
+	}
+}
+
+// textColumn is the column of the text, after the names.
+const textColumn = 12
 
 // lines writes rows of a name and text, aligned in columns. It removes terminal control characters from every line,
 // because reasons and routes contain text from the log.
 type lines struct{ w io.Writer }
 
 func (l lines) printf(name, format string, values ...any) {
-	text := fmt.Sprintf("%-*s"+format, append([]any{TextColumn, name}, values...)...)
+	text := fmt.Sprintf("%-*s"+format, append([]any{textColumn, name}, values...)...)
 	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
 }
 
-// LogText prints statistics about the log.
-func LogText(w io.Writer, s *Log) {
+// logText prints statistics about the log.
+func logText(w io.Writer, s *Log) {
 	l := lines{w}
 	for i, f := range s.Formats {
 		name := ""
@@ -47,7 +66,7 @@ func LogText(w io.Writer, s *Log) {
 		l.printf(name, "%s", printable(f))
 	}
 	l.printf("requests", "%s from %s to %s", format.Grouped(s.Requests), instant(s.First), instant(s.Last))
-	for _, note := range Notes(s) {
+	for _, note := range notes(s) {
 		l.printf("", "%s", note)
 	}
 	for _, bad := range s.FirstBad {
@@ -55,25 +74,22 @@ func LogText(w io.Writer, s *Log) {
 	}
 }
 
-// Notes returns notes on requests and lines that were moved or left out while the log was read.
-func Notes(s *Log) (notes []string) {
+// notes returns notes on requests and lines that were moved or left out while the log was read.
+func notes(s *Log) (all []string) {
 	if s.Spread {
-		notes = append(notes, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
+		all = append(all, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
 	}
 	if s.Late > 0 {
-		notes = append(notes, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
+		all = append(all, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
 	}
 	if s.Outside > 0 {
-		notes = append(notes, fmt.Sprintf("%s left out: outside --from and --until", format.Counted(s.Outside, "request")+are(s.Outside)))
+		all = append(all, fmt.Sprintf("%s left out: outside --from and --until", format.Counted(s.Outside, "request")+are(s.Outside)))
 	}
 	if s.Bad > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), format.Counted(s.Lines, "line")+are(s.Bad)))
+		all = append(all, fmt.Sprintf("%s of %s left out: no request", format.Grouped(s.Bad), format.Counted(s.Lines, "line")+are(s.Bad)))
 	}
-	return notes
+	return all
 }
-
-// notHeld is the note for a concurrency policy.
-const notHeld = "its permits are not replayed: a log does not contain when its requests ended"
 
 // are returns " is" for 1 and " are" for any other number, with the leading space.
 func are(n int64) string {
@@ -83,8 +99,8 @@ func are(n int64) string {
 	return " are"
 }
 
-// ResultText prints the effect that a policies file would have had.
-func ResultText(w io.Writer, r *simulate.Result) {
+// resultText prints the effect that a policies file would have had.
+func resultText(w io.Writer, r *simulate.Result) {
 	l := lines{w}
 	l.printf("decided by", "%s", r.File)
 	l.printf("admitted", "%s, %s", format.Grouped(r.Admitted), percent(r.Admitted, r.Requests))
@@ -104,9 +120,6 @@ func ResultText(w io.Writer, r *simulate.Result) {
 	if s := r.Longest; s != nil {
 		l.printf("longest", "key %s was denied for %s without a break: %s, from %s", quoted(s.Key), span(s.To-s.From), format.Counted(s.Denied, "request"), instant(s.From))
 	}
-	c := r.Cost
-	l.printf("cost", "%s of the store, at most %s in a second; at most %s, about %s in memory or %s in Redis",
-		format.Counted(c.Calls, "call"), format.Grouped(c.BusiestSecond), format.Counted(c.PeakStates, "stored state"), size(c.Memory), size(c.Redis))
 	routesText(l, r)
 	policiesText(l, r)
 	keysText(l, r.Top)
@@ -135,21 +148,11 @@ func policiesText(l lines, r *simulate.Result) {
 			l.printf("", "its shadow would have denied %s of %s", format.Grouped(p.ShadowDenied), format.Grouped(p.ShadowAsked))
 		}
 		if p.NotHeld {
-			l.printf("", "%s", notHeld)
+			l.printf("", "its permits are not replayed: a log does not contain when its requests ended")
 		}
 		if p.Rates != nil {
 			l.printf("", "its rate adapted to the statuses in the log: %s to %s", format.Grouped(p.Rates.Lowest), format.Grouped(p.Rates.Highest))
 		}
-		for _, a := range p.Alternatives {
-			what := "as " + a.Algorithm
-			if a.Own {
-				what += ", as it is"
-			}
-			l.printf("", "  %s %-29s %s denied, %s", a.Limit, what, format.Grouped(a.Denied), format.Counted(a.Keys, "key"))
-		}
-	}
-	if len(r.Policies) > 0 {
-		l.printf("", "(each limit by itself, with the same numbers, on the requests that came to it)")
 	}
 }
 
@@ -185,8 +188,8 @@ func by(counts []simulate.PolicyCount) string {
 	return ", by " + strings.Join(names, ", ")
 }
 
-// ComparisonText prints the differences between two files.
-func ComparisonText(w io.Writer, r *simulate.Comparison) {
+// comparisonText prints the differences between two files.
+func comparisonText(w io.Writer, r *simulate.Comparison) {
 	l := lines{w}
 	l.printf("old", "%s: %s denied", r.Old, format.Grouped(r.OldDenied))
 	l.printf("new", "%s: %s denied", r.New, format.Grouped(r.NewDenied))

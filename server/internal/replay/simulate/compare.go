@@ -60,9 +60,6 @@ type Comparison struct {
 	Winners     []KeyChange `json:"winners"`
 	// First are the first requests with different answers.
 	First []Change `json:"first_changes"`
-	// LostOver and WonOver are the lost and won requests over time.
-	LostOver Traffic `json:"newly_denied_over_time"`
-	WonOver  Traffic `json:"newly_passed_over_time"`
 }
 
 // maxChanges is the maximum number of listed changes.
@@ -143,11 +140,9 @@ func (p *pair) add(ctx context.Context, q *accesslog.Request) {
 	case before.Allowed:
 		r.Lost++
 		k.Lost++
-		r.LostOver.Add(q.Time, true)
 	default:
 		r.Won++
 		k.Won++
-		r.WonOver.Add(q.Time, false)
 	}
 	if len(r.First) < maxChanges {
 		r.First = append(r.First, Change{
@@ -191,7 +186,6 @@ func (p *pair) end(top int) *Comparison {
 	r.LosingKeys, r.WinningKeys = int64(len(losers)), int64(len(winners))
 	r.Losers = first(losers, top, func(k *KeyChange) int64 { return k.Lost - k.Won })
 	r.Winners = first(winners, top, func(k *KeyChange) int64 { return k.Won - k.Lost })
-	r.LostOver, r.WonOver = r.LostOver.Shown(), r.WonOver.Shown()
 	return r
 }
 

@@ -4,16 +4,11 @@
 // It uses a server's routes and its decision code, with a memory store whose clock follows the log. The answers are
 // therefore the same as a server's, and this package does not duplicate the limits' arithmetic.
 //
-//	needs.go         the fields of a log that a file's routes need
-//	simulate.go      Simulation: one request → its answer
-//	pipeline.go      the requests in a log, decided in order by several goroutines
-//	run.go           a log → admitted and denied requests
-//	tally.go         counts by route and policy
-//	keys.go          counts by key: requests, denials, stretches, patterns
-//	patterns.go      paths without their ids
-//	traffic.go       requests over time
-//	alternatives.go  the same requests with other algorithms
-//	limits.go        a key's limits, from its routes
-//	cost.go          store calls and memory
-//	compare.go       two files on one log
+//	needs.go     the fields of a log that a file's routes need
+//	simulate.go  Simulation: one request → its answer
+//	run.go       a log → admitted and denied requests
+//	tally.go     counts by route and policy
+//	keys.go      counts by key: requests, denials, stretches, patterns
+//	patterns.go  paths without their ids
+//	compare.go   two files on one log
 package simulate

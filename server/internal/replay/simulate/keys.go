@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 const (
 	// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
 	maxDetailed = 50_000
-	maxCharges  = 64 // further charges share one bit in the costs
 )
 
 // Stretch is a period when every request from a key was denied.
@@ -56,8 +54,6 @@ type KeyReport struct {
 type key struct {
 	text             string
 	requests, denied int64
-	charges          uint64 // one bit for each charge that the key has used
-	ends             int64  // when all units of the key's limits are available again, in µs since 1970
 	detail           *detail
 }
 
@@ -87,18 +83,17 @@ func newKeys(most int) keys {
 }
 
 // add counts an answer under the key of its charge with index i. If several charges have the same key, it counts the
-// request only once for that key. It counts a denial only for the key of the limit that denied. It returns the index
-// of the key, or -1 if there are already too many keys.
-func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
+// request only once for that key. It counts a denial only for the key of the limit that denied.
+func (k *keys) add(q *accesslog.Request, a *Answer, i int) {
 	name := a.items[i].Key
-	counted := slices.ContainsFunc(a.items[:i], func(earlier route.Item) bool { return earlier.Key == name })
+	if slices.ContainsFunc(a.items[:i], func(earlier route.Item) bool { return earlier.Key == name }) {
+		return
+	}
 	place, ok := k.places[name]
 	if !ok {
 		if len(k.all) >= k.most {
-			if !counted {
-				k.rest++
-			}
-			return -1
+			k.rest++
+			return
 		}
 		place = int32(len(k.all))
 		text := strings.Clone(name)
@@ -106,21 +101,17 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 		k.all = append(k.all, key{text: text})
 	}
 	at := &k.all[place]
-	at.charges |= 1 << min(a.charge+i, maxCharges-1)
-	if counted {
-		return place
-	}
 	at.requests++
 	if a.Allowed || a.Err != nil || name != a.Key {
 		if at.detail != nil {
 			at.detail.current = Stretch{}
 		}
-		return place
+		return
 	}
 	at.denied++
 	if at.detail == nil {
 		if k.detailed >= maxDetailed {
-			return place
+			return
 		}
 		k.detailed++
 		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
@@ -130,7 +121,6 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) int32 {
 		k.longest = at.detail.longest
 		k.longest.Key = at.text
 	}
-	return place
 }
 
 // add records a denied request. The argument pattern is the number of the request's pattern.
@@ -185,37 +175,4 @@ func counts(of map[string]int64) (list []PolicyCount) {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Policy, b.Policy))
 	})
 	return list
-}
-
-// Bar is a bar of a histogram. It counts the keys whose number of requests is between From and To.
-type Bar struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-	Keys int64 `json:"keys"`
-	// Denied is the number of these keys that were denied at least once.
-	Denied int64 `json:"denied"`
-}
-
-// Bars is a histogram whose bounds double from bar to bar.
-type Bars []Bar
-
-// Add counts a key with n requests in its bar. The argument denied is true if any of the requests was denied.
-func (b *Bars) Add(n int64, denied bool) {
-	at := bits.Len64(uint64(max(n, 1))) - 1
-	for len(*b) <= at {
-		*b = append(*b, Bar{From: 1 << len(*b), To: 2<<len(*b) - 1})
-	}
-	(*b)[at].Keys++
-	if denied {
-		(*b)[at].Denied++
-	}
-}
-
-// histogram counts the keys by their number of requests.
-func (k *keys) histogram() []Bar {
-	var bars Bars
-	for i := range k.all {
-		bars.Add(k.all[i].requests, k.all[i].denied > 0)
-	}
-	return bars
 }

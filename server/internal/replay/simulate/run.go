@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"time"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
@@ -18,8 +17,6 @@ type Config struct {
 	MaxKeys int
 	// Top is the number of keys to list: those with the most denials.
 	Top int
-	// Zone is the time zone for hours and weekdays. The default is UTC.
-	Zone *time.Location
 }
 
 // open sets the defaults and returns a new simulation.
@@ -53,14 +50,6 @@ type Result struct {
 	Top        []KeyReport    `json:"most_denied"`
 	// Longest is the longest period when every request from one key was denied.
 	Longest *Stretch `json:"longest_stretch,omitempty"`
-	Cost    Cost     `json:"cost"`
-	Traffic Traffic  `json:"traffic"`
-	Heat    Heat     `json:"heat"`
-	// Histogram counts the keys by their number of requests.
-	Histogram []Bar `json:"histogram"`
-	// Compared is the number of requests on which the alternatives are based. It is lower than Requests only if there
-	// were too many requests to record.
-	Compared int64 `json:"compared"`
 }
 
 // Run decides all requests in a log, and returns the counts by route, policy and key.
@@ -72,11 +61,14 @@ func Run(ctx context.Context, log *accesslog.Log, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Zone == nil {
-		c.Zone = time.UTC
-	}
-	t := newTally(c.Policies, NewHeat(c.Zone), c.MaxKeys)
-	err = s.decideAll(ctx, log, t.add)
+	t := newTally(c.Policies, c.MaxKeys)
+	err = log.Run(ctx, func(batch []accesslog.Request) error {
+		for i := range batch {
+			answer := s.Decide(ctx, &batch[i])
+			t.add(&batch[i], &answer)
+		}
+		return ctx.Err()
+	})
 	if err == nil {
 		err = s.Close() // the memory is no longer needed
 	}
@@ -91,15 +83,13 @@ func (t *tally) result(c *Config, s *Simulation) *Result {
 	r := &Result{
 		File: c.File, Requests: t.requests, Denied: t.denied, Admitted: t.requests - t.denied - t.failed, Unmatched: t.unmatched,
 		Failed: t.failed, FirstError: t.firstError, AlreadyDenied: t.already,
-		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes, Cost: t.cost(c.Policies), Traffic: t.traffic.Shown(), Heat: t.heat,
-		Compared: int64(t.recorded.Len()), Histogram: t.keys.histogram(),
+		Keys: int64(len(t.keys.all)), OtherKeys: t.keys.rest, Routes: t.routes,
 	}
 	r.Top, r.DeniedKeys = t.keys.deniedMost(c.Top)
 	if t.keys.longest.Denied > 0 {
 		longest := t.keys.longest
 		r.Longest = &longest
 	}
-	alternatives(c.Policies, t)
 	for i := range t.policies {
 		p := &t.policies[i]
 		p.ShadowAsked, p.ShadowDenied, p.Rates = s.shadows.asked[p.Name], s.shadows.denied[p.Name], s.rates[p.Name]

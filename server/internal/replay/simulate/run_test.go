@@ -3,7 +3,6 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -118,61 +117,6 @@ func TestResultCountsByRoutePolicyAndKey(t *testing.T) {
 	if !reflect.DeepEqual(r.Top, []KeyReport{want}) || !reflect.DeepEqual(r.Longest, want.Longest) {
 		t.Errorf("top %+v, want %+v", r.Top, want)
 	}
-	if r.Cost.Calls != 8 || r.Cost.BusiestSecond != 2 || r.Cost.PeakStates != 4 {
-		t.Errorf("cost %+v", r.Cost)
-	}
-	if r.Traffic.Slots[4].Denied != 2 || r.Traffic.Slots[1].Passed != 2 || r.Heat.Cells[6][14].Requests != 9 || r.Heat.Cells[6][14].Denied != 4 {
-		t.Errorf("traffic %+v", r.Traffic)
-	}
-}
-
-// TestCostOfASharedCounter checks that all keys under a fair share use one state.
-func TestCostOfASharedCounter(t *testing.T) {
-	text := "policies:\n  fair: {algorithm: fair-share, rate: 10/s}\n  each: 5/s\n" +
-		"routes: [{match: {path: /a}, key: [client_ip], policies: [fair]}, {key: [client_ip], policies: [fair, each]}]\n"
-	for path, want := range map[string]int64{"/a": 1, "/b": 3} {
-		if r := run(t, text, []entry{{0, "10.0.0.1", path}, {0.1, "10.0.0.2", path}}); r.Cost.PeakStates != want {
-			t.Errorf("%s: %+v, want %d states", path, r.Cost, want)
-		}
-	}
-}
-
-// TestAlternativesEqualARunOfTheAlgorithm compares the alternatives with a replay of a file that uses
-// the other algorithm.
-func TestAlternativesEqualARunOfTheAlgorithm(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	var entries []entry
-	for at := 0.0; len(entries) < 1500; at += r.ExpFloat64() * 0.05 {
-		entries = append(entries, entry{at, fmt.Sprintf("10.0.0.%d", r.IntN(9)), "/"})
-	}
-	for range 5 { // few requests with many units each
-		entries = append(entries, entry{1000, "10.0.9.9", "/"})
-	}
-	t.Run("cost of the route", func(t *testing.T) { compareAlternatives(t, entries, "1", "policies: [p], cost: 2") })
-	t.Run("cost of the second policy", func(t *testing.T) { compareAlternatives(t, entries, "2", "policies: [free, p]") })
-}
-
-func compareAlternatives(t *testing.T, entries []entry, cost, route string) {
-	t.Helper()
-	file := func(limit, set string) string {
-		return "policies: {free: {unlimited: true}, p: {" + limit + ", cost: " + cost + "}}\noverrides: [{policy: p, key: 10.0.0.1, set: {" + set + "}}]\nroutes: [{key: [{client_ip: {}}], " + route + "}]"
-	}
-	result := run(t, file("algorithm: token-bucket, rate: 9/3s, burst: 9", "rate: 30/3s, burst: 30"), entries)
-	byAlgorithm := map[string]int64{}
-	for _, a := range result.Policies[0].Alternatives {
-		byAlgorithm[a.Algorithm] += a.Denied
-	}
-	for name, limit := range map[string]string{
-		"token-bucket": "", "fixed-window": "limit: 9, window: 3s", "sliding-window": "limit: 9, window: 3s", "sliding-log": "limit: 9, window: 3s",
-	} {
-		other := result
-		if limit != "" {
-			other = run(t, file("algorithm: "+name+", "+limit, "limit: 30"), entries)
-		}
-		if byAlgorithm[name] != other.Denied || other.Denied == 0 {
-			t.Errorf("%s: worked out %d, replayed %d", name, byAlgorithm[name], other.Denied)
-		}
-	}
 }
 
 func TestComparisonNamesWinnersAndLosers(t *testing.T) {
@@ -232,44 +176,6 @@ func TestRoutesThatNeedMissingFieldsAreErrors(t *testing.T) {
 	_, err := Run(t.Context(), logOf(t, []entry{{0, "10.0.0.1", "/"}}), c)
 	if _, ok := errors.AsType[*accesslog.MissingError](err); !ok || !strings.Contains(err.Error(), "route 0 (p.yaml:2) needs the header Authorization") {
 		t.Error(err)
-	}
-}
-
-func TestTrafficJoinsSlotsAndLosesNothing(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var traffic Traffic
-	now, passed, denied := start, int64(0), int64(0)
-	for range 20_000 {
-		now += r.Int64N(60_000_000_000 / (1 + r.Int64N(5000)))
-		if r.IntN(3) == 0 {
-			traffic.Add(now, true)
-			denied++
-		} else {
-			traffic.Add(now, false)
-			passed++
-		}
-	}
-	shown := traffic.Shown()
-	if len(traffic.Slots) > maxSlots || len(shown.Slots) > maxShown || shown.Start > start || shown.Start+int64(len(shown.Slots))*shown.Width <= now {
-		t.Errorf("%d and %d slots of %d", len(traffic.Slots), len(shown.Slots), shown.Width)
-	}
-	for _, s := range shown.Slots {
-		passed -= s.Passed
-		denied -= s.Denied
-	}
-	if passed != 0 || denied != 0 {
-		t.Errorf("%d and %d requests lost", passed, denied)
-	}
-}
-
-func TestHeatUsesItsZone(t *testing.T) {
-	zone := time.FixedZone("", 5*3600+1800)
-	h := NewHeat(zone)
-	at := time.Date(2026, time.November, 22, 23, 40, 0, 0, zone) // a Sunday
-	h.Add(at.UnixMicro(), false)
-	h.Add(at.Add(25*time.Minute).UnixMicro(), true)
-	if h.Cells[6][23].Requests != 1 || h.Cells[0][0] != (HeatCell{1, 1}) {
-		t.Errorf("%+v", h.Cells)
 	}
 }
 
@@ -363,32 +269,8 @@ routes: [{match: {path: /b}, charge: [{policy: few, key: [client_ip]}, {policy: 
 		t.Errorf("%v", got)
 	}
 	for _, p := range r.Policies {
-		if p.Requests != 5 || p.Denied != 1 || p.Alternatives[0].Requests != 5 {
+		if p.Requests != 5 || p.Denied != 1 {
 			t.Errorf("%+v", p)
-		}
-	}
-}
-
-// TestHeatMarksHoursThatTheLogCovers checks that hours before the first and after the last request, and weekdays
-// without any request, are unknown, not hours without requests.
-func TestHeatMarksHoursThatTheLogCovers(t *testing.T) {
-	h := NewHeat(time.UTC)
-	monday := time.Date(2026, time.November, 23, 22, 30, 0, 0, time.UTC)
-	h.Add(monday.UnixMicro(), false)
-	h.Add(monday.Add(4*time.Hour).UnixMicro(), false)
-	covered := h.Covered()
-	for day := range covered {
-		for hour, got := range covered[day] {
-			if want := day == 0 && hour >= 22 || day == 1 && hour <= 2; got != want {
-				t.Errorf("day %d, %d:00: %t", day, hour, got)
-			}
-		}
-	}
-	h.Add(monday.Add(30*24*time.Hour).UnixMicro(), false)
-	// 30 days later it is Wednesday.
-	for day, hours := range h.Covered() {
-		if want := day <= 2; hours[3] != want || hours[23] != want {
-			t.Errorf("day %d of a month's log: %v", day, hours)
 		}
 	}
 }

@@ -38,15 +38,12 @@ type Answer struct {
 	// Err is set if there was no decision, for example because the store is full.
 	Err error
 
-	items  []route.Item  // the charges, or nil if there is no route or no key
-	charge int           // the index of the first charge
-	reset  time.Duration // time until all units of all limits are available again
+	items []route.Item // the charges, or nil if there is no route or no key
 }
 
 // Simulation is a server that runs in the log's time. It is not safe for concurrent use.
 type Simulation struct {
 	config  *policy.Config
-	charges []int // the index of each route's first charge
 	store   *memstore.Store
 	limiter *core.Limiter
 	rules   decide.Rules
@@ -109,11 +106,6 @@ func New(c *policy.Config, maxKeys int) (*Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	routes, place := c.Routes.Routes(), 0
-	for i := range routes {
-		s.charges = append(s.charges, place)
-		place += len(routes[i].Charges)
-	}
 	s.store, s.limiter = store, core.New(core.Config{Store: store, Now: clock})
 	s.rules = decide.Rules{Limiter: s.limiter}
 	return s, nil
@@ -124,34 +116,20 @@ func (s *Simulation) Close() error {
 	return errors.Join(s.limiter.Close(), s.store.Close())
 }
 
-// Decide decides a request at its time in the log.
-func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) Answer {
-	request, ok := s.find(q)
-	return s.answer(ctx, q, &request, ok)
-}
-
-// find returns the request for a log line's route. ok is false if there is no route. find can run concurrently with
-// answer.
-func (s *Simulation) find(q *accesslog.Request) (request decide.Request, ok bool) {
+// Decide decides a request at its time in the log. For an allowed request, it reports the status in the log as the
+// outcome.
+func (s *Simulation) Decide(ctx context.Context, q *accesslog.Request) (a Answer) {
 	q.Route(&s.seen)
 	m, ok := s.config.Routes.Find(&s.seen)
 	if !ok {
-		return decide.Request{}, false
-	}
-	request = decide.Routed(&m)
-	request.Holds = true
-	return request, true
-}
-
-// answer decides a request, given its route. For an allowed request, it reports the status in the log as the outcome.
-func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *decide.Request, ok bool) (a Answer) {
-	if !ok {
 		return Answer{Route: -1, Allowed: true}
 	}
+	request := decide.Routed(&m)
+	request.Holds = true
 	s.now = q.Time
 	b := s.rules.Begin(s.config.Policies, 1, nil)
 	defer b.End()
-	b.Add(request)
+	b.Add(&request)
 	b.Do(ctx)
 	b.Answer(0, &s.responses[0])
 	s.shadows.add(b.Shadows(s.responses[:]))
@@ -167,11 +145,7 @@ func (s *Simulation) answer(ctx context.Context, q *accesslog.Request, request *
 	if r.Full {
 		a.Err = errFull
 	}
-	a.reset = r.Binds().ResetAfter
-	for i := range r.Count() {
-		a.reset = max(a.reset, r.Of(i).ResetAfter)
-	}
-	a.items, a.charge = request.Route.Items, s.charges[request.Route.Index]
+	a.items = request.Route.Items
 	if request.Items != nil {
 		a.Key = r.Key
 	}

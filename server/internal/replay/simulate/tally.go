@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
-	"github.com/headgate/headgate/server/internal/replay/series"
 )
 
 // RouteReport holds the results for one route.
@@ -45,31 +43,23 @@ type PolicyReport struct {
 	NotHeld bool `json:"permits_not_held,omitempty"`
 	// Rates is the range of an adaptive rate, given the statuses in the log. It is nil if the rate did not change.
 	Rates *Rates `json:"rates,omitempty"`
-	// Alternatives are the results for the policy's own algorithm and for others with the same parameters.
-	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
-// tally counts the answers by route, policy, key and time.
+// tally counts the answers by route, policy and key.
 type tally struct {
 	keys     keys
 	routes   []RouteReport
 	policies []PolicyReport
 	places   map[string]int // indices of policies by name
 	charged  [][]int        // for each route, the indices of its policies
-	charges  []*route.Charge
-	recorded series.Recorder
-	traffic  Traffic
-	heat     Heat
 
 	requests, unmatched, denied, failed int64
 	firstError                          string
-	second                              busiestSecond
-	live                                live
 	already                             int64 // requests with status 429 in the log
 }
 
-func newTally(c *policy.Config, heat Heat, mostKeys int) *tally {
-	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}, charges: chargesOf(c), heat: heat}
+func newTally(c *policy.Config, mostKeys int) *tally {
+	t := &tally{keys: newKeys(mostKeys), places: map[string]int{}}
 	for i, p := range c.Policies.Summaries() {
 		t.places[p.Name] = i
 		report := PolicyReport{Name: p.Name, Limits: p.Limits}
@@ -106,15 +96,13 @@ func (r *RouteReport) Keys() string {
 	return strings.Join(keys, "; ")
 }
 
-// add counts an answer, and records its charges, so that the requests can be decided again with other algorithms.
+// add counts an answer.
 func (t *tally) add(q *accesslog.Request, a *Answer) {
 	t.requests++
 	if q.Status == 429 {
 		t.already++
 	}
 	denied := !a.Allowed && a.Err == nil
-	t.traffic.Add(q.Time, denied)
-	t.heat.Add(q.Time, denied)
 	if a.Err != nil {
 		t.failed++
 		if t.firstError == "" {
@@ -128,26 +116,10 @@ func (t *tally) add(q *accesslog.Request, a *Answer) {
 		t.unmatched++
 		return
 	}
-	t.second.add(q.Time)
 	t.addRoute(q, a)
 	for i := range a.items {
-		place := t.addKey(q, a, i)
-		if place >= 0 && a.Err == nil {
-			t.recorded.Add(place, q.Time, uint16(min(a.charge+i, 1<<16-1)), recordedCost(&a.items[i]))
-		}
+		t.keys.add(q, a, i)
 	}
-}
-
-// addKey counts an answer under the key of its charge with index i. It returns the index of the key, or -1.
-func (t *tally) addKey(q *accesslog.Request, a *Answer, i int) int32 {
-	place := t.keys.add(q, a, i)
-	if place >= 0 && a.reset > 0 {
-		at := &t.keys.all[place]
-		ends := q.Time + int64(min(a.reset, 100*365*24*time.Hour)/time.Microsecond)
-		t.live.add(q.Time, ends, at.ends)
-		at.ends = max(at.ends, ends)
-	}
-	return place
 }
 
 // addRoute counts an answer for its route and the route's policies.

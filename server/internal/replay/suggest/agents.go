@@ -3,8 +3,6 @@ package suggest
 import (
 	"math"
 	"time"
-
-	"github.com/headgate/headgate/server/internal/replay/series"
 )
 
 // These constants define when a key's User-Agents count as different people. Clients choose their own User-Agent, so
@@ -37,7 +35,7 @@ type agentUse struct {
 
 // setPeople estimates the number of people that use a key, and the largest number of requests from one of them. If too
 // few User-Agents look like people, it sets rotates instead.
-func (p *profile) setPeople(g *series.Groups, key int) {
+func (p *profile) setPeople(g *groups, key int) {
 	p.busiest = p.most
 	if p.distinctAgents() < sharedFrom {
 		return
@@ -62,10 +60,10 @@ func (p *profile) setPeople(g *series.Groups, key int) {
 }
 
 // usesOf returns a key's requests, grouped by the hash of their User-Agent, which is their tag in g.
-func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
-	uses, times := map[uint16]*agentUse{}, g.Times(key)
+func usesOf(g *groups, key int) map[uint16]*agentUse {
+	uses, times := map[uint16]*agentUse{}, g.of(key)
 	for i, t := range times {
-		tag, _ := g.Of(key, i)
+		tag := g.tagOf(key, i)
 		if uses[tag] == nil {
 			uses[tag] = &agentUse{last: -1}
 		}
@@ -77,7 +75,7 @@ func usesOf(g *series.Groups, key int) map[uint16]*agentUse {
 		use.nearIfGuess = 1 - math.Pow(1-share, float64(use.reach))
 	}
 	for i, t := range times {
-		tag, _ := g.Of(key, i)
+		tag := g.tagOf(key, i)
 		use := uses[tag]
 		if use.last >= 0 && i-use.last <= use.reach {
 			use.near++

@@ -226,18 +226,3 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 		}
 	}
 }
-
-// TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll uses a log in which four clients together send a steady 50
-// requests a second. Limits per key could keep the total to 10 a second only by denying most requests of clients that
-// behave.
-func TestSharedLimitIsSuggestedIfAPerKeyLimitDeniesNearlyAll(t *testing.T) {
-	var lines []trafficLine
-	at := time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC)
-	for i := range 6000 {
-		lines = append(lines, trafficLine{Time: at.Add(time.Duration(i) * 20 * time.Millisecond), Client: "10.0." + []string{"1", "2", "3", "4"}[i%4] + ".1", Path: "/", Status: 200})
-	}
-	r := suggested(t, lines, Options{Deny: 0.001, Total: 10})
-	if !strings.Contains(r.Protections[0], "One limit of all keys denies what is too much alone: --key '{const: all}' --max-second 10.") || r.Effect.Denied != 0 {
-		t.Errorf("%q, %d denied", r.Protections, r.Effect.Denied)
-	}
-}

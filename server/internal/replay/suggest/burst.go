@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/internal/replay/series"
 )
 
 // neededBurst returns the smallest burst with which a token bucket with this rate denies none of a key's requests. It
@@ -32,11 +31,11 @@ func neededBurst(times []int64, rate engine.Rate) int64 {
 
 // neededBursts returns the smallest burst that is enough for all keys at the given rate, except for the given share
 // of the keys.
-func neededBursts(g *series.Groups, keys []int, rate engine.Rate, share float64) int64 {
+func neededBursts(g *groups, keys []int, rate engine.Rate, share float64) int64 {
 	needs := make([]int64, len(keys))
 	parallel(len(keys), func(_, from, to int) {
 		for n := from; n < to; n++ {
-			needs[n] = neededBurst(g.Times(keys[n]), rate)
+			needs[n] = neededBurst(g.of(keys[n]), rate)
 		}
 	})
 	return upTo(needs, share)

@@ -97,9 +97,6 @@ func exemptible(key string) bool { return !strings.Contains(key, "*") && utf8.Va
 func (f *finder) suggestions() []Suggestion {
 	short := f.suggestion(f.policy, f.short())
 	f.explainShort(&short)
-	if f.options.Share > 0 {
-		f.protectShare(&short)
-	}
 	all := []Suggestion{short}
 	if slow := f.notStopped(short.limit); len(slow) > 0 {
 		if long, ok := f.longSuggestion(slow); ok {
@@ -162,8 +159,7 @@ func withCount(limit engine.Limit, count int64) engine.Limit {
 // notStopped returns the outliers that a limit does not stop.
 func (f *finder) notStopped(limit engine.Limit) (keys []int) {
 	for _, key := range f.outliers {
-		admitted := int64(len(admit(limit, f.groups.Times(key), nil)))
-		if float64(f.all[key].requests-admitted) < stopped*float64(f.all[key].requests) {
+		if float64(denied(limit, f.groups.of(key))) < stopped*float64(f.all[key].requests) {
 			keys = append(keys, key)
 		}
 	}

@@ -5,12 +5,11 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
-	"github.com/headgate/headgate/server/internal/replay/series"
 )
 
 // finder finds the limits to suggest.
 type finder struct {
-	groups  *series.Groups
+	groups  *groups
 	texts   []string
 	all     []profile
 	options Options
@@ -105,15 +104,15 @@ const nearly = 0.05
 
 // deniedShare returns the share of the outliers' requests that a limit denies.
 func (f *finder) deniedShare(limit engine.Limit) float64 {
-	denied, requests := int64(0), int64(0)
+	gone, requests := int64(0), int64(0)
 	for _, key := range f.outliers {
-		denied += series.Denied(limit, f.groups.Times(key))
+		gone += denied(limit, f.groups.of(key))
 		requests += f.all[key].requests
 	}
 	if requests == 0 {
 		return 0
 	}
-	return float64(denied) / float64(requests)
+	return float64(gone) / float64(requests)
 }
 
 // short returns the candidates for the limit on bursts and steady use: a token bucket, and windows of up to a minute.
@@ -153,49 +152,24 @@ func (f *finder) evaluate(limit engine.Limit) Compared {
 	c := Compared{limit: limit, Limit: limit.String(), Algorithm: limit.Algorithm().String(), Bytes: bytesPerKey(limit)}
 	c.Outliers = f.deniedShare(limit)
 	parts := make([]Compared, cores())
-	for _, keys := range [][]int{f.behaved, f.outliers} {
-		parallel(len(keys), func(part, from, to int) { f.count(&parts[part], limit, keys[from:to]) })
-	}
+	parallel(len(f.behaved), func(part, from, to int) { f.count(&parts[part], limit, f.behaved[from:to]) })
 	for i := range parts {
 		p := &parts[i]
 		c.Behaved += p.Behaved
 		c.BehavedRequests += p.BehavedRequests
-		c.Second, c.Minute = max(c.Second, p.Second), max(c.Minute, p.Minute)
 	}
 	return c
 }
 
-// count adds a limit's effect on the given keys to c, except for the outliers' share.
+// count adds a limit's effect on the given keys to c, except for the outliers' share. A key is an outlier among the
+// well-behaved only if all keys are outliers.
 func (f *finder) count(c *Compared, limit engine.Limit, keys []int) {
-	var admitted []int64
 	for _, key := range keys {
-		p, times := &f.all[key], f.groups.Times(key)
-		if p.requests > series.Free(limit) {
-			admitted = admit(limit, times, admitted[:0])
-			if denied := p.requests - int64(len(admitted)); denied > 0 && p.class != outlier {
-				c.Behaved++
-				c.BehavedRequests += denied
-			}
-			times = admitted
-		}
-		if p.most[inSecond] > c.Second {
-			c.Second = max(c.Second, mostIn(times, time.Second))
-		}
-		if p.most[inMinute] > c.Minute {
-			c.Minute = max(c.Minute, mostIn(times, time.Minute))
+		if n := denied(limit, f.groups.of(key)); n > 0 && f.all[key].class != outlier {
+			c.Behaved++
+			c.BehavedRequests += n
 		}
 	}
-}
-
-// admit decides a key's requests, and appends the times of those that the limit admits.
-func admit(limit engine.Limit, times, admitted []int64) []int64 {
-	d := series.NewDecider(limit)
-	for _, now := range times {
-		if d.Allow(now, 1) {
-			admitted = append(admitted, now)
-		}
-	}
-	return admitted
 }
 
 // bytesPerKey returns the approximate memory per key: see docs/reference/running.md.

@@ -4,6 +4,8 @@
 // outliers without affecting the other keys. It decides requests with the same code as the stores.
 //
 //	result.go     the results
+//	recorder.go   the times of the requests, by key
+//	decider.go    the requests of one key under one limit
 //	run.go        a log → its keys → limits
 //	profile.go    each key's maximum number of requests in any second, minute, hour and day
 //	classify.go   outliers and shared addresses
@@ -14,7 +16,6 @@
 //	burst.go      the burst that a key needs at a rate
 //	compared.go   the limits to compare
 //	choose.go     the choice of limits
-//	protect.go    limits for a requested protection
 //	effect.go     the effect of all limits together
 //	reasons.go    the reasons, in words
 //	parallel.go   keys on all cores

@@ -6,8 +6,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
-	"github.com/headgate/headgate/server/internal/replay/series"
-	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
 // joint holds one key's limits, which are charged all or nothing.
@@ -52,45 +50,35 @@ func limitsFor(all []Suggestion, place int) (limits []engine.Limit) {
 	return limits
 }
 
-// decided holds the times of all passed and denied requests, in order.
-type decided struct{ passed, denied []int64 }
-
-// decide decides a key's requests, appends their times, and returns the number of denials.
-func (d *decided) decide(limits []engine.Limit, times []int64) (denied int64) {
-	free := int64(len(times))
-	for _, limit := range limits {
-		free = min(free, series.Free(limit))
-	}
-	if free == int64(len(times)) { // no limit can deny a request
-		d.passed = append(d.passed, times...)
-		return 0
+// decide decides a key's requests, and appends the times of those that pass.
+func decide(limits []engine.Limit, times, passed []int64) []int64 {
+	if !slices.ContainsFunc(limits, func(limit engine.Limit) bool { return free(limit) < int64(len(times)) }) {
+		return append(passed, times...) // no limit can deny a request
 	}
 	j := newJoint(limits)
 	for _, now := range times {
 		if j.allow(now) {
-			d.passed = append(d.passed, now)
-		} else {
-			d.denied = append(d.denied, now)
-			denied++
+			passed = append(passed, now)
 		}
 	}
-	return denied
+	return passed
 }
 
-// effect decides all requests with all suggestions together. It returns the counts, and the times of the requests that
-// passed and were denied.
-func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
-	e = Effect{Requests: int64(f.groups.Len())}
-	parts := make([]decided, cores())
+// effect decides all requests with all suggestions together.
+func (f *finder) effect(all []Suggestion) (e Effect) {
+	e = Effect{Requests: int64(len(f.groups.times))}
+	parts := make([][]int64, cores())
 	parallel(len(f.all), func(part, from, to int) {
 		for place := from; place < to; place++ {
-			f.all[place].denied = parts[part].decide(limitsFor(all, place), f.groups.Times(place))
+			times, before := f.groups.of(place), len(parts[part])
+			parts[part] = decide(limitsFor(all, place), times, parts[part])
+			f.all[place].denied = int64(len(times) - (len(parts[part]) - before))
 		}
-		slices.Sort(parts[part].passed)
-		slices.Sort(parts[part].denied)
+		slices.Sort(parts[part])
 	})
+	var passed []int64
 	for _, part := range parts {
-		d.passed, d.denied = merged(d.passed, part.passed), merged(d.denied, part.denied)
+		passed = merged(passed, part)
 	}
 	for place := range f.all {
 		p := &f.all[place]
@@ -108,8 +96,8 @@ func (f *finder) effect(all []Suggestion) (e Effect, d decided) {
 			e.BehavedDenied++
 		}
 	}
-	e.PeakAfter = mostIn(d.passed, time.Second)
-	return e, d
+	e.PeakAfter = mostIn(passed, time.Second)
+	return e
 }
 
 // merged merges two sorted lists of times.
@@ -126,28 +114,4 @@ func merged(a, b []int64) []int64 {
 		}
 	}
 	return append(append(all, a...), b...)
-}
-
-// over counts the requests over time, and by hour and weekday.
-func (d *decided) over(zone *time.Location) (t simulate.Traffic, h simulate.Heat) {
-	h = simulate.NewHeat(zone)
-	passed, denied := d.passed, d.denied
-	for len(passed)+len(denied) > 0 {
-		if len(denied) == 0 || len(passed) > 0 && passed[0] <= denied[0] {
-			t.Add(passed[0], false)
-			h.Add(passed[0], false)
-			passed = passed[1:]
-		} else {
-			t.Add(denied[0], true)
-			h.Add(denied[0], true)
-			denied = denied[1:]
-		}
-	}
-	return t.Shown(), h
-}
-
-// peakAfter returns the maximum number of requests from all keys in any second under the suggestions.
-func (f *finder) peakAfter(all []Suggestion) int64 {
-	e, _ := f.effect(all)
-	return e.PeakAfter
 }

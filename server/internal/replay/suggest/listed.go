@@ -29,7 +29,7 @@ func (f *finder) listed(of class) []KeyProfile {
 func (f *finder) list(places []int) (list []KeyProfile) {
 	for _, n := range highest(len(places), f.options.Listed, func(n int) float64 { return float64(f.all[places[n]].requests) }) {
 		place := places[n]
-		p, times := &f.all[place], f.groups.Times(place)
+		p, times := &f.all[place], f.groups.of(place)
 		list = append(list, KeyProfile{
 			Key: f.texts[place], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Denied: p.denied,
 			From: times[0], To: times[len(times)-1], place: int32(place),

@@ -29,15 +29,6 @@ func roundUp(n int64) int64 {
 	return n
 }
 
-// roundDown returns the largest round number that is at most n, but at least 1.
-func roundDown(n int64) int64 {
-	best := int64(1)
-	for at := int64(1); at <= n; at = roundUp(at + 1) {
-		best = at
-	}
-	return best
-}
-
 // headroom returns one and a half times n, because other days may be busier.
 func headroom(n int64) int64 { return n + (n+1)/2 }
 

@@ -5,9 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"time"
-
-	"github.com/headgate/headgate/server/internal/replay/series"
-	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
 // profile is the activity of one key.
@@ -89,11 +86,11 @@ func (p *profile) people() int64 {
 }
 
 // profiles computes the profile of each key.
-func profiles(g *series.Groups, agents []uint64) []profile {
-	all := make([]profile, g.Keys())
+func profiles(g *groups, agents []uint64) []profile {
+	all := make([]profile, len(g.ends))
 	parallel(len(all), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			all[i] = profileOf(g.Times(i))
+			all[i] = profileOf(g.of(i))
 			all[i].agents = agents[i]
 			all[i].setPeople(g, i)
 		}
@@ -129,13 +126,4 @@ func quantile(sorted []int64, share float64) int64 {
 		return 0
 	}
 	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
-}
-
-// histogram counts the keys by their maximum number of requests in a minute.
-func histogram(all []profile) []simulate.Bar {
-	var bars simulate.Bars
-	for i := range all {
-		bars.Add(all[i].most[inMinute], all[i].denied > 0)
-	}
-	return bars
 }

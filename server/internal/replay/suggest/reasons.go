@@ -67,7 +67,7 @@ func (f *finder) mostOf(key int, length time.Duration) int64 {
 			return f.all[key].most[w]
 		}
 	}
-	return mostIn(f.groups.Times(key), length)
+	return mostIn(f.groups.of(key), length)
 }
 
 // busiest returns the maximum number of requests from a well-behaved key in a window of the given length.

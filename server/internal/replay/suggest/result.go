@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
 // Window is a length of time for counting requests.
@@ -86,10 +85,6 @@ type Compared struct {
 	Outliers        float64 `json:"outliers_denied_share"`
 	Behaved         int64   `json:"other_keys_denied"`
 	BehavedRequests int64   `json:"other_requests_denied"`
-	// Second and Minute are the largest numbers of requests from one key that the limit admits in any second and in
-	// any minute.
-	Second int64 `json:"most_in_a_second"`
-	Minute int64 `json:"most_in_a_minute"`
 	// Bytes is the approximate memory per key.
 	Bytes  int64 `json:"bytes_per_key"`
 	Chosen bool  `json:"chosen,omitempty"`
@@ -164,10 +159,6 @@ type Result struct {
 	Busiest     []KeyProfile `json:"busiest"`
 	Suggestions []Suggestion `json:"suggestions"`
 	Effect      Effect       `json:"effect"`
-	// Protections lists the requested protections, and whether the suggestions achieve them.
-	Protections []string `json:"protections"`
-	// Histogram counts the keys by the number of requests in their busiest minute.
-	Histogram []simulate.Bar   `json:"histogram"`
-	Traffic   simulate.Traffic `json:"traffic"`
-	Heat      simulate.Heat    `json:"heat"`
+	// Protection says whether the suggestions deny requests of at most the given share of the well-behaved keys.
+	Protection string `json:"protection"`
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
-	"github.com/headgate/headgate/server/internal/replay/series"
 	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
@@ -24,18 +21,10 @@ type Options struct {
 	Key, Path string
 	// Deny is the largest share of the well-behaved keys that may have denied requests, 0 to 1.
 	Deny float64
-	// Total is the maximum number of requests from all keys together in any second. 0 means unlimited.
-	Total int64
-	// Capacity is the load that the service can handle, and Share is the fraction that a single key may use, 0 to 1.
-	// The zero Rate means unlimited.
-	Capacity engine.Rate
-	Share    float64
 	// MaxKeys is the maximum number of keys. 0 means [simulate.DefaultMaxKeys].
 	MaxKeys int
 	// Listed is the number of keys in each list.
 	Listed int
-	// Zone is the time zone for hours and weekdays. The default is UTC.
-	Zone *time.Location
 }
 
 // config returns the configuration for a policies file with a route for the key and a policy that never denies.
@@ -81,7 +70,7 @@ type collector struct {
 	counts   []int32 // numbers of requests, up to habitsFrom
 	habits   map[int32]*habits
 	words    texts
-	recorder series.Recorder
+	recorder recorder
 	all      []int64 // the times of all requests
 	noKey    int64
 	other    int64
@@ -118,8 +107,8 @@ func (c *collector) add(q *accesslog.Request) error {
 		c.agents[place] |= 1 << (hash & 63)
 		tag = uint16(hash >> 48)
 	}
-	if !c.recorder.Add(place, q.Time, tag, 1) {
-		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", series.Max)
+	if !c.recorder.add(place, q.Time, tag) {
+		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", maxRequests)
 	}
 	c.all = append(c.all, q.Time)
 	return nil
@@ -155,9 +144,6 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	if err := log.Want(needs); err != nil {
 		return nil, err
 	}
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
 	if o.MaxKeys == 0 {
 		o.MaxKeys = simulate.DefaultMaxKeys
 	}
@@ -188,29 +174,20 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 	}
 	c.all = nil
 	first := &config.Routes.Routes()[0].Charges[0]
-	f := &finder{options: *o, policy: policyName(first.Key), texts: c.texts, groups: c.recorder.Group(len(c.texts))}
+	f := &finder{options: *o, policy: policyName(first.Key), texts: c.texts, groups: c.recorder.group(len(c.texts))}
 	f.all = profiles(f.groups, c.agents)
 	classify(f.all)
 	f.split()
 	f.set = cmp.Or(f.tooMany(), f.setBy())
 	r := &Result{
-		Requests: int64(f.groups.Len()), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
+		Requests: int64(len(f.groups.times)), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
 		Percentiles: percentiles(f.all, total), Notes: f.notes(),
 	}
 	r.Key = policy.SummarizeCharge(first).Key
-	if len(f.all) == 1 && o.Total > 0 {
-		r.Suggestions = []Suggestion{f.protectOne()}
-	} else {
-		r.Suggestions = f.suggestions()
-		if o.Total > 0 {
-			r.Protections = append(r.Protections, f.protectTotal(r.Suggestions))
-		}
-	}
-	var d decided
-	r.Effect, d = f.effect(r.Suggestions)
-	r.Traffic, r.Heat = d.over(o.Zone)
+	r.Suggestions = f.suggestions()
+	r.Effect = f.effect(r.Suggestions)
 	r.Effect.PeakBefore = total[inSecond]
-	r.Protections = append(r.Protections, f.denyText(&r.Effect))
+	r.Protection = f.denyText(&r.Effect)
 	r.Outliers, r.Shared = f.listed(outlier), f.listed(shared)
 	r.Busiest = f.list(f.every(func(*profile) bool { return true }))
 	for _, list := range [][]KeyProfile{r.Outliers, r.Shared, r.Busiest} {
@@ -218,7 +195,6 @@ func (c *collector) find(o *Options, config *policy.Config) *Result {
 			list[i].Did = c.habits[list[i].place].did(&c.words)
 		}
 	}
-	r.Histogram = histogram(f.all)
 	return r
 }
 
@@ -243,5 +219,8 @@ func (f *finder) denyText(e *Effect) string {
 	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {
 		return fmt.Sprintf("At most %s of the keys that behave are denied something: %d of %d.", asked, e.BehavedDenied, e.Behaved)
 	}
-	return fmt.Sprintf("More than %s of the keys that behave are denied something, because another protection asks for it: %d of %d.", asked, e.BehavedDenied, e.Behaved)
+	return fmt.Sprintf("More than %s of the keys that behave are denied something by the limits together: %d of %d.", asked, e.BehavedDenied, e.Behaved)
 }
+
+// shareText formats a share from 0 to 1 as a percentage, such as "2.5 %".
+func shareText(share float64) string { return fmt.Sprintf("%g %%", share*100) }

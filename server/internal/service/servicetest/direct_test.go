@@ -1,4 +1,4 @@
-package servicetest_test
+package servicetest
 
 import (
 	"context"
@@ -8,26 +8,25 @@ import (
 
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
-	"github.com/headgate/headgate/server/internal/service/servicetest"
 )
 
 // direct is a service without a front end.
 type direct struct{ service *service.Service }
 
-func (d direct) Do(_ *testing.T, r servicetest.Request) servicetest.Answer {
+func (d direct) Do(_ *testing.T, r Request) Answer {
 	q, ok := r.Decide()
 	if !ok {
-		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+		return Answer{Failed: true, Code: service.WrongVerb}
 	}
 	answers := make([]decide.Response, 1)
 	d.service.Do(context.Background(), service.RESP, []decide.Request{q}, answers)
 	a := &answers[0]
 	if coded := (*service.Error)(nil); errors.As(a.Err, &coded) {
-		return servicetest.Answer{Failed: true, Code: coded.Code}
+		return Answer{Failed: true, Code: coded.Code}
 	}
-	return servicetest.OfResponse(r.Kind, a)
+	return OfResponse(r.Kind, a)
 }
 
 func TestServiceAnswersTheSuite(t *testing.T) {
-	servicetest.Run(t, func(_ *testing.T, s *service.Service) servicetest.Front { return direct{s} })
+	Run(t, func(_ *testing.T, s *service.Service) Front { return direct{s} })
 }

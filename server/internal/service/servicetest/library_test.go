@@ -1,4 +1,4 @@
-package servicetest_test
+package servicetest
 
 import (
 	"context"
@@ -19,17 +19,16 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/internal/service"
-	"github.com/headgate/headgate/server/internal/service/servicetest"
 )
 
 // library is a front end for the suite that calls a Go program's limiter directly.
 type library struct{ limiter *decide.Limiter }
 
-func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
+func (l library) Do(t *testing.T, r Request) Answer {
 	t.Helper()
 	q, ok := r.Decide()
 	if !ok {
-		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+		return Answer{Failed: true, Code: service.WrongVerb}
 	}
 	answers := make([]decide.Response, 1)
 	l.limiter.Do(t.Context(), []decide.Request{q}, answers)
@@ -37,25 +36,25 @@ func (l library) Do(t *testing.T, r servicetest.Request) servicetest.Answer {
 	var unknown *decide.NoPolicyError
 	switch err := answers[0].Err; {
 	case errors.As(err, &unknown):
-		return servicetest.Answer{Failed: true, Code: service.NotFound}
+		return Answer{Failed: true, Code: service.NotFound}
 	case errors.As(err, &input) && input.Field == "limit":
-		return servicetest.Answer{Failed: true, Code: service.WrongVerb}
+		return Answer{Failed: true, Code: service.WrongVerb}
 	case errors.As(err, &input):
-		return servicetest.Answer{Failed: true, Code: service.Invalid}
+		return Answer{Failed: true, Code: service.Invalid}
 	case err != nil:
-		return servicetest.Answer{Failed: true, Code: service.Unavailable}
+		return Answer{Failed: true, Code: service.Unavailable}
 	}
-	return servicetest.OfResponse(r.Kind, &answers[0])
+	return OfResponse(r.Kind, &answers[0])
 }
 
 // TestLibraryAnswersTheSuite checks that a Go program with a policies file decides like a server with the same file.
 func TestLibraryAnswersTheSuite(t *testing.T) {
-	servicetest.RunLibrary(t, func(_ *testing.T, l *decide.Limiter) servicetest.Front { return library{l} })
+	RunLibrary(t, func(_ *testing.T, l *decide.Limiter) Front { return library{l} })
 }
 
 // TestMiddlewareAnswersTheSuite checks that a Go program's middleware decides by routes like a server.
 func TestMiddlewareAnswersTheSuite(t *testing.T) {
-	servicetest.RunRoutes(t, func(_ *testing.T, _ *service.Service, l *decide.Limiter) servicetest.Ask {
+	RunRoutes(t, func(_ *testing.T, _ *service.Service, l *decide.Limiter) Ask {
 		handler := httplimit.By(l)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		return func(_ *testing.T, r *http.Request) (int, http.Header) {
 			w := httptest.NewRecorder()
@@ -76,7 +75,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := policy.Parse("x.yaml", []byte(servicetest.Policies+"routes: [{match: {path: /b}, key: [{header: X-User}], policies: [bucket]}, {key: [{header: X-User}], policies: [reply]}]"))
+	config, err := policy.Parse("x.yaml", []byte(Policies+"routes: [{match: {path: /b}, key: [{header: X-User}], policies: [bucket]}, {key: [{header: X-User}], policies: [reply]}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestLibraryHashesKeysAsAServer(t *testing.T) {
 	defer limiter.Close()
 	server := direct{service.New(service.Config{Limiter: limiter.Core(), Policies: config.Policies, HashKeys: secrets, AllowWrites: true})}
 	program := decide.New(config, limiter, decide.WithHashKeys(secrets))
-	take := servicetest.Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
+	take := Request{Kind: engine.OpAllow, Policy: "reply", Key: "ann", Cost: 1}
 	web := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	web.Header.Set("X-User", "ann")
 	for i, next := range []func() int64{
