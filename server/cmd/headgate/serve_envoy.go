@@ -27,22 +27,19 @@ func (f *serveFlags) addEnvoy(flags *pflag.FlagSet) {
 	flags.StringVar(&f.GRPC.EnvoyConfig, "envoy-config", "", "`directory` with the YAML files of envoyproxy/ratelimit, reread when it changes")
 	flags.StringVar(&f.GRPC.Address, "grpc", defaultGRPC, "`address` for gRPC, unix:/path, or off; port 0 takes a free port and prints it; without --envoy-config gRPC listens only if this flag is given")
 	flags.StringVar(&f.semantics, "envoy-semantics", "envoy", "envoy: the answers of envoyproxy/ratelimit; improved: all descriptors of a request or none are charged, and denied hits are not counted")
-	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read those environment variables of envoyproxy/ratelimit that change its answers, and refuse those that flags replace")
+	flags.BoolVar(&f.envoyEnv, "envoy-env", false, "read the environment variables of envoyproxy/ratelimit; flags take precedence")
 	flags.DurationVar(&f.GRPC.Deadline, "grpc-deadline", 15*time.Millisecond, "longest time for a gRPC decision on Redis, because Envoy waits 20ms; three quarters of the caller's own deadline if that is shorter")
 }
 
 // checkEnvoy completes the configuration of the gRPC listener. With --envoy-env it also reads the variables of
-// envoyproxy/ratelimit.
+// envoyproxy/ratelimit, and prints those that have no effect.
 func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 	g := &f.GRPC
 	g.Options.Headers = envoy.DefaultHeaders
 	if f.envoyEnv {
-		e, err := envoy.ReadEnvironment(os.LookupEnv, c.Flags().Changed)
-		if err != nil {
-			return fmt.Errorf("--envoy-env: %w", err)
+		if err := f.readEnvironment(c); err != nil {
+			return err
 		}
-		g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
-		g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	}
 	switch f.semantics {
 	case "envoy":
@@ -55,7 +52,7 @@ func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 		return fmt.Errorf("--grpc-deadline %s: accepted: more than 0s, up to 1m", g.Deadline)
 	}
 	if g.EnvoyConfig == "" && (f.envoyEnv || c.Flags().Changed("envoy-semantics")) {
-		return errors.New("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need")
+		return errors.New("--envoy-config is not set; accepted: a directory, which --envoy-semantics and --envoy-env need (with --envoy-env RUNTIME_ROOT can name it)")
 	}
 	if g.EnvoyConfig == "" && !c.Flags().Changed("grpc") {
 		g.Address = daemon.Off // unless the policies file sets an address
@@ -65,6 +62,37 @@ func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 			g.Options.Failure = &failure
 		}
 	}
+	return nil
+}
+
+// readEnvironment applies the environment variables of envoyproxy/ratelimit. Flags that are set take precedence.
+func (f *serveFlags) readEnvironment(c *cobra.Command) error {
+	e, err := envoy.ReadEnvironment(os.LookupEnv)
+	if err != nil {
+		return fmt.Errorf("--envoy-env: %w", err)
+	}
+	for _, text := range e.Ignored {
+		fmt.Fprintln(c.ErrOrStderr(), "headgate: --envoy-env: no meaning here: "+text)
+	}
+	g := &f.GRPC
+	for _, v := range []struct {
+		flag, value string
+		to          *string
+	}{
+		{"http", e.HTTP, &f.HTTP},
+		{"grpc", e.GRPC, &g.Address},
+		{"envoy-config", e.Directory, &g.EnvoyConfig},
+		{"store", e.Store, &f.Store},
+		{"log-level", e.LogLevel, &f.level},
+		{"log-format", e.LogFormat, &f.format},
+	} {
+		if v.value != "" && !c.Flags().Changed(v.flag) {
+			*v.to = v.value
+		}
+	}
+	f.TLS.GRPC = policy.TLSFiles{Cert: e.TLSCert, Key: e.TLSKey, ClientCA: e.TLSClientCA}
+	g.MaxAge, g.MaxAgeGrace, g.Options = e.MaxAge, e.MaxAgeGrace, e.Options
+	g.Force = true // as in envoyproxy/ratelimit, the server waits for a valid configuration
 	return nil
 }
 

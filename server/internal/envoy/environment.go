@@ -1,76 +1,181 @@
 package envoy
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// Environment holds the settings from those environment variables of envoyproxy/ratelimit that change its answers.
+// Environment holds the settings from envoyproxy/ratelimit's environment variables. The field for an unset variable
+// is empty.
 type Environment struct {
-	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection. They are 0 if their variables are not set.
+	// HTTP and GRPC are addresses. Directory is the configuration's directory.
+	HTTP, GRPC, Directory string
+	// Store is the URL of a Redis server.
+	Store string
+	// TLSCert, TLSKey and TLSClientCA name the files for gRPC over TLS, or are "".
+	TLSCert, TLSKey, TLSClientCA string
+	LogLevel, LogFormat          string
+	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
+	// Ignored lists the variables that are set but have no effect, with reasons.
+	Ignored []string
 }
 
-// instead lists the variables whose effect would be lost: addresses, files, the store, and behaviour that is not
-// supported. They are errors unless the flag is set, or the value is one of those without effect. All other variables
-// are ignored: statsd and Prometheus, the debug port, pools and pipelines of Redis, memcached, xDS, tracing, the local
-// cache and jitter.
-var instead = []struct {
-	names    []string
-	flag     string   // "" if there is none
-	harmless []string // values without effect
-	use      string
-}{
-	{[]string{"HOST", "PORT"}, "http", nil, "--http HOST:PORT"},
-	{[]string{"GRPC_HOST", "GRPC_PORT", "GRPC_UDS"}, "grpc", nil, "--grpc HOST:PORT, or --grpc unix:PATH"},
-	{[]string{"GRPC_SERVER_USE_TLS"}, "tls-cert", off, "--tls-cert, --tls-key and --tls-client-ca"},
-	{[]string{"GRPC_CLIENT_TLS_SAN"}, "", nil, "--tls-client-ca with a CA that signs only these clients"},
-	{[]string{"RUNTIME_ROOT", "RUNTIME_SUBDIRECTORY", "RUNTIME_APPDIRECTORY"}, "envoy-config", nil, "--envoy-config with the three joined"},
-	{[]string{"REDIS_URL"}, "store", nil, "--store URL"},
-	{[]string{"LOG_LEVEL"}, "log-level", nil, "--log-level"},
-	{[]string{"LOG_FORMAT"}, "log-format", nil, "--log-format"},
-	{[]string{"CONFIG_TYPE"}, "", []string{"file"}, "files: configuration over xDS is not supported"},
-	{[]string{"BACKEND_TYPE"}, "", []string{"redis"}, "--store with a Redis, or memory"},
-	{[]string{"REDIS_PERSECOND"}, "", off, "one Redis, which has all counters"},
-	{[]string{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION"}, "", off, "--store with server_name: the name in the certificate is always verified"},
-	{[]string{"REDIS_SENTINEL_AUTH"}, "", nil, "--store with sentinel_password_file"},
-	{[]string{"CACHE_KEY_PREFIX"}, "", nil, "--store with prefix, which is the prefix of all keys"},
-	{[]string{"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT"}, "envoy-semantics", off, "--envoy-semantics improved, which counts no denied hit and charges all descriptors or none"},
-}
-
-var off = []string{"false", "0", "f"}
-
-// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The function given reports whether a
-// flag is set. The error names each variable that is invalid, or whose effect would be lost. It contains no values of
-// the latter, because some are secrets.
-func ReadEnvironment(lookup func(string) (string, bool), given func(flag string) bool) (*Environment, error) {
+// ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's and not
+// envoyproxy/ratelimit's: the server listens on loopback, and keeps its counters in memory unless REDIS_URL is set.
+// The error names each variable that is invalid, or whose effect would be lost.
+func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
+	e := &Environment{Options: Options{Headers: DefaultHeaders}}
 	r := &variables{lookup: lookup}
-	e := &Environment{MaxAge: r.duration("GRPC_MAX_CONNECTION_AGE"), MaxAgeGrace: r.duration("GRPC_MAX_CONNECTION_AGE_GRACE")}
+	e.addresses(r)
+	e.redis(r)
+	e.options(r)
+	for _, v := range unsupported {
+		if value, ok := lookup(v.name); ok && value != "" && !slices.Contains(v.harmless, strings.ToLower(value)) {
+			r.errs = append(r.errs, fmt.Errorf("%s=%q: %s", v.name, value, v.why))
+		}
+	}
+	for _, v := range meaningless {
+		for _, name := range v.names {
+			if value, ok := lookup(name); ok && value != "" {
+				e.Ignored = append(e.Ignored, name+": "+v.why)
+			}
+		}
+	}
+	return e, errors.Join(r.errs...)
+}
+
+func (e *Environment) addresses(r *variables) {
+	if host, port := r.text("HOST"), r.port("PORT"); host != "" || port != "" {
+		e.HTTP = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8080"))
+	}
+	if host, port := r.text("GRPC_HOST"), r.port("GRPC_PORT"); host != "" || port != "" {
+		e.GRPC = net.JoinHostPort(or(host, "0.0.0.0"), or(port, "8081"))
+	}
+	if socket := r.text("GRPC_UDS"); socket != "" {
+		e.GRPC = "unix:" + socket
+	}
+	root, under, app := r.text("RUNTIME_ROOT"), r.text("RUNTIME_SUBDIRECTORY"), r.text("RUNTIME_APPDIRECTORY")
+	if root != "" || under != "" || app != "" {
+		e.Directory = filepath.Join(or(root, "/srv/runtime_data/current"), under, or(app, "config"))
+	}
+	if r.flag("GRPC_SERVER_USE_TLS") {
+		e.TLSCert, e.TLSKey, e.TLSClientCA = r.text("GRPC_SERVER_TLS_CERT"), r.text("GRPC_SERVER_TLS_KEY"), r.text("GRPC_CLIENT_TLS_CACERT")
+		if e.TLSCert == "" || e.TLSKey == "" {
+			r.fail("GRPC_SERVER_USE_TLS", "true", "false, or true with files in GRPC_SERVER_TLS_CERT and GRPC_SERVER_TLS_KEY")
+		}
+	}
+	e.MaxAge, e.MaxAgeGrace = r.duration("GRPC_MAX_CONNECTION_AGE"), r.duration("GRPC_MAX_CONNECTION_AGE_GRACE")
+	if format := strings.ToLower(r.text("LOG_FORMAT")); format != "" {
+		if e.LogFormat = format; format != "text" && format != "json" {
+			r.fail("LOG_FORMAT", format, "text, json")
+		}
+	}
+	if level := strings.ToLower(r.text("LOG_LEVEL")); level != "" {
+		levels := map[string]string{"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "warning": "warn", "error": "error", "fatal": "error", "panic": "error"}
+		if e.LogLevel = levels[level]; e.LogLevel == "" {
+			r.fail("LOG_LEVEL", level, "trace, debug, info, warn, error, fatal, panic")
+		}
+	}
+}
+
+// redis builds the store's URL.
+func (e *Environment) redis(r *variables) {
+	address := r.text("REDIS_URL")
+	if address == "" {
+		return
+	}
+	secure := ""
+	if r.flag("REDIS_TLS") {
+		secure = "s"
+	}
+	user := ""
+	if auth := r.text("REDIS_AUTH"); auth != "" {
+		name, password, both := strings.Cut(auth, ":")
+		if !both {
+			name, password = "", auth
+		}
+		user = url.QueryEscape(name) + ":" + url.QueryEscape(password) + "@"
+		user = strings.ReplaceAll(user, "+", "%20")
+	}
+	switch kind := strings.ToLower(or(r.text("REDIS_TYPE"), "single")); kind {
+	case "single":
+		switch network := or(r.text("REDIS_SOCKET_TYPE"), "unix"); {
+		case strings.Contains(address, "://"):
+			e.Store = address
+			if user != "" {
+				r.fail("REDIS_AUTH", "a password", "none next to a REDIS_URL with ://, which contains the password")
+			}
+			if a, err := redisurl.Parse(address); err == nil && secure != "" && !a.TLS {
+				r.fail("REDIS_TLS", "true", "a REDIS_URL that begins with rediss://")
+			}
+		case network == "tcp":
+			e.Store = "redis" + secure + "://" + user + address
+		case network == "unix" && secure != "":
+			r.fail("REDIS_TLS", "true", "REDIS_SOCKET_TYPE=tcp with it")
+		case network == "unix":
+			e.Store = "unix://" + user + address
+		default:
+			r.fail("REDIS_SOCKET_TYPE", network, "tcp, unix")
+		}
+	case "cluster":
+		e.Store = "redis" + secure + "+cluster://" + user + address
+	case "sentinel":
+		master, hosts, ok := strings.Cut(address, ",")
+		if !ok {
+			r.fail("REDIS_URL", address, "the name of the primary and the Sentinels, joined by commas")
+		}
+		e.Store = "redis" + secure + "+sentinel://" + user + hosts + "/" + master
+	default:
+		r.fail("REDIS_TYPE", kind, "SINGLE, SENTINEL, CLUSTER")
+	}
+	e.certificates(r, secure != "")
+}
+
+// certificates adds the TLS files to the URL. Without TLS it ignores them.
+func (e *Environment) certificates(r *variables, secure bool) {
+	query := url.Values{}
+	for name, option := range map[string]string{"REDIS_TLS_CACERT": "ca_file", "REDIS_TLS_CLIENT_CERT": "cert_file", "REDIS_TLS_CLIENT_KEY": "key_file"} {
+		if file := r.text(name); file != "" && secure {
+			query.Set(option, file)
+		}
+	}
+	if len(query) > 0 {
+		separator := "?"
+		if strings.Contains(e.Store, "?") {
+			separator = "&"
+		}
+		e.Store += separator + query.Encode()
+	}
+}
+
+func (e *Environment) options(r *variables) {
 	o := &e.Options
 	o.MergeDomains = r.flag("MERGE_DOMAIN_CONFIG")
 	o.Shadow, o.Quota = r.flag("SHADOW_MODE"), r.flag("QUOTA_MODE")
 	o.DynamicMetadata = r.flag("RESPONSE_DYNAMIC_METADATA")
 	o.NeedDomain = r.flag("HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED")
-	o.Headers = Headers{
-		Enabled:   r.flag("LIMIT_RESPONSE_HEADERS_ENABLED"),
-		Limit:     cmp.Or(r.text("LIMIT_LIMIT_HEADER"), DefaultHeaders.Limit),
-		Remaining: cmp.Or(r.text("LIMIT_REMAINING_HEADER"), DefaultHeaders.Remaining),
-		Reset:     cmp.Or(r.text("LIMIT_RESET_HEADER"), DefaultHeaders.Reset),
+	o.Headers.Enabled = r.flag("LIMIT_RESPONSE_HEADERS_ENABLED")
+	o.Headers.Limit = or(r.text("LIMIT_LIMIT_HEADER"), o.Headers.Limit)
+	o.Headers.Remaining = or(r.text("LIMIT_REMAINING_HEADER"), o.Headers.Remaining)
+	o.Headers.Reset = or(r.text("LIMIT_RESET_HEADER"), o.Headers.Reset)
+}
+
+func or(value, other string) string {
+	if value == "" {
+		return other
 	}
-	for _, v := range instead {
-		for _, name := range v.names {
-			if value := r.text(name); value != "" && !slices.Contains(v.harmless, strings.ToLower(value)) && (v.flag == "" || !given(v.flag)) {
-				r.errs = append(r.errs, fmt.Errorf("%s is set; accepted: %s", name, v.use))
-			}
-		}
-	}
-	return e, errors.Join(r.errs...)
+	return value
 }
 
 // variables reads variables and collects errors.
@@ -86,6 +191,15 @@ func (r *variables) fail(name, value, accepted string) {
 func (r *variables) text(name string) string {
 	value, _ := r.lookup(name)
 	return value
+}
+
+// port returns a port number, or "" if the variable is not set.
+func (r *variables) port(name string) string {
+	text := r.text(name)
+	if _, err := strconv.ParseUint(text, 10, 16); err != nil && text != "" {
+		r.fail(name, text, "the number of a port, 0 to 65535")
+	}
+	return text
 }
 
 func (r *variables) flag(name string) bool {

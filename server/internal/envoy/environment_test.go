@@ -1,37 +1,78 @@
 package envoy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/redisstore/redisurl"
 )
 
-// environment reads variables such as PORT=80. Words that begin with two dashes are flags that are set.
-func environment(words ...string) (*Environment, error) {
-	set, flags := map[string]string{}, map[string]bool{}
-	for _, word := range words {
-		if flag, ok := strings.CutPrefix(word, "--"); ok {
-			flags[flag] = true
-			continue
-		}
-		name, value, _ := strings.Cut(word, "=")
+func environment(variables ...string) (*Environment, error) {
+	set := map[string]string{}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
 		set[name] = value
 	}
-	return ReadEnvironment(func(name string) (string, bool) { v, ok := set[name]; return v, ok }, func(flag string) bool { return flags[flag] })
+	return ReadEnvironment(func(name string) (string, bool) { v, ok := set[name]; return v, ok })
 }
 
 // TestEnvironment reads the environment variables of a typical ratelimit deployment, including ignored and unrelated
-// ones, with flags in place of its addresses and its store.
+// ones.
 func TestEnvironment(t *testing.T) {
-	e, err := environment("PORT=80", "--http", "GRPC_PORT=8081", "--grpc", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "--envoy-config",
-		"REDIS_URL=h:1", "REDIS_AUTH=secret", "--store", "GRPC_MAX_CONNECTION_AGE=1h", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1",
-		"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "USE_STATSD=false", "REDIS_POOL_SIZE=5", "REDIS_PERSECOND=false", "UNRELATED=1")
+	e, err := environment("PORT=80", "GRPC_HOST=10.0.0.1", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "GRPC_MAX_CONNECTION_AGE=1h",
+		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",
+		"USE_STATSD=false", "REDIS_POOL_SIZE=5", "REDIS_PERSECOND=false", "UNRELATED=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := e.Options
-	if e.MaxAge != time.Hour || !o.Shadow || !o.MergeDomains || o.Quota || !o.Headers.Enabled || o.Headers.Reset != "X-Reset" || o.Headers.Limit != "RateLimit-Limit" {
+	if e.HTTP != "0.0.0.0:80" || e.GRPC != "10.0.0.1:8081" || e.Directory != "/data/ratelimit/config" || e.MaxAge != time.Hour || e.LogLevel != "warn" || e.Store != "" {
 		t.Errorf("%+v", e)
+	}
+	o := e.Options
+	if !o.Shadow || !o.MergeDomains || !o.Headers.Enabled || o.Headers.Reset != "X-Reset" || o.Headers.Limit != "RateLimit-Limit" {
+		t.Errorf("%+v", o)
+	}
+	want := []string{
+		"USE_STATSD: statistics are not sent to statsd",
+		"REDIS_POOL_SIZE: calls that come while others are in flight leave together; there is no pool to size",
+	}
+	if !slices.Equal(e.Ignored, want) {
+		t.Errorf("%q", e.Ignored)
+	}
+}
+
+// TestEnvironmentStores checks that the store accepts each URL, and that the URL refers to the same server as the
+// variables.
+func TestEnvironmentStores(t *testing.T) {
+	for _, c := range []struct {
+		variables string
+		want      string
+	}{
+		{"REDIS_URL=/run/redis.sock", "unix:///run/redis.sock"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=h:1", "redis://h:1"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=h:1 REDIS_AUTH=p@/w REDIS_TLS=true REDIS_TLS_CACERT=/ca", "rediss://:p%40%2Fw@h:1?ca_file=%2Fca"},
+		{"REDIS_TYPE=CLUSTER REDIS_URL=h:1,i:2 REDIS_AUTH=u:p", "redis+cluster://u:p@h:1,i:2"},
+		{"REDIS_TYPE=sentinel REDIS_URL=main,h:1,i:2", "redis+sentinel://h:1,i:2/main"},
+		{"REDIS_SOCKET_TYPE=tcp REDIS_URL=redis://u:p@h:1/2", "redis://u:p@h:1/2"},
+		{"REDIS_TLS=true REDIS_URL=rediss://h:1?db=2 REDIS_TLS_CACERT=/ca", "rediss://h:1?db=2&ca_file=%2Fca"},
+	} {
+		e, err := environment(strings.Fields(c.variables)...)
+		if err != nil || e.Store != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.variables, e.Store, err, c.want)
+			continue
+		}
+		if _, err := redisurl.Parse(e.Store); err != nil {
+			t.Errorf("%s: %v", e.Store, err)
+		}
+	}
+	e, err := environment("REDIS_SOCKET_TYPE=tcp", "REDIS_URL=h:1", "REDIS_AUTH=p@/w +%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := redisurl.Parse(e.Store); err != nil || a.Password != "p@/w +%" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
@@ -39,13 +80,20 @@ func TestEnvironment(t *testing.T) {
 // names its variable.
 func TestEnvironmentErrors(t *testing.T) {
 	for _, c := range [][2]string{
+		{"PORT=abc", `PORT="abc"; accepted: the number of a port, 0 to 65535`},
+		{"GRPC_PORT=65536", `GRPC_PORT="65536"; accepted: the number of a port, 0 to 65535`},
 		{"SHADOW_MODE=maybe", `SHADOW_MODE="maybe"; accepted: true, false`},
 		{"GRPC_MAX_CONNECTION_AGE=1", `GRPC_MAX_CONNECTION_AGE="1"; accepted: a duration such as 24h`},
-		{"PORT=80 --grpc", `PORT is set; accepted: --http HOST:PORT`},
-		{"REDIS_URL=redis://:secret@h:1", `REDIS_URL is set; accepted: --store URL`},
-		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS is set; accepted: --tls-cert, --tls-key and --tls-client-ca`},
-		{"BACKEND_TYPE=memcache --store", `BACKEND_TYPE is set; accepted: --store with a Redis, or memory`},
-		{"HOST=h GRPC_UDS=/s", "HOST is set; accepted: --http HOST:PORT\nGRPC_UDS is set; accepted: --grpc HOST:PORT, or --grpc unix:PATH"},
+		{"LOG_LEVEL=loud", `LOG_LEVEL="loud"; accepted: trace, debug, info, warn, error, fatal, panic`},
+		{"REDIS_URL=x REDIS_TYPE=ring", `REDIS_TYPE="ring"; accepted: SINGLE, SENTINEL, CLUSTER`},
+		{"REDIS_URL=redis://h:1 REDIS_AUTH=secret", `REDIS_AUTH="a password"; accepted: none next to a REDIS_URL with ://, which contains the password`},
+		{"REDIS_URL=redis://h:1 REDIS_TLS=true", `REDIS_TLS="true"; accepted: a REDIS_URL that begins with rediss://`},
+		{"REDIS_URL=/run/redis.sock REDIS_TLS=true", `REDIS_TLS="true"; accepted: REDIS_SOCKET_TYPE=tcp with it`},
+		{"REDIS_URL=x REDIS_SOCKET_TYPE=udp", `REDIS_SOCKET_TYPE="udp"; accepted: tcp, unix`},
+		{"REDIS_URL=x REDIS_TYPE=sentinel", `REDIS_URL="x"; accepted: the name of the primary and the Sentinels, joined by commas`},
+		{"GRPC_SERVER_USE_TLS=true", `GRPC_SERVER_USE_TLS="true"; accepted: false, or true with files in GRPC_SERVER_TLS_CERT and GRPC_SERVER_TLS_KEY`},
+		{"LOG_FORMAT=xml", `LOG_FORMAT="xml"; accepted: text, json`},
+		{"BACKEND_TYPE=memcache", `BACKEND_TYPE="memcache": only redis is supported; without REDIS_URL counters are in memory`},
 	} {
 		if _, err := environment(strings.Fields(c[0])...); err == nil || err.Error() != c[1] {
 			t.Errorf("%s: %v\nwant %s", c[0], err, c[1])
