@@ -55,8 +55,7 @@ func calls(t *testing.T, processes int, held, later, length time.Duration) (made
 	return made
 }
 
-// Each of several processes with waiting callers gets at least half of its part, whichever came first (known bug: of three
-// processes, the first made 511 calls, and the others none).
+// Each of several processes with waiting callers gets at least half of its part, whichever came first (regression: bug 160).
 func TestProcessesTakeTurns(t *testing.T) {
 	for name, c := range map[string]struct{ held, later, length time.Duration }{
 		"short calls":     {10 * time.Millisecond, 0, 30 * time.Second},

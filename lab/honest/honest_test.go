@@ -97,11 +97,11 @@ func measure(t *testing.T, f fault, s settings) string {
 	time.Sleep(2 * time.Second)
 	begin()
 	time.Sleep(*away)
-	up, doubted := metric(g.admin[0], "headgate_store_up"), 0.0
+	up := metric(g.admin[0], "headgate_store_up")
 	end()
 	ended := time.Now()
 	time.Sleep(recovers)
-	doubted = metric(g.admin[0], "headgate_fallback_doubted")
+	doubted := metric(g.admin[0], "headgate_fallback_doubted")
 	stop()
 	running.Wait()
 	var rows strings.Builder

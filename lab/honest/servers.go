@@ -68,7 +68,7 @@ func metric(admin, name string) float64 {
 	if err != nil {
 		return -1
 	}
-	defer r.Body.Close()
+	defer func() { _ = r.Body.Close() }()
 	text, _ := io.ReadAll(r.Body)
 	for line := range bytes.Lines(text) {
 		if value, ok := strings.CutPrefix(string(line), name+" "); ok {

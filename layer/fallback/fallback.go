@@ -82,8 +82,9 @@ func New(store engine.Store, member *membership.Member, c Config) (*Store, error
 		return nil, err
 	}
 	s := &Store{store: store, config: c, known: newMemory(c.MaxKeys), denied: newMemory(c.MaxKeys), began: c.Memory.Clock(), member: member}
-	counters, err := c.Memory, error(nil)
+	counters := c.Memory
 	counters.Clock = s.clock
+	var err error
 	if s.own, err = memstore.New(counters); err != nil {
 		return nil, err
 	}

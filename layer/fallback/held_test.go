@@ -24,7 +24,7 @@ func take(t *testing.T, store engine.Store, limit engine.Limit, units int64, wan
 }
 
 // After a loss, the store decides keys that nobody remembers, and the answers are a fallback until the window of the loss
-// ends (known bug: a fresh key was denied for 31 days and an hour, although its calendar window ended in two days).
+// ends (regression: bug 152).
 func TestFreshKeysAreTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t) // at midnight of 2000-01-01
@@ -42,7 +42,7 @@ func TestFreshKeysAreTheStores(t *testing.T) {
 	})
 }
 
-// The memory gets back what the store denies (known bug: denials by the store were charged), and reports what it has left.
+// The memory gets back what the store denies (regression: bug 153), and reports what it has left.
 func TestStoreDeniesInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

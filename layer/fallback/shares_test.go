@@ -43,8 +43,7 @@ func TestSharesAreWholeOnceHeard(t *testing.T) {
 	})
 }
 
-// A limit below the number of processes admits one unit in each of them, and says so (known bug: of five sign-ins on eight
-// servers, none passed in an outage).
+// A limit below the number of processes admits one unit in each of them, and says so (regression: bug 150).
 func TestNoShareIsBelowOneUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
