@@ -25,7 +25,7 @@ type tally struct {
 // The units that the store admitted, including leased units, must stay within the limit, plus the limit once more for
 // each time that the store lost its data, and for some steps of its clock. While two primaries answer, both refill. The
 // units that processes admitted from their shares must stay within a bucket with the limit's capacity and rate, even
-// across restarts. Together, the store and the shares may exceed the limit only by the overshoot stated in the shares'
+// across restarts, but for what the store admitted in doubt. Together, the store and the shares may exceed the limit only by the overshoot stated in the shares'
 // answers.
 func (f *found) spans(h *happened, l *limit, log []answer) {
 	passed := slices.DeleteFunc(slices.Clone(log), func(a answer) bool { return !a.allowed })
@@ -107,6 +107,12 @@ func (t *tally) bounds(h *happened, l *limit, s span) (store, shares int64) {
 		}
 	}
 	shares = l.share(s.to - s.from)
+	for _, loss := range h.losses { // in doubt, answers of the store are marked like those of shares
+		doubt := span{loss.from, loss.to + notices + l.period}
+		if doubt.touches(s.from, s.to) {
+			shares += l.admits(min(doubt.to, s.to) - max(doubt.from, s.from))
+		}
+	}
 	return store, shares
 }
 

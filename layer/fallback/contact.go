@@ -15,7 +15,8 @@ import (
 // restart during an outage would grant its units again (regression: bug 63).
 type contact struct {
 	heard []atomic.Bool // by lane
-	ahead atomic.Int64  // the store's clock less the member's, in µs, at the last probe
+	ahead atomic.Int64  // the store's clock less the member's, in µs
+	known atomic.Bool   // ahead is known
 }
 
 // probed is a limit that allows and counts every probe, so that an answer acknowledges a write. A peek would also be
@@ -43,16 +44,28 @@ func (s *Store) hear(ctx context.Context, lanes ...int) (err error) {
 		ops[i] = engine.Single(engine.OpAllow, s.lanes.probes[lane], probed, 1)
 		ops[i].Space = probeSpace
 	}
+	sent := s.member.Now().UnixMicro()
 	s.store.Do(ctx, ops, results)
+	received := s.member.Now().UnixMicro()
 	for i := range results {
 		if r := &results[i]; r.Err != nil {
 			err = r.Err
-		} else if r.Allowed {
+		} else {
 			s.contact.heard[lanes[i]].Store(true)
-			s.contact.ahead.Store(r.AtMicros - s.member.Now().UnixMicro())
+			s.contact.timed(r.AtMicros-received, r.AtMicros-sent)
 		}
 	}
 	return err
+}
+
+// timed records that the store's clock is ahead by at least and at most the given µs. What is known is changed only as
+// far as it must be, and begins with the most: a clock that is set forward refills shares.
+func (c *contact) timed(least, most int64) {
+	if before := c.ahead.Load(); !c.known.Swap(true) {
+		c.ahead.Store(most)
+	} else {
+		c.ahead.Store(min(max(before, least), most))
+	}
 }
 
 // unheard returns the lanes with keys that have not acknowledged a write yet.

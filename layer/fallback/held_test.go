@@ -102,6 +102,22 @@ func TestResetsAreForgotten(t *testing.T) {
 	}
 }
 
+// A reserve of a remembered key is denied where the store would delay it, because the delay would depend on charges that
+// it has lost.
+func TestRememberedReserveIsNotDelayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		limit := rule.TokenBucket(rule.PerHour(60))
+		all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 30))
+		take(t, s, limit, 60, true)
+		reserve := engine.Single(engine.OpReserve, "k", limit, 1)
+		reserve.ID, reserve.Ahead = "id", time.Hour
+		if r := do(t, all[0], reserve); r.Err != nil || r.Allowed || r.Binds().RetryAfter < 59*time.Second {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // A pacer's caller waits as long as the memory or the store says, whichever is longer.
 func TestQueueIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -102,18 +102,6 @@ func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	return nil
 }
 
-// only returns the lane of an operation whose limits are all in one lane. ok is false if they are in several lanes,
-// because a failure of the operation would not show which of these lanes is unavailable.
-func (l *lanes) only(op *engine.Op) (lane int, ok bool) {
-	lane = l.lane(op, 0)
-	for i := 1; i < len(op.Charges); i++ {
-		if l.lane(op, i) != lane {
-			return lane, false
-		}
-	}
-	return lane, true
-}
-
 // reachable is the store without the lanes that are unavailable.
 type reachable struct{ *Store }
 
@@ -169,19 +157,16 @@ func (s *Store) observe(ops []engine.Op, results []engine.Answer) (failed bool) 
 	}
 	byLane := map[int]*callResult{}
 	for i := range results {
-		lane, ok := s.lanes.only(&ops[i])
-		if !ok {
-			lane = -1
+		for charge := range ops[i].Charges { // which of its lanes is away, their own tests show
+			lane := s.lanes.lane(&ops[i], charge)
+			if byLane[lane] == nil {
+				byLane[lane] = new(callResult)
+			}
+			failed = byLane[lane].add(&results[i]) || failed
 		}
-		if byLane[lane] == nil {
-			byLane[lane] = new(callResult)
-		}
-		failed = byLane[lane].add(&results[i]) || failed
 	}
 	for lane, n := range byLane {
-		if lane >= 0 {
-			s.lanes.each[lane].observe(n)
-		}
+		s.lanes.each[lane].observe(n)
 	}
 	return failed
 }

@@ -221,6 +221,29 @@ func TestUnknownAcquireIsReleased(t *testing.T) {
 	})
 }
 
+// A permit that the store may have granted, although no answer came, is released if the share denies it.
+func TestUnknownAcquireDeniedByShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		for i := range 5 { // all of the share of 10 for two
+			if r := acquire(t, all[0].store, engine.OpAcquire, fmt.Sprint(i)); !r.Allowed {
+				t.Fatalf("%+v", r)
+			}
+		}
+		s.answer(false)
+		if r := acquire(t, all[0].store, engine.OpAcquire, "sixth"); r.Err != nil || r.Allowed {
+			t.Fatalf("%+v", r)
+		}
+		s.answer(true)
+		time.Sleep(time.Second)
+		if left := s.left(t, ten); left != 5 {
+			t.Errorf("%d are left in the store; want 5", left)
+		}
+	})
+}
+
 // A release that the store did not receive is repeated.
 func TestReleaseIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -138,6 +138,24 @@ func TestEveryWindowHasItsShare(t *testing.T) {
 	})
 }
 
+// A share begins with what was left once. What refills afterwards is its own.
+func TestShareBeginsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 2, fallback.Config{})
+		defer end(t, all)
+		limit := rule.FixedWindow(rule.PerDay(1000))
+		for _, p := range all {
+			take(t, p.store, limit, 450, true)
+		}
+		s.set(headgate.ErrStoreUnavailable, false)
+		take(t, all[0].store, limit, 275, true) // half of the 550 that it knows of
+		take(t, all[0].store, limit, 1, false)
+		time.Sleep(18 * time.Hour)
+		take(t, all[0].store, limit, 370, true)
+	})
+}
+
 // A share ignores NextPays and debt: a cost above the share is denied, and may be retried (regression: bug 56: 400 000
 // units passed where only 100 000 pass without an outage).
 func TestSharesDoNotLend(t *testing.T) {
