@@ -13,7 +13,7 @@ import (
 //	conn, err := goredisadapter.New(client)
 //	store, err := open.Conn(ctx, conn, open.Options{})
 //
-// The caller closes the store, and then the client. The prefix of the keys is "headgate", or headgate/SubPrefix. A
+// The caller closes the store, and then the client. The prefix of the keys is "hg", or hg/SubPrefix. A
 // deadline of 0 means 50 ms. The options PasswordFile, Memory and Restore must not be set.
 func Conn(ctx context.Context, conn redisstore.Conn, o Options) (Opened, error) {
 	opened, err := onConn(ctx, conn, &o)

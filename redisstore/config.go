@@ -10,7 +10,7 @@ import (
 
 // Config configures a store. The zero Config means the defaults.
 type Config struct {
-	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "headgate". Stores with
+	// Prefix is the prefix of every key: 1 to 64 bytes without braces. The default is "hg". Stores with
 	// different prefixes share nothing.
 	Prefix string
 	// MaxInFlight bounds the calls in flight, 1 to 65536. Further calls wait until one has ended or their context ends.
@@ -29,7 +29,7 @@ type Config struct {
 
 // The defaults of a Config.
 const (
-	DefaultPrefix      = "headgate"
+	DefaultPrefix      = "hg"
 	DefaultMaxInFlight = 1024
 )
 

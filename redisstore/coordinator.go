@@ -12,7 +12,7 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// coordinatorKey returns the key of a group's members or of a value, such as "headgate/coordinator/members/{servers}".
+// coordinatorKey returns the key of a group's members or of a value, such as "hg/coordinator/members/{servers}".
 func (s *Store) coordinatorKey(what, name string) string {
 	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }

@@ -74,7 +74,7 @@ func (p *pipeline) encodeMerged(c *scriptCall, now int64) {
 		l := &m.limits[i]
 		h := &m.heads[l.head]
 		start := len(p.text)
-		b := appendHead(p.text, p.store.prefix, h.space, h.counter.Algorithm.String(), &h.counter.Grid, h.counter.Name)
+		b := appendHead(p.text, p.store.prefix, h.space, h.counter.Algorithm.Code(), &h.counter.Grid, h.counter.Name)
 		end := len(b)
 		for k := l.first; k != none; k = m.keys[k].next {
 			if k != l.first {

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// The format marker is a key in the data, "headgate/shards". It holds the settings on which all processes sharing the
+// The format marker is a key in the data, "hg/shards". It holds the settings on which all processes sharing the
 // data must agree: the format of the states and the number of shards. The first store that is opened writes
 // it.
 //

@@ -8,22 +8,26 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// The key of a limit's state has these parts:
+// The key of a limit's state has these parts. Redis compares, hashes and keeps each byte of a key, so they are short: the
+// letters of the algorithm are [algo.Algorithm.Code], the space of a policy is its name alone, and the name "default"
+// is left out.
 //
-//	headgate/policy:api/token-bucket/default/{alice}
-//	prefix  /space     /algorithm   /name   /{subject}
+//	hg  /api   /tb        /{alice}
+//	hg  /api   /fw60s     /day   /{alice}
+//	hg  /:inline /tb      /{alice}
+//	prefix /space /algorithm and grid /name /{subject}
 //
-// Numbers that distinguish counters are part of the algorithm's name: see appendGrid.
+// Numbers that distinguish counters follow the algorithm: see appendGrid.
 //
 // The braces are the hash tag on a Cluster: all state of a subject is in one slot. A subject with its own hash tag
 // keeps it, after an empty field:
 //
-//	headgate/inline/fixed-window/default//cart:{42}
+//	hg/api/fw60s//cart:{42}
 //
 // A subject with a closing brace that does not end a hash tag is escaped after "%". If it were not, a Cluster would
 // take that brace for the end of the key's hash tag:
 //
-//	headgate/inline/fixed-window/default/%{a%7Db}
+//	hg/api/fw60s/%{a%7Db}
 //
 // In space and name, "%", "/" and braces are written as %25, %2F, %7B and %7D, so that different subjects, spaces or
 // names never share a key.
@@ -33,15 +37,15 @@ const (
 	tagEscapes   = "%}"
 )
 
-// permitUnits follows the algorithm in the second key of a concurrency limit. That key contains each holder's units.
-const permitUnits = "-units"
-
-// settled replaces the algorithm in the key that marks a reservation as settled. The reservation's id replaces the
-// limit's name.
-const settled = "settled"
-
-// returnsKey follows the algorithm in the key of the record of a bucket's returns.
-const returnsKey = "-returns"
+const (
+	// permitUnits follows the algorithm in the second key of a concurrency limit. That key contains each holder's units.
+	permitUnits = "u"
+	// returnsKey follows the algorithm in the key of the record of a bucket's returns.
+	returnsKey = "r"
+	// settled replaces the algorithm in the key that marks a reservation as settled. The reservation's id replaces the
+	// limit's name.
+	settled = "s"
+)
 
 // appendKeys appends the keys of an operation, limit by limit. After each key it calls end with the whole text so far.
 // For a settle, the reservation's key comes first. If the reservation has a term, the keys of the open reservations
@@ -61,15 +65,15 @@ func (s *Store) appendKeys(b []byte, op *engine.Op, end func(b []byte, isKey boo
 		space, subject := op.Counted(i)
 		limit := &op.Charges[i].Limit
 		grid := limit.Numbers().Grid()
-		b = appendHead(b, s.prefix, space, limit.Algorithm().String(), &grid, limit.Name())
+		b = appendHead(b, s.prefix, space, limit.Algorithm().Code(), &grid, limit.Name())
 		b = s.shards.appendSubject(b, subject)
 		end(b, true)
 		if limit.Algorithm().Holds() {
-			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String()+permitUnits, &grid, limit.Name()), subject)
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().Code()+permitUnits, &grid, limit.Name()), subject)
 			end(b, true)
 		}
 		if keepsReturns(op, i) {
-			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().String()+returnsKey, &grid, limit.Name()), subject)
+			b = s.shards.appendSubject(appendHead(b, s.prefix, space, limit.Algorithm().Code()+returnsKey, &grid, limit.Name()), subject)
 			end(b, true)
 		}
 	}
@@ -95,9 +99,20 @@ func (s *Store) Keys(op *engine.Op) (keys []string) {
 // appendHead appends the part of a key that is the same for all subjects.
 func appendHead(b []byte, prefix, space, algorithm string, grid *algo.Grid, name string) []byte {
 	b = append(append(b, prefix...), '/')
-	b = append(appendEscaped(b, space, fieldEscapes), '/')
+	b = append(appendSpace(b, space), '/')
 	b = append(appendGrid(append(b, algorithm...), grid), '/')
+	if name == engine.DefaultName {
+		return b
+	}
 	return append(appendEscaped(b, name, fieldEscapes), '/')
+}
+
+// appendSpace appends the space of a policy as the policy's name, which contains no colon. Any other space follows one.
+func appendSpace(b []byte, space string) []byte {
+	if policy, ok := strings.CutPrefix(space, engine.PolicySpace("")); ok && !strings.HasPrefix(policy, ":") {
+		return appendEscaped(b, policy, fieldEscapes)
+	}
+	return appendEscaped(append(b, ':'), space, fieldEscapes)
 }
 
 // appendSubject appends the part of a key that determines its slot.
@@ -138,13 +153,13 @@ func appendEscaped(b []byte, s, special string) []byte {
 // appendGrid appends the parameters of a limit that are part of its key, because counted units cannot be moved to
 // another grid.
 //
-//	fixed-window:60s                     from the first request
-//	fixed-window:60s:clock
-//	fixed-window:day:Asia%2FShanghai
-//	fixed-window:month:UTC:2026-01-31    with an anchor
-//	sliding-window:1200ms                the length of a segment
-//	pacer:1:100ms                        units and period in lowest terms
-//	warm-up:10:1s:30s                    the same, and the warm-up time
+//	fw60s                        from the first request
+//	fw60s:clock
+//	fw:day:Asia%2FShanghai
+//	fw:month:UTC:2026-01-31      with an anchor
+//	sw1200ms                     the length of a segment
+//	pc1:100ms                    units and period in lowest terms
+//	wu10:1s:30s                  the same, and the warm-up time
 func appendGrid(b []byte, g *algo.Grid) []byte {
 	switch {
 	case g.Align == algo.AlignCalendar:
@@ -157,9 +172,9 @@ func appendGrid(b []byte, g *algo.Grid) []byte {
 	case g.Period == 0:
 		return b
 	case g.Count > 0:
-		b = strconv.AppendInt(append(b, ':'), g.Count, 10)
+		b = append(strconv.AppendInt(b, g.Count, 10), ':')
 	}
-	b = appendSpan(append(b, ':'), g.Period)
+	b = appendSpan(b, g.Period)
 	if g.WarmUp > 0 {
 		b = appendSpan(append(b, ':'), g.WarmUp)
 	}

@@ -30,14 +30,14 @@ func TestKeys(t *testing.T) {
 		subject string
 		want    string
 	}{
-		{"inline", bucket, "alice", "headgate/inline/token-bucket/default/{alice}"},
-		{"policy:api", minute, "laoqian:reply", "headgate/policy:api/fixed-window:60s/default/{laoqian:reply}"},
-		{"inline", minute, "cart:{42}", "headgate/inline/fixed-window:60s/default//cart:{42}"},
-		{"inline", log, "a}b", "headgate/inline/sliding-log/default/%{a%7Db}"},
-		{"inline", log, "{}", "headgate/inline/sliding-log/default/%{{%7D}"},
-		{"inline", rule.SlidingWindow(rule.Per(5, time.Millisecond), rule.Segments(1000)), "k", "headgate/inline/sliding-window:1us/default/{k}"},
-		{"a/b{c}%", rule.Pacer(rule.PerSecond(20), rule.MaxQueue(1), rule.Named("x/y")), "k", "headgate/a%2Fb%7Bc%7D%25/pacer:1:50ms/x%2Fy/{k}"},
-		{"policy:api", rule.FairShare(rule.PerSecond(20)), "ann", "headgate/policy:api/fair-share:1:50ms/default/{*policy:api}"},
+		{"inline", bucket, "alice", "hg/:inline/tb/{alice}"},
+		{"policy:api", minute, "laoqian:reply", "hg/api/fw60s/{laoqian:reply}"},
+		{"inline", minute, "cart:{42}", "hg/:inline/fw60s//cart:{42}"},
+		{"inline", log, "a}b", "hg/:inline/sl/%{a%7Db}"},
+		{"inline", log, "{}", "hg/:inline/sl/%{{%7D}"},
+		{"inline", rule.SlidingWindow(rule.Per(5, time.Millisecond), rule.Segments(1000)), "k", "hg/:inline/sw1us/{k}"},
+		{"a/b{c}%", rule.Pacer(rule.PerSecond(20), rule.MaxQueue(1), rule.Named("x/y")), "k", "hg/:a%2Fb%7Bc%7D%25/pc1:50ms/x%2Fy/{k}"},
+		{"policy:api", rule.FairShare(rule.PerSecond(20)), "ann", "hg/api/fs1:50ms/{*policy:api}"},
 	} {
 		if got := keyOf(c.space, c.limit, c.subject); got != c.want {
 			t.Errorf("%q: key %q, want %q", c.subject, got, c.want)
@@ -61,10 +61,15 @@ func TestGridsOfThePage(t *testing.T) {
 	for row := range strings.Lines(table) {
 		codes := strings.Split(row, "`")
 		limit, err := engine.ParseLimit(codes[1])
-		if want := "headgate/inline/" + codes[3] + "/default/{"; err != nil || !strings.HasPrefix(keyOf("inline", limit, "k"), want) {
+		if want := "hg/:inline/" + codes[3] + "/{"; err != nil || !strings.HasPrefix(keyOf("inline", limit, "k"), want) {
 			t.Errorf("%s: key %q, %v; keys.md has %q", codes[1], keyOf("inline", limit, "k"), err, want)
 		}
 		listed[limit.Algorithm()] = true
+	}
+	for _, a := range algo.Algorithms() {
+		if row := "| `" + a.Code() + "` | " + a.String() + " |"; a.Code() != "" && !strings.Contains(string(page), row) {
+			t.Errorf("keys.md has no row %s", row)
+		}
 	}
 	for a, limit := range storetest.Examples() {
 		if limit.Numbers().Grid() != (algo.Grid{}) && !listed[a] {
@@ -85,7 +90,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		return string(b)
 	}
 	named := func(space, name, subject string) string {
-		head := appendHead(nil, "headgate", space, "pacer", &algo.Grid{Count: 1, Period: 1}, name)
+		head := appendHead(nil, "hg", space, "pc", &algo.Grid{Count: 1, Period: 1}, name)
 		return string(appendSubject(head, subject))
 	}
 	type parts struct{ space, name, subject string }
@@ -121,7 +126,7 @@ func TestShards(t *testing.T) {
 		seen := map[string]string{}
 		for _, subject := range []string{"alice", "bob", "cart:{42}", "cart:{42}x", "a}b", "{}", "{0}", "{0}alice", "}", "x{y}z"} {
 			for _, space := range []string{"inline", "policy:{a}"} {
-				k := string(tags.appendSubject(appendHead(nil, "headgate", space, "pacer", new(algo.Grid), "p"), subject))
+				k := string(tags.appendSubject(appendHead(nil, "hg", space, "pc", new(algo.Grid), "p"), subject))
 				if slotOfKey(k) != tags.slot(subject) || int(slotOfKey(k))*n/slotCount != int(slotOfKey(subject))*n/slotCount {
 					t.Errorf("%d shards: %q is in slot %d, its subject's shard in %d, itself in %d", n, k, slotOfKey(k), tags.slot(subject), slotOfKey(subject))
 				}
@@ -135,7 +140,7 @@ func TestShards(t *testing.T) {
 			t.Errorf("%d shards: a tag of its own does not keep subjects together", n)
 		}
 	}
-	if got := string(newShards(4).appendSubject(appendHead(nil, "headgate", "inline", "token-bucket", new(algo.Grid), "default"), "alice")); got != "headgate/inline/token-bucket/default/{3}alice" {
+	if got := string(newShards(4).appendSubject(appendHead(nil, "hg", "inline", "tb", new(algo.Grid), "default"), "alice")); got != "hg/:inline/tb/{3}alice" {
 		t.Errorf("docs/design/keys.md says otherwise: %s", got)
 	}
 }

@@ -70,9 +70,9 @@ func TestUndoInBackgroundUsesItsOwnKeys(t *testing.T) {
 	if err := store.Close(); err != nil { // waits for the give
 		t.Fatal(err)
 	}
-	const one, all = "headgate/s/token-bucket/default/{user-1}", "headgate/s/token-bucket/default/{everybody}"
+	const one, all = "hg/:s/tb/{user-1}", "hg/:s/tb/{everybody}"
 	// A settlement returns the units. Its first key marks the reservation as settled.
-	settled := regexp.MustCompile(`^headgate/s/settled/undo-[A-Z0-9]+/\{user-1\}$`)
+	settled := regexp.MustCompile(`^hg/:s/s/undo-[A-Z0-9]+/\{user-1\}$`)
 	if len(c.calls) != 3 || c.calls[0] != one || c.calls[1] != all || !settled.MatchString(c.calls[2]) {
 		t.Errorf("calls on %q", c.calls)
 	}

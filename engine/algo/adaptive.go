@@ -3,6 +3,7 @@ package algo
 // adaptiveRate is a token bucket whose rate moves between a minimum and a maximum, according to reported outcomes.
 var adaptiveRate = algorithm{
 	name:   "adaptive-rate",
+	code:   "ar",
 	fields: []string{"min", "max", "burst", "interval", "failures", "max_pause", "name"},
 	properties: properties{
 		refills: true,

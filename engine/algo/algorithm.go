@@ -3,9 +3,9 @@ package algo
 // algorithm contains everything that differs between algorithms. Each algorithm's file defines one value, and the table
 // algorithms lists them all. Properties and functions that do not apply are false or nil.
 type algorithm struct {
-	// name is used in configuration files and in store keys. aliases contains further names for configuration files.
-	name    string
-	aliases []string
+	// name is used in configuration files, and code in store keys. aliases contains further names for configuration files.
+	name, code string
+	aliases    []string
 	// fields contains the names of a limit's fields except for its rate, in the order of the limit's text.
 	fields []string
 	properties

@@ -3,6 +3,7 @@ package algo
 // tokenBucket also implements GCRA and the leaky bucket used as a meter, because their arithmetic is the same.
 var tokenBucket = algorithm{
 	name:    "token-bucket",
+	code:    "tb",
 	aliases: []string{"gcra", "leaky-bucket", "funnel"},
 	fields:  []string{"burst", "debt", "next_pays", "name"},
 	properties: properties{

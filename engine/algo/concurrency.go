@@ -12,6 +12,7 @@ import (
 // without one. Its operations are in hold.go.
 var concurrency = algorithm{
 	name:       "concurrency",
+	code:       "cc",
 	fields:     []string{"lease", "name"},
 	properties: properties{holds: true}, // a unit is free again when its permit is released or expires
 	on:         func(s *State) arithmetic { return &s.permits },

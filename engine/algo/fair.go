@@ -5,6 +5,7 @@ import "slices"
 // fairShare is a token bucket whose units are divided fairly among the keys that request them.
 var fairShare = algorithm{
 	name:   "fair-share",
+	code:   "fs",
 	fields: []string{"burst", "weight", "nested", "name"},
 	properties: properties{
 		refills:      true,

@@ -5,6 +5,7 @@ import "encoding/binary"
 // fairConcurrency bounds the units that all keys hold at the same time, and divides them among the keys.
 var fairConcurrency = algorithm{
 	name:       "fair-concurrency",
+	code:       "fc",
 	fields:     []string{"lease", "weight", "name"},
 	properties: properties{holds: true, divides: true}, // as for a concurrency limit
 	on:         func(s *State) arithmetic { return (*fairPermits)(s) },

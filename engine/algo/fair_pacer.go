@@ -4,6 +4,7 @@ package algo
 // the order of arrival, so a key's part of the queue is its part of the rate.
 var fairPacer = algorithm{
 	name:   "fair-pacer",
+	code:   "fp",
 	fields: []string{"burst", "max_queue", "weight", "nested", "name"},
 	properties: properties{
 		refills:      true,

@@ -3,6 +3,7 @@ package algo
 // fixedWindow counts units in consecutive windows.
 var fixedWindow = algorithm{
 	name:   "fixed-window",
+	code:   "fw",
 	fields: []string{"align", "anchor", "count_denied", "name"},
 	properties: properties{
 		twoWords:   true, // the count and the end

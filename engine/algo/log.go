@@ -3,6 +3,7 @@ package algo
 // slidingLog records each unit with its time.
 var slidingLog = algorithm{
 	name:   "sliding-log",
+	code:   "sl",
 	fields: []string{"windows", "count_denied", "name"},
 	properties: properties{
 		keepsTimes: true, // its answers are exact, but it needs memory for each unit

@@ -5,6 +5,7 @@ import "math/bits"
 // pacer is a bucket that delays requests instead of denying them, up to the length of its queue.
 var pacer = algorithm{
 	name:   "pacer",
+	code:   "pc",
 	fields: []string{"burst", "max_wait", "max_queue", "next_pays", "name"},
 	properties: properties{
 		refills:      true,

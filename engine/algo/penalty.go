@@ -4,6 +4,7 @@ package algo
 // many denials, and then denies the key's requests for a time that doubles with each block.
 var penalty = algorithm{
 	name:   "penalty",
+	code:   "pn",
 	fields: []string{"block", "max_block", "forget", "name"},
 	properties: properties{
 		delays:   true, // a reservation may wait for another limit's units; a blocked key is still denied

@@ -90,7 +90,10 @@ func Algorithms() []Algorithm {
 	return all
 }
 
-// String returns the name used in configuration files and in store keys.
+// Code returns the two letters that name the algorithm in store keys. It is "" if limits of the algorithm have no state.
+func (a Algorithm) Code() string { return a.entry().code }
+
+// String returns the name used in configuration files.
 func (a Algorithm) String() string {
 	if a >= algorithmCount {
 		return "unknown"

@@ -3,6 +3,7 @@ package algo
 // warmUp is a token bucket that starts slowly.
 var warmUp = algorithm{
 	name:   "warm-up",
+	code:   "wu",
 	fields: []string{"warm_up", "burst", "next_pays", "name"},
 	properties: properties{
 		refills:      true,

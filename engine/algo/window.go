@@ -5,6 +5,7 @@ import "math/bits"
 // slidingWindow counts the units of the last period, in segments.
 var slidingWindow = algorithm{
 	name:   "sliding-window",
+	code:   "sw",
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
 	// Units leave the window only with time, and the units of a segment are interchangeable.
 	repeatable:   []string{"segments", "segment", "variant", "windows", "name"},

@@ -16,8 +16,8 @@ request 2: passes, 0 more would pass now
 request 3: denied by the limit "second"
 request 4: denied by the limit "second"
 `
-	secondKey = "headgate/example-gateway:policy:route/token-bucket/second/{10.0.0.7}"
-	dayKey    = "headgate/example-gateway:policy:route/fixed-window:86400s/day/{10.0.0.7}"
+	secondKey = "hg/:example-gateway:policy:route/tb/second/{10.0.0.7}"
+	dayKey    = "hg/:example-gateway:policy:route/fw86400s/day/{10.0.0.7}"
 )
 
 func TestPrintsInMemory(t *testing.T) {

@@ -144,7 +144,7 @@ func partsOn(ctx context.Context, program string, s settings) (t table, err erro
 
 // stateKey returns the name of a key. It has about as many bytes as the name of a key of a policy.
 func stateKey(n int) string {
-	return fmt.Sprintf("headgate/bench:policy/token-bucket/default/{%07d}", n)
+	return fmt.Sprintf("hg/steps/tb/{%07d}", n)
 }
 
 // fillStates gives each key a state.
@@ -185,7 +185,7 @@ func mergedCalls(ctx context.Context, server *server, name string, limit engine.
 	ops, results := make([]engine.Op, partsKeys), make([]engine.Answer, partsKeys)
 	ask := func(next func() int) error {
 		for i := range ops {
-			ops[i] = engine.Op{Space: "bench:policy", Key: fmt.Sprintf("%07d", next()), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
+			ops[i] = engine.Op{Space: "policy:bench", Key: fmt.Sprintf("%07d", next()), Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
 		}
 		store.Do(ctx, ops, results)
 		return results[0].Err

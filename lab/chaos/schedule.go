@@ -112,7 +112,7 @@ const (
 
 // windowKey returns the Redis key that stores the fixed window of "k0", the policy's first key.
 func windowKey(policy string) string {
-	return "headgate/policy:" + policy + "/fixed-window:1s:clock/default/{k0}"
+	return "hg/" + policy + "/fw1s:clock/{k0}"
 }
 
 // plan returns the schedule for a seed. Seeds cycle through the deployments and the order of faults, so that a few

@@ -34,11 +34,11 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
 	testbed.Recovers(t, store, 99)
-	ours := s.Text("get", "headgate/shards")
+	ours := s.Text("get", "hg/shards")
 	if ours != "format=1 shards=0" {
 		t.Errorf("the note says %q", ours)
 	}
-	s.MustDo("set", "headgate/shards", "format=2 shards=0")
+	s.MustDo("set", "hg/shards", "format=2 shards=0")
 	var r engine.Answer
 	deadline := time.Now().Add(10 * time.Second)
 	for r.Err == nil && time.Now().Before(deadline) {
@@ -46,7 +46,7 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 	}
 	testbed.WantClass(t, r, redisstore.Newer)
 	wantRefusal(t, "redis://"+s.Addr(), redisstore.Newer, "format 2")
-	s.MustDo("set", "headgate/shards", ours)
+	s.MustDo("set", "hg/shards", ours)
 	for r.Err != nil && time.Now().Before(deadline) {
 		r = testbed.Take(store, "other", testbed.Hourly)
 	}
@@ -55,10 +55,10 @@ func TestNewerBuildIsNoticed(t *testing.T) {
 	}
 	// A server that has lost its data has also lost the note.
 	s.MustDo("flushall")
-	for s.MustDo("exists", "headgate/shards") == int64(0) && time.Now().Before(deadline) {
+	for s.MustDo("exists", "hg/shards") == int64(0) && time.Now().Before(deadline) {
 		testbed.Take(store, "other", testbed.Hourly)
 	}
-	if note := s.Text("get", "headgate/shards"); note != ours {
+	if note := s.Text("get", "hg/shards"); note != ours {
 		t.Errorf("after a loss of data the note is %q", note)
 	}
 }

@@ -59,7 +59,7 @@ func TestURLs(t *testing.T) {
 	}
 	own := testbed.OpenRueidis(t, testbed.Deployment{URL: "redis://:pass%3Aw%40rd@" + s.Addr() + "?prefix=acme"}, redisstore.Config{})
 	testbed.Take(own, "k", testbed.Hourly)
-	if s.MustDo("exists", "acme/s/token-bucket/default/{k}") != int64(1) {
+	if s.MustDo("exists", "acme/:s/tb/{k}") != int64(1) {
 		t.Error("the URL's prefix does not begin the key")
 	}
 }
@@ -158,7 +158,7 @@ func TestCheck(t *testing.T) {
 			if said := check(); !strings.HasPrefix(said, "maxmemory-policy is allkeys-lru: ") {
 				t.Errorf("a policy that evicts: %q", said)
 			}
-			if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[headgate/shards]" {
+			if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[hg/shards]" {
 				t.Errorf("left by the check: %v", keys)
 			}
 		}
@@ -167,7 +167,7 @@ func TestCheck(t *testing.T) {
 		store := open(t, testbed.At(s.Addr(), "app:pw@"), redisstore.Config{})
 		warnings, err := store.Check(context.Background())
 		said := strings.Join(warnings, "\n")
-		if err != nil || !strings.Contains(said, "no permission for zadd; the user needs: ACL SETUSER <name> on ~headgate/*") ||
+		if err != nil || !strings.Contains(said, "no permission for zadd; the user needs: ACL SETUSER <name> on ~hg/*") ||
 			!strings.Contains(said, "does not tell its version") {
 			t.Errorf("without ZADD and INFO: %v, %s", err, said)
 		}
@@ -176,7 +176,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("without EVAL: %v", err)
 		}
 		s.MustDo("acl", "setuser", "app", "resetkeys", "~other/*")
-		if err := store.EnsureFormat(context.Background()); err == nil || strings.Count(err.Error(), "ACL SETUSER <name> on ~headgate/*") != 1 {
+		if err := store.EnsureFormat(context.Background()); err == nil || strings.Count(err.Error(), "ACL SETUSER <name> on ~hg/*") != 1 {
 			t.Errorf("without the keys: %v", err)
 		}
 	})
@@ -191,7 +191,7 @@ type skewed struct {
 }
 
 func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
-	if commands[0].Key == "headgate/shards" {
+	if commands[0].Key == "hg/shards" {
 		s.Conn.Do(ctx, commands, replies) // this reads the note
 		return
 	}

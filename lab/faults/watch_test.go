@@ -20,7 +20,7 @@ import (
 func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	s.MustDo("set", "headgate/shards", "format=2 shards=0")
+	s.MustDo("set", "hg/shards", "format=2 shards=0")
 	var decided atomic.Int64
 	for range 10 {
 		store := testbed.OpenGoredis(t, testbed.At(s.Addr(), ""), redisstore.Config{})
@@ -39,11 +39,11 @@ func TestFirstDecisionsWaitForTheNote(t *testing.T) {
 		t.Errorf("%d decisions beside a note of format 2", n)
 	}
 	// A value of the wrong type at the note's key is reported.
-	s.MustDo("del", "headgate/shards")
-	s.MustDo("lpush", "headgate/shards", "x")
+	s.MustDo("del", "hg/shards")
+	s.MustDo("lpush", "hg/shards", "x")
 	wantRefusal(t, "redis://"+s.Addr(), redisstore.WrongType, "")
 	for _, note := range []string{"format=1 shards=0 more", "format=0 shards=0", "format=x", "shards"} {
-		s.MustDo("set", "headgate/shards", note)
+		s.MustDo("set", "hg/shards", note)
 		wantRefusal(t, "redis://"+s.Addr(), redisstore.Garbage, note)
 	}
 }
@@ -55,7 +55,7 @@ func TestNoteAway(t *testing.T) {
 	for _, node := range c.Primaries() {
 		node.MustDo("config", "set", "cluster-require-full-coverage", "no")
 	}
-	_, home := c.Of("headgate/shards")
+	_, home := c.Of("hg/shards")
 	key := "k"
 	for i := 0; ; i++ {
 		if _, other := c.Of(key); other != home {

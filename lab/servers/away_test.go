@@ -190,7 +190,7 @@ func TestServerReadiness(t *testing.T) {
 	s := redistest.Standalone(t, redistest.Redis)
 	w := openWeb(t, daemon.Config{Store: "redis://" + s.Addr(), ReadyNeedsStore: true})
 	w.until(http.StatusOK, "/readyz", "")
-	if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[headgate/shards]" {
+	if keys := s.MustDo("keys", "*"); fmt.Sprint(keys) != "[hg/shards]" {
 		t.Errorf("keys after a check: %v", keys)
 	}
 	s.Pause()

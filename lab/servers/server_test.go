@@ -110,7 +110,7 @@ func TestTwoServers(t *testing.T) {
 	if ttl := servers[0].PTTL(ctx, "k").Val(); ttl < 50*time.Minute {
 		t.Errorf("PTTL %s", ttl)
 	}
-	if s.MustDo("exists", "headgate/inline/token-bucket/default/{k}") != int64(1) {
+	if s.MustDo("exists", "hg/:inline/tb/{k}") != int64(1) {
 		t.Error("the key is not the one that docs/design/keys.md shows")
 	}
 }
@@ -133,7 +133,7 @@ func TestServerRepeats(t *testing.T) {
 	if first, second := ask(), ask(); first != 0 || second != 1 {
 		t.Fatalf("first %d, second %d; want one to pass", first, second)
 	}
-	s.MustDo("del", "headgate/inline/token-bucket/default/{k}") // a FLUSHALL would be a loss of data
+	s.MustDo("del", "hg/:inline/tb/{k}") // a FLUSHALL would be a loss of data
 	if ask() == 0 && time.Since(before) < time.Second {
 		t.Error("a denial is not repeated")
 	}

@@ -128,7 +128,7 @@ func TestLateStoreOfOtherShards(t *testing.T) {
 		if r.Err == nil {
 			t.Fatalf("the data has no shards: %+v", r)
 		}
-		if strings.Contains(r.Err.Error(), "accepted: 0, as headgate/shards says") {
+		if strings.Contains(r.Err.Error(), "accepted: 0, as hg/shards says") {
 			return
 		}
 		if time.Now().After(end) {

@@ -72,4 +72,4 @@ func Together(t testing.TB, store engine.Store) engine.Store {
 }
 
 // StateKey returns the Redis key of a subject's token bucket in the namespace s, under the default prefix.
-func StateKey(subject string) string { return "headgate/s/token-bucket/default/{" + subject + "}" }
+func StateKey(subject string) string { return "hg/:s/tb/{" + subject + "}" }

@@ -177,7 +177,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 			OpenOf: func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error) {
 				return d.limiter.OpenOf(ctx, key, most, under...)
 			},
-			Counts: d.counts(), Outage: d.outage.state,
+			Counts: d.counts(), Outage: d.outage.state, Stored: d.stored(),
 		}),
 		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, // profiles take long

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
@@ -58,4 +59,12 @@ func (d *Daemon) openHashKeys() (err error) {
 		return changed, err
 	}), name)
 	return nil
+}
+
+// stored returns the function for [admin.Config.Stored]. It returns nil in memory.
+func (d *Daemon) stored() func(*engine.Op) []string {
+	if d.store.Redis == nil {
+		return nil
+	}
+	return d.store.Redis.Keys
 }

@@ -128,6 +128,9 @@ func writeExplanation(w io.Writer, e *adminapi.Explanation) {
 		if r := e.Limits[i].InForce; r != nil {
 			fmt.Fprintf(w, "    rate in force: %s, changes: %d\n", r.Rate, r.Changes)
 		}
+		if names := e.Limits[i].StoredAs; len(names) > 0 {
+			fmt.Fprintf(w, "    stored as: %s\n", printable(strings.Join(names, " ")))
+		}
 	}
 }
 

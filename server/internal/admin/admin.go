@@ -81,6 +81,8 @@ type Config struct {
 	OpenOf func(ctx context.Context, key string, most int, under ...string) ([]*engine.Reservation, error)
 	// Counts reports whether a policy with this namespace can count a key. If it is nil, each policy counts all keys.
 	Counts func(policy, space, key string) bool
+	// Stored returns the names of the keys on Redis that hold an operation's states. It is nil in memory.
+	Stored func(op *engine.Op) []string
 	// Settings holds the server's settings, without secrets.
 	Settings any
 	// Level is the log level.

@@ -123,13 +123,17 @@ func (a *api) explainKey(
 		ops = append(ops,
 			engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Charges: one},
 			engine.Op{Kind: engine.OpExpiry, Space: space, Key: key, Charges: one})
+		standing := f.rule(c, of)
+		if a.Stored != nil {
+			standing.StoredAs = a.Stored(&ops[len(ops)-1])
+		}
 		if newcomer, ok := c.Limit.UnusedKey(key, rand.Text()); ok {
 			ops = append(ops, engine.Op{Kind: engine.OpPeek, Space: space, Key: newcomer, Charges: []engine.Charge{{Space: c.Space, Limit: c.Limit, Cost: 1}}})
 		}
 		if !c.Shadow {
 			together, deciding = append(together, c.Charge), append(deciding, i)
 		}
-		e.Limits = append(e.Limits, f.rule(c, of))
+		e.Limits = append(e.Limits, standing)
 	}
 	for i := range inClasses {
 		for j := range inClasses[i] {

@@ -165,8 +165,10 @@ type Standing struct {
 	// Strikes is the number of strikes of a penalty that are not forgotten. It is omitted for 0.
 	Strikes int64 `json:"strikes,omitempty"`
 	// State is true if the store has state for the key. Without state, no units are spent.
-	State bool   `json:"state"`
-	Mode  string `json:"mode,omitempty"`
+	State bool `json:"state"`
+	// StoredAs are the names of the Redis keys of that state. They are omitted in memory.
+	StoredAs []string `json:"stored_as,omitempty"`
+	Mode     string   `json:"mode,omitempty"`
 	// Error is the reason why the standing is not known. It is omitted if the standing is known.
 	Error string `json:"error,omitempty"`
 }
