@@ -143,6 +143,7 @@ func (r *reader) integer(size int) int64 {
 const (
 	markAbsent     = 0
 	markReserved   = 2 // the state of a bucket with reserved slots, which is longer
+	markLong       = 3 // the state of a bucket whose missing amount does not fit in one number
 	markReadError  = 254
 	markWriteError = 255
 )
@@ -168,6 +169,8 @@ func (r *reader) found(l *algo.Limit) (f found) {
 		f.state = fragments[families[l.Algorithm]].merged.read(r, l)
 	case markReserved:
 		f.state = readReserved(r, l)
+	case markLong:
+		f.state = readLong(r, l)
 	default:
 		r.bad = true
 	}

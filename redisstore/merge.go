@@ -102,7 +102,16 @@ func mergesFixed(op *engine.Op, _ *algo.Limit) bool {
 	return op.Kind != engine.OpGive || op.Handle.IsZero()
 }
 
-func readBucket(r *reader, l *algo.Limit) algo.State { return r.bucket(l, false) }
+func readBucket(r *reader, l *algo.Limit) algo.State {
+	at, missing, count, period := r.integer(7)<<8>>8, r.integer(7), r.integer(6), r.integer(7)
+	if count == 0 || period == 0 {
+		r.bad = true
+	}
+	return algo.StoredBucket(l.Algorithm, at, 0, missing, count, period, algo.Slots{})
+}
+
+// readLong reads the state of a bucket whose missing amount does not fit in one number.
+func readLong(r *reader, l *algo.Limit) algo.State { return r.bucket(l, false) }
 
 // readReserved reads the state of a bucket for which callers wait for reserved slots.
 func readReserved(r *reader, l *algo.Limit) algo.State { return r.bucket(l, true) }

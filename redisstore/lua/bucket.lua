@@ -1,5 +1,5 @@
 -- Token bucket and pacer: engine/algo/bucket.go. whole and part are the amount missing from the bucket: whole tokens,
--- and the rest in units of 1/period token. rate and period are in force for the bucket. own_rate and own_period belong
+-- and the rest in units of 1/period token. A state has it in these units as one number, if that is below WORD. rate and period are in force for the bucket. own_rate and own_period belong
 -- to the operation's limit. behind is how far now is behind the bucket's own time. tail is the time from clock until the
 -- last caller with a reserved slot continues. Until then the stored rate is in force, and from then on the rate in
 -- numbers: the fastest of all charges since.
@@ -7,6 +7,7 @@
 --- locals
 local pacer, debt, own_rate, own_period, burst, depth, depth_part
 local most -- the largest cost if next_pays is set (debt is 2)
+local cost_parts, depth_parts -- the cost and the depth in units of 1/own_period token
 local rate, period, whole, part, clock, behind, tail
 local numbers
 
@@ -14,7 +15,11 @@ local numbers
 prior = prior or call('GET', key)
 absent, tail = not prior, 0
 if not absent then
-  if type(prior) == 'string' and (#prior == 36 or #prior == 56) and byte(prior) == FORMAT then
+  if type(prior) == 'string' and #prior == 28 and byte(prior) == FORMAT then
+    _, clock, whole, rate, period = unpack('>Bi7I7I6I7', prior)
+    part = whole % period
+    whole = (whole - part) / period
+  elseif type(prior) == 'string' and (#prior == 36 or #prior == 56) and byte(prior) == FORMAT then
     _, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
     if #prior == 56 then
       local later, later_period
@@ -32,31 +37,34 @@ if debt == 2 then most, at = unpack('>I7', arg, at) end
 
 --- alone
 local cost, own_rate, own_period, depth, depth_part = unpack('>I7I6I7xxxxxxI7I7', arg, 6)
+local cost_parts, depth_parts
+--@fast_limit
 --@fast
+
+--- fast_limit
+cost_parts, depth_parts = cost * own_period, depth * own_period + depth_part
+if depth_parts >= WORD then depth_parts = WORD - 1 end
 
 --- fast
 -- Decides an allow of a bucket without debt, or of a pacer, if the state was written with the limit's rate.
-local version, clock, whole, part, rate, period = FORMAT, now, 0, 0, own_rate, own_period
-local known = not prior
-if prior and #prior == 36 then -- an error is a table, whose length is 0
-  version, clock, whole, part, rate, period = unpack('>Bi8I7I7I6I7', prior)
+local known, missing, elapsed = not prior, 0, 0
+if prior and #prior == 28 then -- an error is a table, whose length is 0
+  local version, clock, before, rate, period = unpack('>Bi7I7I6I7', prior)
   known = version == FORMAT and rate == own_rate and period == own_period
+  missing, elapsed = before, now - clock
 end
 value = nil
-local gained = (now - clock) * rate
+local gained = elapsed * own_rate
 if known and gained >= 0 and gained < WORD then
-  local rest = gained % period
-  whole, part = whole - (gained - rest) / period, part - rest
-  if part < 0 then whole, part = whole - 1, part + period end
-  if whole < 0 then whole, part = 0, 0 end
-  local after = whole + cost
-  local missing = period * after + part
+  missing = missing - gained
+  if missing < 0 then missing = 0 end
+  missing = missing + cost_parts
   decided = missing < WORD
-  if decided and (after < depth or after == depth and part <= depth_part) then
-    rest = missing % rate
-    ttl = (missing - rest) / rate
+  if decided and missing <= depth_parts then
+    local rest = missing % own_rate
+    ttl = (missing - rest) / own_rate
     if rest > 0 then ttl = ttl + 1 end
-    value = pack('>Bi8I7I7I6I7', FORMAT, now, after, part, rate, period)
+    value = pack('>Bi7I7I6I7', FORMAT, now, missing, own_rate, own_period)
   end
 end
 
@@ -236,6 +244,7 @@ end
 --- before
 -- The answer says that the state is longer.
 if not read_error and #before == 56 then before = '\2' .. string.sub(before, 2) end
+if not read_error and #before == 36 then before = '\3' .. string.sub(before, 2) end
 
 --- limit_passed
 -- A bucket with debt allows requests while any part of a token is left. The first allow with another rate changes the
@@ -276,8 +285,13 @@ if whole > 0 or part > 0 then
 end
 
 --- encode
-value = pack('>Bi8I7I7I6I7', FORMAT, clock, whole, part, rate, period)
-if tail > 0 then value = value .. pack('>I7I6I7', tail, numbers[1], numbers[2]) end
+local missing = whole * period + part
+if tail == 0 and missing < WORD then
+  value = pack('>Bi7I7I6I7', FORMAT, clock, missing, rate, period)
+else
+  value = pack('>Bi8I7I7I6I7', FORMAT, clock, whole, part, rate, period)
+  if tail > 0 then value = value .. pack('>I7I6I7', tail, numbers[1], numbers[2]) end
+end
 
 --- store
 if shifted then

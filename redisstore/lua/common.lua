@@ -91,6 +91,8 @@ local ttl_before, ttl_text -- the TTL of the last written key, and its text in m
 
 --- holder
 
+--- fast_limit
+
 --- reserve
 
 --- spare

@@ -20,6 +20,7 @@ while a < count do
   algorithm, keys, at = unpack('>BI2', arg)
   --@args
   same_cost = cost -- if not 0, there is one allow of this cost for each key; otherwise there are entries
+  --@fast_limit
   --@open_limit
   for _ = 1, keys do
     local entries, length, times, passed = nil, 2, 1, nil
