@@ -87,7 +87,7 @@ local shifted, shifted_ttl
 -- example because it includes a report. longest_wait is the longest wait of a denied request, or NEVER if the denial
 -- does not count.
 local longest_wait
-local ttl_before, ttl_text -- the TTL of the last written key, and its text in ms
+local ttl_least, ttl_most, ttl_text, ttl_texts = 0, 0, nil, {} -- the TTLs that share the last text, and all texts in ms
 
 --- holder
 
@@ -126,7 +126,17 @@ else
 end
 
 --- ttl_text
--- A number would be formatted with 17 digits, which takes longer. Keys of one call often have the same TTL.
-local rest = ttl % 1000
-if rest > 0 then ttl = ttl + 1000 - rest end
-if ttl ~= ttl_before then ttl_before, ttl_text = ttl, format('%d', ttl / 1000 + pad) end
+-- A number would be formatted with 17 digits, which takes longer. There are eight TTLs between a power of two and the next,
+-- rounded up, so that keys of one call share most of their texts: a state says itself when it ends.
+if ttl > ttl_most or ttl <= ttl_least then
+  local _, exponent = math.frexp(ttl)
+  local step = 2 ^ (exponent - 4)
+  ttl_least = ttl - ttl % step
+  if ttl_least == ttl then ttl_least = ttl - step end
+  ttl_most = ttl_least + step
+  ttl_text = ttl_texts[ttl_most]
+  if not ttl_text then
+    ttl_text = format('%d', ttl_most / 1000 + 1 + pad)
+    ttl_texts[ttl_most] = ttl_text
+  end
+end
