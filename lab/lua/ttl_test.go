@@ -96,7 +96,7 @@ func TestKeysOfACallHaveTheirOwnTTL(t *testing.T) {
 			t.Fatal(results[i].Err)
 		}
 		ms, _ := s.MustDo("pttl", store.Keys(&ops[i])[0]).(int64)
-		if left := time.Duration(ms) * time.Millisecond; left > span+pad || left <= span/2+pad {
+		if left := time.Duration(ms) * time.Millisecond; left > span+span/8+pad || left <= span/2+pad {
 			t.Errorf("the key of a window of %v lasts for %v", span, left)
 		}
 	}
