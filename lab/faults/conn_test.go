@@ -51,7 +51,7 @@ func TestLayersOnOwnClients(t *testing.T) {
 	}
 	events := make(chan bool, 9)
 	const deadline = 500 * time.Millisecond // a busy machine must not look like an outage
-	byURL := program(t, "redis://"+s.Addr()+"?prefix=headgate/app", open.Options{Deadline: deadline})
+	byURL := program(t, "redis://"+s.Addr()+"?prefix=hg/app", open.Options{Deadline: deadline})
 	var policies []*headgate.Policy
 	for _, conn := range []redisstore.Conn{byGoRedis, byRueidis} {
 		store, err := open.Conn(t.Context(), conn, open.Options{

@@ -191,8 +191,8 @@ type skewed struct {
 }
 
 func (s *skewed) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
-	if commands[0].Key == "hg/shards" {
-		s.Conn.Do(ctx, commands, replies) // this reads the note
+	if key := commands[0].Key; key == "hg/shards" || strings.HasPrefix(key, "hg/probe/") {
+		s.Conn.Do(ctx, commands, replies) // these read the marker, and ask for a command
 		return
 	}
 	if s.calls++; s.calls <= 2 {
