@@ -31,6 +31,9 @@ func BenchmarkBoxes(b *testing.B) {
 	b.Run("fair-share", func(b *testing.B) { decideAll(b, rule.FairShare(rule.PerHour(1_000_000), rule.Burst(1_000_000))) })
 }
 
+// BenchmarkFullAgain measures decisions on 100 000 keys that are full again at each request.
+func BenchmarkFullAgain(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerSecond(1000), rule.Burst(10))) }
+
 // BenchmarkNewKeys measures decisions on keys without a stored state, as in a flood of invented keys.
 func BenchmarkNewKeys(b *testing.B) {
 	const n = 1 << 20
@@ -60,7 +63,7 @@ func BenchmarkNewKeys(b *testing.B) {
 
 func decideAll(b *testing.B, limit engine.Limit) {
 	b.Helper()
-	for _, n := range []int{1, 10_000, 1 << 20} {
+	for _, n := range []int{1, 10_000, 100_000, 1 << 20} {
 		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
 			store, err := memstore.New(memstore.Config{MaxKeys: 1 << 21})
 			if err != nil {

@@ -21,6 +21,10 @@ type expiry struct {
 
 const mostSoon = 16
 
+// grace is how long an expired state is kept while there is room, in µs: most keys that come back soon are full again by
+// then, and to store a key anew takes longer than to find it.
+const grace = 1_000_000
+
 // reset empties the list. No state expires before the horizon.
 func (o *expiring) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }
 
@@ -69,15 +73,15 @@ func (h *shard) publish() {
 	}
 }
 
-// scan visits every state, drops the expired ones and lists those that expire next.
-func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
+// scan visits every state, drops those that expired up to the instant before, and lists those that expire next.
+func (h *shard) scan(cs *scopes, t algo.Instant, before int64) (dropped int64) {
 	h.expiring.reset(never)
 	for i := range h.table.marks {
 		if h.table.marks[i] < full {
 			continue
 		}
 		at := h.expires(cs, i, t)
-		if at <= t.Now {
+		if at <= before {
 			h.remove(cs, i)
 			dropped++
 		} else {
@@ -89,11 +93,12 @@ func (h *shard) scan(cs *scopes, t algo.Instant) (dropped int64) {
 }
 
 // next returns the place of the state that expires first, and its expiry. The place is nowhere if there is no state. On
-// the way, next corrects stale entries, and may scan the shard and drop the expired states: dropped is their number.
-func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped int64) {
+// the way, next corrects stale entries, and may scan the shard and drop the states that expired up to the instant before:
+// dropped is their number.
+func (h *shard) next(cs *scopes, t algo.Instant, before int64) (place int, at int64, dropped int64) {
 	for h.table.used > 0 {
 		if len(h.expiring.list) == 0 {
-			dropped += h.scan(cs, t)
+			dropped += h.scan(cs, t, before)
 			continue
 		}
 		e := h.expiring.list[0]
@@ -113,13 +118,13 @@ func (h *shard) next(cs *scopes, t algo.Instant) (place int, at int64, dropped i
 	return nowhere, never, dropped
 }
 
-// expire drops expired states, up to the given budget, and returns their number. If it has to scan all states, it drops
-// all expired ones.
-func (h *shard) expire(cs *scopes, t algo.Instant, budget int) (dropped int64) {
-	for ; budget > 0 && h.soonest.Load() <= t.Now; budget-- {
-		place, at, more := h.next(cs, t)
+// expire drops states that expired up to the instant before, up to the given budget, and returns their number. If it has to
+// scan all states, it drops all of these.
+func (h *shard) expire(cs *scopes, t algo.Instant, before int64, budget int) (dropped int64) {
+	for ; budget > 0 && h.soonest.Load() <= before; budget-- {
+		place, at, more := h.next(cs, t, before)
 		dropped += more
-		if place == nowhere || at > t.Now {
+		if place == nowhere || at > before {
 			break
 		}
 		h.remove(cs, place)

@@ -74,7 +74,7 @@ func TestTableFindsEveryState(t *testing.T) {
 		if step%50 == 0 {
 			now.Now += random.Int64N(100)
 			now.Wall = now.Now
-			h.expire(cs, now, 1+random.IntN(100))
+			h.expire(cs, now, now.Now, 1+random.IntN(100))
 			maps.DeleteFunc(lasts, gone)
 			isNext(t, s, lasts, now)
 		}
@@ -101,7 +101,7 @@ func isNext(t *testing.T, s *Store, lasts map[string]int64, now algo.Instant) {
 	if first <= now.Now {
 		return
 	}
-	if place, at, dropped := h.next(&s.scopes, now); at != first || dropped > 0 || (place == nowhere) != (len(lasts) == 0) {
+	if place, at, dropped := h.next(&s.scopes, now, now.Now); at != first || dropped > 0 || (place == nowhere) != (len(lasts) == 0) {
 		t.Fatalf("next expires %d at %d, want at %d; %d were dropped", place, at, first, dropped)
 	}
 }

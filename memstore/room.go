@@ -135,7 +135,7 @@ func (s *Store) makeRoom(t algo.Instant) bool {
 			return false
 		}
 		h.mu.Lock()
-		n := h.expire(&s.scopes, t, mostSoon) // if it drops none, it has corrected the shard's order
+		n := h.expire(&s.scopes, t, t.Now, mostSoon) // if it drops none, it has corrected the shard's order
 		h.mu.Unlock()
 		if s.expired.Add(n); n > 0 {
 			return true
