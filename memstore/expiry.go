@@ -21,9 +21,17 @@ type expiry struct {
 
 const mostSoon = 16
 
-// grace is how long an expired state is kept while there is room, in µs: most keys that come back soon are full again by
-// then, and to store a key anew takes longer than to find it.
-const grace = 1_000_000
+// grace is how long an expired state is kept while a quarter of the store is not in use, in µs. Most users are full again
+// when they come back, and to store a key anew takes several times as long as to find it.
+const grace = 60_000_000
+
+// outdated returns the instant up to which states must have expired to be dropped although there is room.
+func (s *Store) outdated(now int64) int64 {
+	if s.room.used.Load() < s.room.most/4 {
+		return now - grace
+	}
+	return now
+}
 
 // reset empties the list. No state expires before the horizon.
 func (o *expiring) reset(horizon int64) { o.list, o.horizon = o.list[:0], horizon }

@@ -79,11 +79,11 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 	}
 }
 
-// A store that gets new keys drops states that expired a second ago, even if it is not full. Until then a key that is full
-// again is found where it was.
+// A store that gets new keys drops states that expired a minute ago, even if it is not full. Until then a key that is full
+// again is found where it was, unless a quarter of the store is in use.
 func TestNewKeysDropExpiredOnes(t *testing.T) {
 	clock := headgatetest.NewClock()
-	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: clock.Now})
+	store, l := open(t, memstore.Config{MaxKeys: 2000, Clock: clock.Now})
 	for i := range 400 {
 		if err := take(t, l, strconv.Itoa(i), seconds(1)); err != nil {
 			t.Fatal(err)
@@ -96,14 +96,31 @@ func TestNewKeysDropExpiredOnes(t *testing.T) {
 	if stats := store.Stats(); stats.Keys != 401 || stats.Expired != 0 {
 		t.Errorf("at once: %+v", stats)
 	}
-	clock.Advance(2 * time.Second)
+	clock.Advance(time.Minute + 2*time.Second)
 	for i := range 100 {
 		if err := take(t, l, "later"+strconv.Itoa(i), seconds(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := store.Stats(), (memstore.Stats{Keys: 100, Most: 1000, MostShared: 500, Expired: 401}); got != want {
+	if got, want := store.Stats(), (memstore.Stats{Keys: 100, Most: 2000, MostShared: 1000, Expired: 401}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+// If a quarter of the store is in use, new keys drop expired states at once.
+func TestNewKeysDropExpiredOnesAtOnce(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 1000, Clock: clock.Now})
+	for _, name := range []string{"first", "second"} {
+		for i := range 400 {
+			if err := take(t, l, name+strconv.Itoa(i), seconds(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clock.Advance(time.Second)
+	}
+	if stats := store.Stats(); stats.Keys > 400+250 || stats.Expired < 150 {
+		t.Errorf("%+v", stats)
 	}
 }
 

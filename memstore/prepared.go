@@ -146,7 +146,7 @@ func (s *Store) takeDivided(h *shard, c *scope, limit *algo.Limit, counter hash,
 // takeNew decides an allow on a key without a state, and stores the key's first state. If the request does not pass, if
 // there is no room, or if keys must be dropped or moved first, only the steps can decide it.
 func (s *Store) takeNew(h *shard, c *scope, limit *algo.Limit, key hash, now, cost int64, o *algo.Outcome) verdict {
-	if h.soonest.Load() <= now-grace || h.table.crowded() {
+	if h.soonest.Load() <= s.outdated(now) || h.table.crowded() {
 		return verdictUndecided
 	}
 	var state algo.Words // of an unused limit

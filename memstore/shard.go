@@ -165,7 +165,7 @@ func (h *shard) remove(cs *scopes, i int) {
 // renew drops expired states and builds a new table, with room for the remaining keys and more. It takes time in
 // proportion to the shard's size: about 20 µs for 1000 keys.
 func (h *shard) renew(s *Store, t algo.Instant) {
-	s.expired.Add(h.scan(&s.scopes, t, t.Now-grace))
+	s.expired.Add(h.scan(&s.scopes, t, s.outdated(t.Now)))
 	old := h.table
 	n := sized(old.used + 1)
 	h.table = table{marks: make([]uint8, n), slots: make([]slot, n)}

@@ -65,7 +65,7 @@ func (t *transaction) begin(s *Store, op *engine.Op) error {
 			return nil
 		}
 		for _, i := range t.locked {
-			s.expired.Add(s.shards[i].expire(&s.scopes, t.now, t.now.Now-grace, expireBatch))
+			s.expired.Add(s.shards[i].expire(&s.scopes, t.now, s.outdated(t.now.Now), expireBatch))
 		}
 		t.load() // again, because expire may have dropped one of the states
 		if !t.grows() && t.reserve() {
