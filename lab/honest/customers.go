@@ -55,7 +55,7 @@ type caller struct {
 	way    way
 	seen   *seen
 	client *http.Client
-	turn   *atomic.Int64
+	turns  []atomic.Int64 // by customer
 }
 
 type answer struct {
@@ -88,7 +88,7 @@ func (c *caller) run(ctx context.Context) {
 
 func (c *caller) ask(ctx context.Context, customer int) {
 	key := c.way.name + strconv.Itoa(customer)
-	server := c.turn.Add(1)
+	server := int64(customer) + c.turns[customer].Add(1) // each customer asks all servers in turn
 	if c.way.sticky {
 		h := fnv.New32()
 		_, _ = h.Write([]byte(key))

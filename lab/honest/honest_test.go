@@ -89,7 +89,7 @@ func measure(t *testing.T, f fault, s settings) string {
 			if p.name == "sign-in" && !w.greedy {
 				w.every = max(5*time.Second, *away) // few sign-ins
 			}
-			c := &caller{group: g, policy: p, way: w, seen: &seen{denied: map[int]string{}, admitted: map[string][]admitted{}}, client: &http.Client{Transport: transport}, turn: new(atomic.Int64)}
+			c := &caller{group: g, policy: p, way: w, seen: &seen{denied: map[int]string{}, admitted: map[string][]admitted{}}, client: &http.Client{Transport: transport}, turns: make([]atomic.Int64, w.customers)}
 			callers = append(callers, c)
 			running.Go(func() { c.run(ctx) })
 		}
