@@ -34,9 +34,10 @@ var environments = []struct {
 	ours func(*daemon.GRPC)
 }{
 	{name: "default"},
-	{"headers", []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset"}, func(g *daemon.GRPC) {
+	{"headers", []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "NEAR_LIMIT_RATIO=0.5"}, func(g *daemon.GRPC) {
 		h := &g.Options.Headers
 		h.Enabled, h.Limit, h.Remaining, h.Reset = true, "RateLimit-Limit", "RateLimit-Remaining", "X-Reset"
+		g.Options.NearLimitRatio = 0.5
 	}},
 	{"shadow", []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}, func(g *daemon.GRPC) { g.Options.Shadow, g.Options.MergeDomains = true, true }},
 }
