@@ -154,6 +154,7 @@ func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor,
 	}
 	if len(descriptor.GetEntries()) == 0 {
 		key.entry("", "")
+		b.name = append(b.name, '.') // as in envoyproxy/ratelimit
 	}
 	b.keys = key.end()
 	return match{

@@ -16,62 +16,36 @@ type Envoy struct {
 	Stats func() envoy.Stats
 }
 
-// seriesLabels lists the labels of a rule. The label key2 is set if the rule is nested in another rule.
+// seriesLabels lists the labels of a rule. A rule without a rule above it has no key2.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
 // envoyStats are the statistics at a scrape, with the sums of the rules that have the same labels.
 type envoyStats struct {
 	envoy.Stats
-	order []labels
+	order [][]string // the labels of each sum
 	sums  []envoy.Series
 }
 
+// ruleRow returns a counter of rules. Like envoyproxy/ratelimit, it omits a series that has counted nothing.
+func ruleRow(name, help string, of func(*envoy.Series) uint64) metric.Row[envoyStats] {
+	return metric.Row[envoyStats]{
+		Name: "ratelimit_service_rate_limit_" + name, Counter: true, Labels: seriesLabels, Help: help,
+		Series: func(s envoyStats, add func(float64, ...string)) {
+			for i := range s.sums {
+				if n := of(&s.sums[i]); n > 0 {
+					add(float64(n), s.order[i]...)
+				}
+			}
+		},
+	}
+}
+
 var envoyTable = metric.NewTable(
-	metric.Row[envoyStats]{
-		Name: "ratelimit_service_rate_limit_total_hits", Counter: true, Labels: seriesLabels,
-		Help: "Hits of a rule.",
-		Series: func(s envoyStats, add func(float64, ...string)) {
-			for i, of := range s.order {
-				add(float64(s.sums[i].TotalHits), of[:]...)
-			}
-		},
-	},
-	metric.Row[envoyStats]{
-		Name: "ratelimit_service_rate_limit_over_limit", Counter: true, Labels: seriesLabels,
-		Help: "Hits over the limit of a rule.",
-		Series: func(s envoyStats, add func(float64, ...string)) {
-			for i, of := range s.order {
-				add(float64(s.sums[i].OverLimit), of[:]...)
-			}
-		},
-	},
-	metric.Row[envoyStats]{
-		Name: "ratelimit_service_rate_limit_near_limit", Counter: true, Labels: seriesLabels,
-		Help: "Hits near the limit of a rule.",
-		Series: func(s envoyStats, add func(float64, ...string)) {
-			for i, of := range s.order {
-				add(float64(s.sums[i].NearLimit), of[:]...)
-			}
-		},
-	},
-	metric.Row[envoyStats]{
-		Name: "ratelimit_service_rate_limit_within_limit", Counter: true, Labels: seriesLabels,
-		Help: "Hits within the limit of a rule.",
-		Series: func(s envoyStats, add func(float64, ...string)) {
-			for i, of := range s.order {
-				add(float64(s.sums[i].WithinLimit), of[:]...)
-			}
-		},
-	},
-	metric.Row[envoyStats]{
-		Name: "ratelimit_service_rate_limit_shadow_mode", Counter: true, Labels: seriesLabels,
-		Help: "Hits over the limit of a rule in shadow mode.",
-		Series: func(s envoyStats, add func(float64, ...string)) {
-			for i, of := range s.order {
-				add(float64(s.sums[i].ShadowMode), of[:]...)
-			}
-		},
-	},
+	ruleRow("total_hits", "Hits of a rule.", func(s *envoy.Series) uint64 { return s.TotalHits }),
+	ruleRow("over_limit", "Hits over the limit of a rule.", func(s *envoy.Series) uint64 { return s.OverLimit }),
+	ruleRow("near_limit", "Hits near the limit of a rule.", func(s *envoy.Series) uint64 { return s.NearLimit }),
+	ruleRow("within_limit", "Hits within the limit of a rule.", func(s *envoy.Series) uint64 { return s.WithinLimit }),
+	ruleRow("shadow_mode", "Hits over the limit of a rule in shadow mode.", func(s *envoy.Series) uint64 { return s.ShadowMode }),
 	metric.Row[envoyStats]{
 		Name: "ratelimit_service_config_load_success", Counter: true,
 		Help:  "Configurations that were loaded.",
@@ -108,14 +82,15 @@ func (*Envoy) Describe(chan<- *prometheus.Desc) {}
 // Collect implements [prometheus.Collector].
 func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 	s := envoyStats{Stats: e.Stats()}
-	index := map[labels]int{}
+	index := map[string]int{}
 	for i := range s.Rules {
 		rule := &s.Rules[i]
 		of := labelsOf(strings.ToValidUTF8(rule.Name, "\uFFFD")) // labels must be valid UTF-8
-		at, known := index[of]
+		name := strings.Join(of, ".")
+		at, known := index[name]
 		if !known {
 			at = len(s.order)
-			index[of], s.order, s.sums = at, append(s.order, of), append(s.sums, envoy.Series{})
+			index[name], s.order, s.sums = at, append(s.order, of), append(s.sums, envoy.Series{})
 		}
 		sum := &s.sums[at]
 		sum.TotalHits += rule.TotalHits
@@ -127,18 +102,10 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 	envoyTable.Collect(s, to)
 }
 
-// labels holds the values of seriesLabels.
-type labels [3]string
-
-// labelsOf splits the name of a series, such as domain.key1_value.key2, as envoyproxy/ratelimit's mapping does. If
-// there are four or more parts it drops the last one, so rules that differ only in that part are counted together. In
-// envoyproxy/ratelimit, a name with three parts results in a longer metric name without labels; here its third part is
-// key2.
-func labelsOf(name string) (of labels) {
-	parts := strings.Split(name, ".")
-	if n := len(parts); n > 3 {
-		return labels{strings.Join(parts[:n-3], "."), parts[n-3], parts[n-2]}
-	}
-	copy(of[:], parts)
-	return of
+// labelsOf returns the values of seriesLabels for the name of a series, such as domain.key1_value.key2. Like the mapping
+// of envoyproxy/ratelimit since January 2025, it splits the name at each dot, also at the dots of a domain or value,
+// keeps the first three parts and drops the others: rules with the same first three parts are counted together.
+func labelsOf(name string) []string {
+	parts := strings.SplitN(name, ".", len(seriesLabels)+1)
+	return parts[:min(len(parts), len(seriesLabels))]
 }

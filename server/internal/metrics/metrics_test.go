@@ -261,8 +261,8 @@ func TestServerState(t *testing.T) {
 	}
 }
 
-// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: a rule nested in another rule gets
-// key2, and deeper rules are counted together with it.
+// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: the first three parts of a name, also of
+// a name with dots in its domain or values. lab/envoy TestSameSeries compares them with its running server.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
 	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
@@ -271,6 +271,8 @@ func TestEnvoyLabels(t *testing.T) {
 			{Name: "shop.user.path_/x", NearLimit: 2},
 			{Name: "shop.user.path.a", TotalHits: 1},
 			{Name: "shop.user.path.b", TotalHits: 2},
+			{Name: "shop.user.path.b.c.d", TotalHits: 4},
+			{Name: "shop.example.com.user", TotalHits: 6},
 		}}
 	}})
 	if err != nil {
@@ -278,16 +280,20 @@ func TestEnvoyLabels(t *testing.T) {
 	}
 	got := values(t, m.Gatherer())
 	for name, want := range map[string]float64{
-		"ratelimit_service_rate_limit_total_hits domain=shop key1=user key2=":        5,
-		"ratelimit_service_rate_limit_over_limit domain=shop key1=user key2=":        1,
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=user":              5,
+		"ratelimit_service_rate_limit_over_limit domain=shop key1=user":              1,
 		"ratelimit_service_rate_limit_near_limit domain=shop key1=user key2=path_/x": 2,
-		"ratelimit_service_rate_limit_total_hits domain=shop key1=user key2=path":    3,
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=user key2=path":    7,
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=example key2=com":  6,
 		"ratelimit_service_config_load_success":                                      2,
 		"ratelimit_service_should_rate_limit_error err_type=redis_error":             3,
 	} {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s is %v (%t), want %v", name, value, ok, want)
 		}
+	}
+	if value, ok := got["ratelimit_service_rate_limit_over_limit domain=shop key1=user key2=path"]; ok {
+		t.Errorf("a series that counted nothing has the value %v", value)
 	}
 }
 
