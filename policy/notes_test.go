@@ -39,6 +39,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::1', deny: true}]", "no request of a route has the key"},
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::/48', deny: true}]", "no request of a route has the key"},
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '10.0.0.0/8', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '64:ff9b::/64', deny: true}]", "no request of a route has the key"},
 		{"[{key: [{const: all}], P}]", "[{policy: a, key: others, deny: true}]", "no request of a route has the key"},
 		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001\\:db8\\:\\:/64', deny: true}, {policy: a, key: '*', deny: true}]", ""},
 		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001:db8::/64', deny: true}]", "no request of a route has the key"},
