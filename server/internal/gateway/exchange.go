@@ -80,7 +80,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if bounded { // a waiting request is not at the upstream
 		e.release(adaptive.Ignored)
 	}
-	if !g.wait(w, e, response.Delay) {
+	if !g.wait(w, r, e, response.Delay) {
 		return false
 	}
 	if bounded && !e.acquire(w) {
