@@ -18,8 +18,11 @@ const maxNoted = 10
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses, and policies that count addresses and a text of the client alike.
-func (c *Config) Notes() (notes []string) {
+// addresses, and policies that count addresses and a text of the client alike. In both cases it reports limits that
+// cannot be used in full.
+func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
+
+func (c *Config) routeNotes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
 		return c.penaltyNotes()

@@ -1,0 +1,31 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLimitsThatCannotBeUsed checks the part of a limit that a key gets if it always sends, and that each limit below
+// nine tenths has a note.
+func TestLimitsThatCannotBeUsed(t *testing.T) {
+	for text, want := range map[string]string{
+		"limit: 1, window: 1m":                                                    "",
+		"limit: 1, window: 1m, segments: 8":                                       "88 %",
+		"limit: 1, window: 1m, segments: 10, variant: strict":                     "",
+		"limit: 1, window: 1m, variant: weighted":                                 "50 %",
+		"limit: 5, window: 1m, variant: weighted":                                 "80 %",
+		"limit: 10, window: 1m, variant: weighted":                                "",
+		"limit: 1, window: 1m, variant: weighted, segments: 10":                   "",
+		"limit: 1, window: 1m, variant: lenient":                                  "",
+		"segment: 1s, windows: [{limit: 1, window: 2s}, {limit: 9, window: 20s}]": "66 %",
+	} {
+		c, err := Parse("p.yaml", []byte("policies: {p: {algorithm: sliding-window, "+text+"}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(c.Notes(), "\n")
+		if noted := "a key that always sends gets about " + want + " of the limit of policy p, sliding-window"; (want == "") != (notes == "") || want != "" && !strings.Contains(notes, noted) {
+			t.Errorf("%s: %q, want %q", text, notes, want)
+		}
+	}
+}
