@@ -18,7 +18,7 @@ const maxNoted = 10
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses, and policies that count addresses and a text of the client alike. In both cases it reports limits that
+// addresses, policies that count addresses and a text of the client alike, and limits for all clients whose numbers are shown. In both cases it reports limits that
 // cannot be used in full.
 func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
 
@@ -43,6 +43,7 @@ func (c *Config) routeNotes() (notes []string) {
 	by := c.chargesByPolicy()
 	notes = append(notes, c.victimNotes(by)...)
 	notes = append(notes, c.keyNotes(by)...)
+	notes = append(notes, c.sharedNotes(by)...)
 	var unnamed []string
 	for _, name := range c.Policies.Names() {
 		if len(by[name]) == 0 {

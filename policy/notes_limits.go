@@ -2,9 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // leastUsable is the part of a limit, in percent, below which a note says that the limit cannot be used in full.
@@ -43,4 +45,24 @@ func (c *Config) usableNotes() []string {
 		}
 	}
 	return noteEach(all, "%d more limits cannot be used in full", func(note string) string { return note })
+}
+
+// sharedNotes reports policies that count all requests of a route under one key and show their numbers to each client.
+func (c *Config) sharedNotes(by map[string][]*route.Charge) []string {
+	var shown []string
+	for _, name := range c.Policies.Names() {
+		p, _ := c.Policies.Get(name)
+		own := slices.ContainsFunc(p.members, func(m member) bool { return m.policy == p })
+		if own && p.Headers != HeadersOff && p.Enabled && !p.Shadow && slices.ContainsFunc(by[name], ofAll) {
+			shown = append(shown, name)
+		}
+	}
+	return noteEach(shown, "%d more policies show a limit for all", func(name string) string {
+		return "policy " + name + " counts all clients under one key, and its rate-limit headers show each of them how much all have left: headers: off hides it"
+	})
+}
+
+// ofAll reports whether a charge has the same key for all requests.
+func ofAll(charge *route.Charge) bool {
+	return !slices.ContainsFunc(charge.Key, func(p route.Part) bool { return p.From != route.FromConst })
 }

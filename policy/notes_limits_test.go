@@ -29,3 +29,20 @@ func TestLimitsThatCannotBeUsed(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsForAllAreHidden checks that each policy with one key for all requests has a note, unless its headers are
+// off.
+func TestLimitsForAllAreHidden(t *testing.T) {
+	const note = "counts all clients under one key"
+	for settings, want := range map[string]bool{"": true, ", headers: draft-03": true, ", headers: off": false, ", shadow: true": false, ", enabled: false": false} {
+		for key, all := range map[string]bool{"{const: all}": true, "{const: a}, {const: b}": true, "client_ip": false, "{const: a}, {header: X}": false} {
+			c, err := Parse("p.yaml", []byte("policies: {p: {algorithm: token-bucket, rate: 500/s"+settings+"}, q: {all: [p]}}\nroutes: [{key: ["+key+"], policies: [q]}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if notes := strings.Join(c.Notes(), "\n"); strings.Contains(notes, "policy p "+note) != (want && all) {
+				t.Errorf("%s by %s: %q", settings, key, notes)
+			}
+		}
+	}
+}

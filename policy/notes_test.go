@@ -49,7 +49,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		// Policies that no route names.
 		{"[{K, policies: [a]}]", "[]", "no route names these policies, so they are for requests that name them: both"},
 	} {
-		text := "policies: {a: 5/s, both: {all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
+		text := "policies: {a: {algorithm: token-bucket, rate: 5/s, headers: off}, both: {headers: off, all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
 		if c.routes != "" {
 			text += "routes: " + strings.NewReplacer("K,", "key: [{header: X}],", "P}", "policies: [a, both]}", "P,", "policies: [a, both],").Replace(c.routes) + "\n"
 		}
