@@ -113,7 +113,7 @@ func TestParseLimitReadsTextBack(t *testing.T) {
 		"fixed-window 5/1y align UTC count_denied": "fixed-window 5/1y align UTC count_denied",
 		"10/s warm_up 30s":                         "warm-up 10/s warm_up 30s", "warm-up 10/s burst 5 warm_up 1m next_pays": "warm-up 10/s warm_up 1m burst 5 next_pays",
 		"10/s max_wait 1m30s": "pacer 10/s max_wait 1m30s", "10/s max_queue 0": "pacer 10/s max_queue 0",
-		"sliding-window 6/1m":                            "sliding-window 6/1m segments 1 weighted",
+		"sliding-window 6/1m":                            "sliding-window 6/1m segments 50 strict",
 		"sliding-window 100/1m strict":                   "sliding-window 100/1m segments 50 strict",
 		"sliding-window 5/s 50/1m segment 100ms lenient": "sliding-window 5/s 50/1m segment 100ms lenient",
 		`sliding-log 5/36h name "a \"b\" c"`:             `sliding-log 5/36h name "a \"b\" c"`,

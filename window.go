@@ -25,12 +25,12 @@ type Variant uint8
 
 // The variants.
 const (
-	// Weighted counts the fraction that the window still covers: a span of one period admits less than 2·count. It is the
-	// default.
-	Weighted Variant = iota
-	// Strict counts the segment in full: a span admits at most count, and a saturated limit admits only count units in
-	// each period plus one segment.
-	Strict
+	// Strict counts the segment in full: a span of one period admits at most count, and a saturated limit admits count
+	// units in each period plus one segment. It is the default.
+	Strict Variant = iota
+	// Weighted counts the fraction that the window still covers: a span of one period admits less than 2·count, and a
+	// saturated limit with one segment admits count − 1 units in each period, or one in two periods.
+	Weighted
 	// Lenient ignores the segment, as the well-known scripts with small windows do: a span admits up to 2·count.
 	Lenient
 )
@@ -40,7 +40,7 @@ func (v Variant) String() string {
 	if v > Lenient {
 		return "variant " + strconv.Itoa(int(v))
 	}
-	return [...]string{"weighted", "strict", "lenient"}[v]
+	return [...]string{"strict", "weighted", "lenient"}[v]
 }
 
 // FixedWindow allows count units in each window of one period. A window starts with the first request, unless Align
@@ -75,10 +75,10 @@ type SlidingWindow struct {
 	// request passes in all windows or none. A limit has at most 8 windows, and each shorter window has a smaller
 	// count.
 	And []Rate
-	// Variant determines how the oldest, partly expired segment counts: Weighted by default, Strict or Lenient.
+	// Variant determines how the oldest, partly expired segment counts: Strict by default, Weighted or Lenient.
 	Variant Variant
-	// Segments is the number of segments: 1 to 1000, by default 1, and 50 for Strict. The period in µs must be a
-	// multiple of it.
+	// Segments is the number of segments: 1 to 1000. The period in µs must be a multiple of it. By default it is the
+	// largest such number up to 50, and 1 for Weighted and Lenient.
 	Segments int
 	// SegmentLength is the length of a segment, instead of Segments. Every window must be 1 to 1000 times as long.
 	SegmentLength time.Duration
@@ -90,7 +90,7 @@ type SlidingWindow struct {
 
 func (w SlidingWindow) rule() engine.Limit {
 	variant := ""
-	if w.Variant != Weighted {
+	if w.Variant != Strict {
 		variant = w.Variant.String()
 	}
 	return build(algo.SlidingWindow, w.Rate, windows(w.And), word("variant", variant), units("segments", int64(w.Segments)),
@@ -99,7 +99,7 @@ func (w SlidingWindow) rule() engine.Limit {
 
 // SlidingLog is a limit that records the time of each unit: every span of the period admits at most count units,
 // without approximation. Memory use grows with the number of units, so the count cannot exceed 100 000. For larger
-// counts, use a strict [SlidingWindow].
+// counts, use a [SlidingWindow].
 type SlidingLog struct {
 	// Rate is the count in the window.
 	Rate Rate

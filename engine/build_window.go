@@ -26,7 +26,7 @@ func (d *draft) slidingWindow(l *spec) error {
 	case len(d.rates) > 1:
 		return invalid("segment", remark("not set"), "a length that divides every window, such as 100ms")
 	default:
-		k := d.segmentCount(n.Variant)
+		k := d.segmentCount(n)
 		if k < 1 || k > maxSegments || n.Period%k != 0 {
 			return invalid("segments", k, "1 to 1000, dividing the window in whole microseconds")
 		}
@@ -40,9 +40,10 @@ func (d *draft) slidingWindow(l *spec) error {
 	return nil
 }
 
-// variant checks the variant and sets it. The default is weighted.
+// variant checks the variant and sets it. The default is strict.
 func (d *draft) variant(n *algo.Limit) error {
 	if !d.has("variant") {
+		n.Variant = algo.Strict
 		return nil
 	}
 	word := d.of("variant").Word
@@ -55,15 +56,23 @@ func (d *draft) variant(n *algo.Limit) error {
 	return invalid("variant", word, fieldNamed("variant").Accepted)
 }
 
-func (d *draft) segmentCount(v algo.Variant) int64 {
+// mostByDefault is the largest number of segments of a strict window that names none.
+const mostByDefault = 50
+
+// segmentCount returns the number of segments. A strict window admits its count in each period plus one segment, so by
+// default it has many segments: the largest number that divides the period.
+func (d *draft) segmentCount(n *algo.Limit) int64 {
 	switch {
 	case d.has("segments"):
 		return d.of("segments").Units
-	case v == algo.Strict:
-		return 50
-	default:
+	case n.Variant != algo.Strict:
 		return 1
 	}
+	k := int64(mostByDefault)
+	for n.Period%k != 0 {
+		k--
+	}
+	return k
 }
 
 func (d *draft) slidingLog(l *spec) error {

@@ -158,7 +158,7 @@ var fields = withRanges([]Field{
 	{
 		Name: "segments", Kind: FieldUnits, Accepted: "1 to 1000, dividing the window in whole microseconds",
 		text:  segmentsText,
-		About: "The number of segments of the window. By default 1, and 50 for the variant strict.",
+		About: "The number of segments of the window. By default the largest number up to 50 that divides the window, and 1 for the variants weighted and lenient.",
 	},
 	{
 		Name: "segment", Kind: FieldSpan, Accepted: "a length that goes 1 to 1000 times into every window",
@@ -168,7 +168,7 @@ var fields = withRanges([]Field{
 	{
 		Name: "variant", Kind: FieldWord, Accepted: "weighted, strict, lenient",
 		text:  variantText,
-		About: "How the oldest segment counts: in proportion to the part that the window still covers (weighted, the default), in full (strict), or not at all (lenient).",
+		About: "How the oldest segment counts: in full (strict, the default), in proportion to the part that the window still covers (weighted), or not at all (lenient).",
 	},
 	{
 		Name: "windows", Kind: FieldRates, Accepted: "1 to 8",

@@ -14,7 +14,7 @@ import (
 //	pacer 10/s max_wait 2s
 //	warm-up 10/s warm_up 30s burst 5
 //	fixed-window 1000/1d align Asia/Shanghai
-//	sliding-window 100/1m segments 10 strict
+//	sliding-window 100/1m segments 10
 //	sliding-log 5/1m 50/1h name "reply"
 //	concurrency 10 lease 30s
 //	deny

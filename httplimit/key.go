@@ -34,7 +34,7 @@ func (k Key) of(r *http.Request) (string, error) {
 }
 
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
-// /64. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
+// /64. An IPv6 address that contains the client's IPv4 address, as with NAT64, Teredo and 6to4, counts as that. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
 // from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with
 // [Loopback] in [ByClient], the proxy at its other end is trusted. It panics if a prefix is invalid, as after an error of
 // [netip.ParsePrefix].
@@ -60,7 +60,7 @@ func ByClient(proxies Proxies) Key {
 				return text, true
 			}
 		}
-		return network(client), true
+		return core.ClientKey(client, 64), true
 	}
 }
 
@@ -69,18 +69,6 @@ func ByClient(proxies Proxies) Key {
 func textOfPeer(r *http.Request) (text string, ok bool) {
 	text, _, ok = strings.Cut(r.RemoteAddr, ":")
 	return text, ok && strings.IndexByte(text, '.') > 0 && text[0] != '['
-}
-
-// network returns the address itself for IPv4, or its /64 for IPv6.
-func network(client netip.Addr) string {
-	if client.Is4() {
-		return client.String()
-	}
-	prefix, err := client.Prefix(64)
-	if err != nil {
-		return client.String()
-	}
-	return prefix.String()
 }
 
 // ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent

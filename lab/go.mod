@@ -3,6 +3,7 @@ module github.com/headgate/headgate/lab
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/didip/tollbooth/v7 v7.0.2

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/yamlfile"
@@ -22,10 +23,12 @@ type Change struct {
 	// Key is the key or pattern of an override, or "" to change the policy itself.
 	Key string
 	// Fields are the new values, as JSON or YAML. For a policy, these are its fields, such as {"rate": "50/s",
-	// "shadow": true}, or a limit as text, such as "50/s", which replaces the limit. Fields with algorithm, deny,
-	// unlimited, all or first also replace the limit. A new limit without a name keeps the old name. For a key, the
-	// fields are set, class, deny or unlimited, as in overrides, or a limit as text.
+	// "shadow": true}, or a limit as text, such as "50/s". What the fields or the text do not name stays, unless they name
+	// another algorithm: they then replace the limit, as do deny, unlimited, all and first. A new limit without a name
+	// keeps the old name. For a key, the fields are set, class, deny or unlimited, as in overrides, or a limit as text.
 	Fields string
+	// Ends is when the change ends, or zero if it lasts. A denial by the override then has a wait until that time.
+	Ends time.Time
 }
 
 // MaxChangeBytes is the maximum size of [Change.Fields].
@@ -102,6 +105,9 @@ func (c *Change) read() (r read, err error) {
 	r.override = new(overrideFields)
 	if err := r.override.read(c.Fields); err != nil {
 		return r, err
+	}
+	if !c.Ends.IsZero() {
+		r.override.ends = c.Ends.UnixMicro()
 	}
 	if r.override.Policy != nil || r.override.Key != nil {
 		return r, errors.New("fields: policy and key are named beside the fields; accepted: set, deny, unlimited")
@@ -257,6 +263,10 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 		f.Policies[name] = change
 		return nil
 	}
+	change, err := change.on(before)
+	if err != nil {
+		return err
+	}
 	if change.replacesLimit() {
 		for i := range f.Overrides {
 			if o := &f.Overrides[i]; o.Policy != nil && *o.Policy == name && o.on == nil {
@@ -266,6 +276,22 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	}
 	f.Policies[name] = before.with(change)
 	return nil
+}
+
+// on returns the change with the fields that its text names, if the policy keeps its algorithm: what a change does not
+// name stays. A burst of 10 would otherwise become 30 with the rate 30/1m.
+func (p *policyFields) on(before *policyFields) (*policyFields, error) {
+	own, err := before.limit().fields()
+	if p.text == "" || err != nil {
+		return p, nil //nolint:nilerr // the file was read, so its limit is a policy's name or a list
+	}
+	named, ok, err := own.textOn(p.text)
+	if !ok || err != nil {
+		return p, err
+	}
+	merged := *p
+	merged.text, merged.LimitFields = "", named
+	return &merged, nil
 }
 
 // replacesLimit reports whether a change replaces the policy's limit instead of some of its fields.

@@ -13,6 +13,7 @@ const base = `
 policies:
   api:   {algorithm: token-bucket, rate: 100/s, burst: 200, failure: allow}
   text:  10/m
+  slide: {algorithm: sliding-window, limit: 10, window: 1m, segments: 6, variant: weighted}
   both:  {all: [api, {name: total, algorithm: fixed-window, limit: 1000, window: 1d}]}
 overrides:
   - {policy: api, key: partner-1, set: {rate: 300/s}}
@@ -35,8 +36,8 @@ func limits(t *testing.T, c *policy.Config, name, key string) string {
 	return strings.Join(texts, ", ")
 }
 
-// A change replaces only the fields that it sets, or the whole limit if it is text or sets algorithm, deny, unlimited,
-// all or first. Other fields keep their values from the file.
+// A change replaces only the fields that it sets, also as text, or the whole limit if it sets another algorithm, deny,
+// unlimited, all or first. Other fields keep their values from the file.
 func TestChanges(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {
@@ -58,7 +59,13 @@ func TestChanges(t *testing.T) {
 		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"deny":true}}`}}, "api", "k", "100/s burst 200, deny (shadow)"},
 		{[]policy.Change{{Policy: "text", Fields: `{"shadow":"9/m"}`}}, "text", "k", "10/1m, 9/1m (shadow)"},
 		{[]policy.Change{{Policy: "api", Fields: `{"shadow":{"rate":"50/s"}}`}, {Policy: "api", Fields: `{"shadow":false}`}}, "api", "k", "100/s burst 200"},
-		{[]policy.Change{{Policy: "api", Fields: `"7/s"`}}, "api", "k", "7/s"},
+		{[]policy.Change{{Policy: "api", Fields: `"7/s"`}}, "api", "k", "7/s burst 200"},
+		{[]policy.Change{{Policy: "api", Fields: `"token-bucket 30/1m debt 5"`}}, "api", "k", "30/1m burst 200 debt 5"},
+		{[]policy.Change{{Policy: "api", Fields: `"pacer 7/s max_wait 1s"`}}, "api", "k", "pacer 7/s max_wait 1s"},
+		{[]policy.Change{{Policy: "api", Fields: `"7/s max_wait 1s"`}}, "api", "k", "pacer 7/s max_wait 1s"},
+		{[]policy.Change{{Policy: "slide", Fields: `"30/1m"`}}, "slide", "k", "sliding-window 30/1m segments 6 weighted"},
+		{[]policy.Change{{Policy: "slide", Fields: `"5/1m 50/1h segment 1m strict"`}}, "slide", "k", "sliding-window 5/1m 50/1h segment 1m strict"},
+		{[]policy.Change{{Policy: "slide", Key: "k", Fields: `"30/1m"`}}, "slide", "k", "sliding-window 30/1m segments 6 weighted"},
 		{[]policy.Change{{Policy: "api", Fields: `{"algorithm":"fixed-window","limit":5,"window":"1m"}`}}, "api", "k", "fixed-window 5/1m"},
 		{[]policy.Change{{Policy: "api", Fields: `{"deny":true}`}}, "api", "k", "deny"},
 		{[]policy.Change{{Policy: "api", Fields: `{"deny":true}`}}, "api", "partner-1", "300/s burst 200"},
@@ -70,8 +77,8 @@ func TestChanges(t *testing.T) {
 		{[]policy.Change{{Policy: "api", Key: "partner-1", Fields: `{"deny":true}`}}, "api", "partner-1", "deny"},
 		{[]policy.Change{{Policy: "api", Key: "partner-*", Fields: `{"unlimited":true}`}}, "api", "partner-9", "unlimited"},
 		{[]policy.Change{{Policy: "api", Fields: `{"rate":"50/s"}`}, {Policy: "api", Fields: `{"burst":70}`}}, "api", "k", "50/s burst 70"},
-		{[]policy.Change{{Policy: "both/api", Key: "k", Fields: `"7/s"`}, {Policy: "api", Key: "k", Fields: `"8/s"`}}, "api", "k", "8/s"},
-		{[]policy.Change{{Policy: "both/api", Key: "partner-1", Fields: `"7/s"`}}, "api", "partner-1", "7/s"},
+		{[]policy.Change{{Policy: "both/api", Key: "k", Fields: `"7/s"`}, {Policy: "api", Key: "k", Fields: `"8/s"`}}, "api", "k", "8/s burst 200"},
+		{[]policy.Change{{Policy: "both/api", Key: "partner-1", Fields: `"7/s"`}}, "api", "partner-1", "7/s burst 200"},
 	} {
 		changed, left := config.With(c.changes)
 		if len(left) != 0 {
@@ -163,8 +170,8 @@ func TestChangesThatCannotApply(t *testing.T) {
 	if len(left) != 16 {
 		t.Errorf("%d were left out, want 16: %v", len(left), left)
 	}
-	if n := len(changed.Policies.Names()); n != 3+84 {
-		t.Errorf("%d policies, want 87", n)
+	if n := len(changed.Policies.Names()); n != 4+84 {
+		t.Errorf("%d policies, want 88", n)
 	}
 }
 
@@ -175,7 +182,7 @@ func TestChangeUnderOverrides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := []policy.Change{{Policy: "api", Key: "joe", Fields: `{"set":{"burst":7}}`}, {Policy: "api", Fields: `"5/1h burst 60"`}}
+	of := []policy.Change{{Policy: "api", Key: "joe", Fields: `{"set":{"burst":7}}`}, {Policy: "api", Fields: `{"algorithm":"token-bucket","rate":"5/1h","burst":60}`}}
 	for range 2 {
 		changed, left := c.With(of)
 		if len(left) > 0 {

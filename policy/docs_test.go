@@ -3,7 +3,9 @@ package policy
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -148,4 +150,42 @@ func algorithmsWith(field string) (names []string) {
 		}
 	}
 	return names
+}
+
+// TestPagesHideLimitsForAll checks the files of the pages and examples: a limit for all clients shows no headers.
+func TestPagesHideLimitsForAll(t *testing.T) {
+	routed := 0
+	check := func(where, text string) {
+		config, err := (Reader{Gateway: true}).Parse(where, []byte(text))
+		if err != nil || len(config.Routes.Routes()) == 0 {
+			return // a part of a file
+		}
+		routed++
+		if notes := strings.Join(config.Notes(), "\n"); strings.Contains(notes, "counts all clients under one key") {
+			t.Errorf("%s: %s", where, notes)
+		}
+	}
+	for _, root := range []string{"../docs", "../examples"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".md" && filepath.Ext(path) != ".yaml" {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if filepath.Ext(path) == ".yaml" {
+				check(path, string(data))
+				return err
+			}
+			for _, block := range strings.Split(string(data), "```yaml\n")[1:] {
+				text, _, _ := strings.Cut(block, "```")
+				check(path, text)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if routed < 20 {
+		t.Errorf("only %d files with routes", routed)
+	}
 }

@@ -64,8 +64,9 @@ type overrideFields struct {
 
 	// on is the limit whose fields the Set field replaces. It is nil for the policy's own limit: see [Config.With].
 	on *LimitSpec
-	// text is the limit as text, in a change.
+	// text is the limit as text, and ends is its end as in a rule, in a change.
 	text string
+	ends int64
 }
 
 type listenersFields struct {

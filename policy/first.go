@@ -90,7 +90,7 @@ func (p *Policy) checkChoice(field string, limit engine.Limit) error {
 func (p *Policy) checkOverrides() error {
 	for i := range p.members {
 		for _, limit := range p.members[i].rules.values() {
-			if err := p.checkChoice("first", limit); err != nil {
+			if err := p.checkChoice("first", limit.Limit); err != nil {
 				return err
 			}
 		}

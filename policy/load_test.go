@@ -22,7 +22,7 @@ policies:
   both:   {all: [api, {name: total, algorithm: fixed-window, limit: 1000000, window: 1d, align: UTC}, 5/1m]}
   month:  {algorithm: fixed-window, limit: 5, window: 1mo, align: UTC, count_denied: true}
   seg:    {algorithm: sliding-window, windows: [{limit: 5, window: 1s}, {limit: 50, window: 1m}], segment: 100ms, variant: strict}
-  weigh:  {algorithm: sliding-window, limit: 10, window: 1m, segments: 6}
+  weigh:  {algorithm: sliding-window, limit: 10, window: 1m, segments: 6, variant: weighted}
   pace:   {algorithm: pacer, rate: 10/s, max_wait: 2s, max_queue: 5, burst: 3}
   owing:  {algorithm: gcra, rate: 30/60s, debt: 4}
   text:   100/s burst 200
@@ -127,7 +127,7 @@ overrides:
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(c.Policies.Leased())
-	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 1 weighted]]"; got != want {
+	if want := "map[policy:a:[90/s 9/s] policy:c:[sliding-window 5/1m segments 50 strict]]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -18,8 +18,11 @@ const maxNoted = 10
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses, and policies that count addresses and a text of the client alike.
-func (c *Config) Notes() (notes []string) {
+// addresses, policies that count addresses and a text of the client alike, and limits for all clients whose numbers are shown. In both cases it reports limits that
+// cannot be used in full.
+func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
+
+func (c *Config) routeNotes() (notes []string) {
 	routes := c.Routes.Routes()
 	if len(routes) == 0 {
 		return c.penaltyNotes()
@@ -40,6 +43,7 @@ func (c *Config) Notes() (notes []string) {
 	by := c.chargesByPolicy()
 	notes = append(notes, c.victimNotes(by)...)
 	notes = append(notes, c.keyNotes(by)...)
+	notes = append(notes, c.sharedNotes(by)...)
 	var unnamed []string
 	for _, name := range c.Policies.Names() {
 		if len(by[name]) == 0 {
@@ -208,7 +212,7 @@ func (c *Config) keyNotes(by map[string][]*route.Charge) []string {
 		if len(charges) == 0 {
 			continue
 		}
-		c.Policies.byName[name].rules.each(func(key string, _ engine.Limit) {
+		c.Policies.byName[name].rules.each(func(key string, _ rule) {
 			if !slices.ContainsFunc(charges, func(c *route.Charge) bool { return c.MayCount(key) }) {
 				all = append(all, fmt.Sprintf("no request of a route has the key %s of an override of policy %s; the first route with this policy counts by %s",
 					engine.Quote(key), name, strings.Join(keyOf(charges[0]), ", ")))

@@ -39,6 +39,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::1', deny: true}]", "no request of a route has the key"},
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '2001:db8::/48', deny: true}]", "no request of a route has the key"},
 		{"[{key: [client_ip], P}]", "[{policy: a, key: '10.0.0.0/8', deny: true}]", "no request of a route has the key"},
+		{"[{key: [client_ip], P}]", "[{policy: a, key: '64:ff9b::/64', deny: true}]", "no request of a route has the key"},
 		{"[{key: [{const: all}], P}]", "[{policy: a, key: others, deny: true}]", "no request of a route has the key"},
 		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001\\:db8\\:\\:/64', deny: true}, {policy: a, key: '*', deny: true}]", ""},
 		{"[{key: [{header: A}, client_ip], P}]", "[{policy: a, key: 'x:2001:db8::/64', deny: true}]", "no request of a route has the key"},
@@ -48,7 +49,7 @@ func TestRoutesWithoutEffect(t *testing.T) {
 		// Policies that no route names.
 		{"[{K, policies: [a]}]", "[]", "no route names these policies, so they are for requests that name them: both"},
 	} {
-		text := "policies: {a: 5/s, both: {all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
+		text := "policies: {a: {algorithm: token-bucket, rate: 5/s, headers: off}, both: {headers: off, all: [a, {name: b, algorithm: fixed-window, limit: 9, window: 1h}]}}\noverrides: " + c.overrides + "\n"
 		if c.routes != "" {
 			text += "routes: " + strings.NewReplacer("K,", "key: [{header: X}],", "P}", "policies: [a, both]}", "P,", "policies: [a, both],").Replace(c.routes) + "\n"
 		}

@@ -14,7 +14,14 @@ import (
 const maxPatterns = 100_000
 
 // overrides are a policy's limits for single keys and patterns.
-type overrides = byKey[engine.Limit]
+type overrides = byKey[rule]
+
+// rule is the limit of an override. ends is the time, in µs since 1970, at which an operator's change ends, or 0.
+type rule struct {
+	engine.Limit
+
+	ends int64
+}
 
 // byKey maps single keys and patterns to values. An exact key takes precedence over patterns, and a longer pattern over
 // a shorter one.

@@ -118,8 +118,10 @@ type Charge struct {
 
 	// Class is the class assigned by [Classify]. It is "" if the owner has no classes.
 	Class string
-	// Override reports whether the limit comes from an override.
-	Override bool
+	// Override reports whether the limit comes from an override. EndsMicros is the time at which the override ends, in µs
+	// since 1970, or 0 if it lasts.
+	Override   bool
+	EndsMicros int64
 	// Estimate is the requested cost, if EstimateMax has lowered Cost.
 	Estimate int64
 }
@@ -200,30 +202,30 @@ func (p *Policy) nothing(cost int64) Charge {
 }
 
 // find returns the limit that replaces the limits of all members for a key. It returns false if none does.
-func (g *group) find(key string, names []string) (engine.Limit, bool) {
+func (g *group) find(key string, names []string) (rule, bool) {
 	if key == "" {
-		return engine.Limit{}, false
+		return rule{}, false
 	}
 	return g.policy.rules.find(key, names)
 }
 
 // charge returns the charge that replaces the charges of all members.
-func (g *group) charge(limit engine.Limit, cost int64) Charge {
+func (g *group) charge(r rule, cost int64) Charge {
 	return Charge{
-		Charge: engine.Charge{Space: g.policy.space, Limit: limit, Cost: cost, Choice: g.source.choice(g.choice)},
-		Source: &g.source, Override: true,
+		Charge: engine.Charge{Space: g.policy.space, Limit: r.Limit, Cost: cost, Choice: g.source.choice(g.choice)},
+		Source: &g.source, Override: true, EndsMicros: r.ends,
 	}
 }
 
 // charge appends the charges of one limit.
 func (m *member) charge(charges []Charge, key string, cost int64, names []string) []Charge {
-	limit, replaced := m.rules.find(key, names)
+	r, replaced := m.rules.find(key, names)
 	if !replaced {
-		limit = m.limit
+		r.Limit = m.limit
 	}
 	charges = append(charges, Charge{
-		Charge: engine.Charge{Space: m.space, Limit: limit, Cost: cost, Choice: m.source.choice(m.choice)},
-		Source: &m.source, Override: replaced,
+		Charge: engine.Charge{Space: m.space, Limit: r.Limit, Cost: cost, Choice: m.source.choice(m.choice)},
+		Source: &m.source, Override: replaced, EndsMicros: r.ends,
 	})
 	if !m.hasCandidate() || replaced {
 		return charges
@@ -358,9 +360,9 @@ func (s *Set) Leased() map[string][]engine.Limit {
 		if !p.Leased || !p.Enabled {
 			continue
 		}
-		for _, limit := range append(p.members[0].rules.values(), p.members[0].limit) {
-			if prefetch.Prefetchable(limit) {
-				leased[p.space] = append(leased[p.space], limit)
+		for _, r := range append(p.members[0].rules.values(), rule{Limit: p.members[0].limit}) {
+			if prefetch.Prefetchable(r.Limit) {
+				leased[p.space] = append(leased[p.space], r.Limit)
 			}
 		}
 	}

@@ -34,9 +34,9 @@ func (b *builder) override(o *overrideFields) error {
 		return atField(err, "set")
 	}
 	if m != nil {
-		return m.rules.add(*o.Key, limit)
+		return m.rules.add(*o.Key, rule{limit, o.ends})
 	}
-	return p.rules.add(*o.Key, limit)
+	return p.rules.add(*o.Key, rule{limit, o.ends})
 }
 
 // target returns the target of an override: a policy or, with a slash, one limit of a policy with "all", such as
@@ -130,8 +130,8 @@ func (o *overrideFields) limit(p *Policy, m *member) (engine.Limit, error) {
 	return limit, sameVerb("set", m.limit, limit)
 }
 
-// build returns the override's limit, based on spec. If the override is text without an algorithm, the algorithm of
-// spec applies.
+// build returns the override's limit, based on spec: what the override does not name stays. An override as text with
+// another algorithm replaces the limit.
 func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 	fields, err := spec.fields()
 	if err != nil {
@@ -141,14 +141,15 @@ func (o *overrideFields) build(spec *LimitSpec) (engine.Limit, error) {
 		fields.overlay(o.Set)
 		return fields.build()
 	}
-	text := o.text
-	if algorithm, ok := fields.word("algorithm"); ok {
-		word, _, _ := strings.Cut(text, " ")
-		if _, named := engine.ParseAlgorithm(word); !named {
-			text = algorithm + " " + text
-		}
+	named, ok, err := fields.textOn(o.text)
+	if err != nil {
+		return engine.Limit{}, err
 	}
-	own, err := (&LimitSpec{Text: text}).fields()
+	if ok {
+		fields.overlay(&named)
+		return fields.build()
+	}
+	own, err := (&LimitSpec{Text: o.text}).fields()
 	if err != nil {
 		return engine.Limit{}, err
 	}

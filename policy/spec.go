@@ -167,8 +167,11 @@ func (f *LimitFields) overlay(with *LimitFields) {
 		f.First = with.First
 	}
 	f.Values.set("name", name)
-	if with.has("windows") {
-		f.Values.set("limit", nil)
-		f.Values.set("window", nil)
+	for field, others := range map[string][]string{"windows": {"limit", "window"}, "limit": {"windows"}, "segment": {"segments"}, "segments": {"segment"}} {
+		for _, other := range others {
+			if with.has(field) && !with.has(other) {
+				f.Values.set(other, nil) // one instead of the other
+			}
+		}
 	}
 }

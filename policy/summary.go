@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/internal/glob"
 )
 
@@ -38,19 +37,19 @@ func (s *Set) Summaries() []Summary {
 
 // Rule returns the key, as text, or pattern of the override that set the limit. ok is false if no override did. The parameters
 // key and names are the same as in [Policy.Charges]. Rule tries one pattern after another.
-func (c *Charge) Rule(key string, names ...string) (rule string, ok bool) {
+func (c *Charge) Rule(key string, names ...string) (name string, ok bool) {
 	if !c.Override {
 		return "", false
 	}
-	if rule, ok := c.rules.exactRule(key, names); ok {
-		return KeyText(rule), true
+	if name, ok := c.rules.exactRule(key, names); ok {
+		return KeyText(name), true
 	}
-	c.rules.patterns.Each(func(pattern string, _ engine.Limit) {
+	c.rules.patterns.Each(func(pattern string, _ rule) {
 		if matcher := glob.New(pattern); !ok && matcher.Match(key) {
-			rule, ok = pattern, true
+			name, ok = pattern, true
 		}
 	})
-	return rule, ok
+	return name, ok
 }
 
 // HasOverrides reports whether any limit of the policy has an override.
@@ -63,7 +62,7 @@ func (p *Policy) HasOverrides() bool {
 // limits. Each group is in order of precedence.
 func (p *Policy) overrides() (all []OverrideSummary) {
 	add := func(target string, rules *overrides) {
-		rules.each(func(key string, limit engine.Limit) {
+		rules.each(func(key string, limit rule) {
 			all = append(all, OverrideSummary{Of: strings.TrimPrefix(target, p.Name+"/"), Key: KeyText(key), Limit: limit.String()})
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/engine/algo"
 )
 
 // fields returns the limit as fields, so that other fields can replace some of them. If the limit is text, fields
@@ -72,4 +73,25 @@ func windowOf(rate engine.Rate) WindowFields {
 		period = "1s"
 	}
 	return WindowFields{Limit: &rate.Count, Window: &period}
+}
+
+// textOn returns the fields that a limit's text names, without the algorithm, if the text keeps the algorithm of own:
+// it names that algorithm or none. ok is false for another algorithm, and for deny, unlimited and the name of a policy.
+func (f *LimitFields) textOn(text string) (named LimitFields, ok bool, err error) {
+	word, _ := f.word("algorithm")
+	own, known := engine.ParseAlgorithm(word)
+	parts, err := engine.ParseParts(text)
+	if !known || err != nil {
+		return named, false, nil // the error is that of the whole limit
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(text, " "), " ")
+	if _, any := engine.ParseAlgorithm(first); !any && parts.Algorithm != own && parts.Algorithm == algo.TokenBucket {
+		text = word + " " + text // neither a name nor a field says which algorithm it is
+	} else if parts.Algorithm != own {
+		return named, false, nil
+	}
+	if named, err = (&LimitSpec{Text: text}).fields(); err == nil {
+		named.Values.set("algorithm", nil)
+	}
+	return named, true, err
 }

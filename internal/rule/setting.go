@@ -51,6 +51,9 @@ func SegmentLength(length time.Duration) engine.Setting {
 	return engine.Setting{Field: "segment", Span: length}
 }
 
+// Weighted counts the oldest segment by the part that the window still covers.
+func Weighted() engine.Setting { return engine.Setting{Field: "variant", Word: "weighted"} }
+
 // Strict counts the oldest segment in full.
 func Strict() engine.Setting { return engine.Setting{Field: "variant", Word: "strict"} }
 

@@ -64,7 +64,7 @@ func TestAlgorithms(t *testing.T) {
 		{"warm-up of 30 s", rule.WarmUp(minute, 30*time.Second)},
 		{"fixed window", rule.FixedWindow(minute)},
 		{"sliding window, lenient, 6 segments", rule.SlidingWindow(minute, rule.Lenient(), rule.Segments(6))},
-		{"sliding window, weighted, 6 segments", rule.SlidingWindow(minute, rule.Segments(6))},
+		{"sliding window, weighted, 6 segments", rule.SlidingWindow(minute, rule.Segments(6), rule.Weighted())},
 		{"sliding window, strict", rule.SlidingWindow(minute, rule.Strict())},
 		{"sliding log", rule.SlidingLog(minute)},
 	} {

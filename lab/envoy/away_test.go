@@ -21,7 +21,7 @@ func TestRedisAway(t *testing.T) {
 	for failure, want := range map[*policy.Failure]codes.Code{nil: codes.Unknown, &deny: codes.Unavailable, &allow: codes.OK} {
 		install(t, directory+"/"+want.String(), false)
 		redis := redistest.Standalone(t, redistest.Redis)
-		p := startOursOn(t, directory+"/"+want.String(), redis, func(g *daemon.GRPC) { g.Options.Failure = failure }, 15*time.Millisecond)
+		p := startOursOn(t, directory+"/"+want.String(), redis, func(c *daemon.Config) { c.GRPC.Options.Failure = failure }, 15*time.Millisecond)
 		q := request("rl", descriptor("foo", "x"))
 		decided := func() bool {
 			r, err := p.client.ShouldRateLimit(context.Background(), q)

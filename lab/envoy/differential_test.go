@@ -31,14 +31,16 @@ var steps = flag.Int("envoy-steps", 500, "random requests to each pair of server
 var environments = []struct {
 	name string
 	set  []string
-	ours func(*daemon.GRPC)
+	ours func(*daemon.Config)
 }{
 	{name: "default"},
-	{"headers", []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset"}, func(g *daemon.GRPC) {
+	{"headers", []string{"LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset", "NEAR_LIMIT_RATIO=0.5"}, func(c *daemon.Config) {
+		g := &c.GRPC
 		h := &g.Options.Headers
 		h.Enabled, h.Limit, h.Remaining, h.Reset = true, "RateLimit-Limit", "RateLimit-Remaining", "X-Reset"
+		g.Options.NearLimitRatio = 0.5
 	}},
-	{"shadow", []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}, func(g *daemon.GRPC) { g.Options.Shadow, g.Options.MergeDomains = true, true }},
+	{"shadow", []string{"SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=true"}, func(c *daemon.Config) { c.GRPC.Options.Shadow, c.GRPC.Options.MergeDomains = true, true }},
 }
 
 // TestSameAnswers sends the same random requests to envoyproxy/ratelimit and to Headgate, in memory and on Redis. It

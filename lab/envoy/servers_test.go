@@ -32,6 +32,7 @@ const patience = 30 * time.Second
 type peer struct {
 	name   string
 	http   string // its HTTP address
+	admin  string // the address of Headgate's admin listener, if it has one
 	client pb.RateLimitServiceClient
 	// forget deletes all counters.
 	forget func()
@@ -103,7 +104,7 @@ func startUpstream(t *testing.T, root string, environment ...string) *peer {
 }
 
 // startOurs starts Headgate in this process, in memory or on its own Redis.
-func startOurs(t *testing.T, directory string, onRedis bool, set func(*daemon.GRPC)) *peer {
+func startOurs(t *testing.T, directory string, onRedis bool, set func(*daemon.Config)) *peer {
 	t.Helper()
 	var redis *redistest.Server
 	if onRedis {
@@ -113,7 +114,7 @@ func startOurs(t *testing.T, directory string, onRedis bool, set func(*daemon.GR
 }
 
 // startOursOn starts Headgate on a Redis, or in memory if redis is nil.
-func startOursOn(t *testing.T, directory string, redis *redistest.Server, set func(*daemon.GRPC), deadline time.Duration) *peer {
+func startOursOn(t *testing.T, directory string, redis *redistest.Server, set func(*daemon.Config), deadline time.Duration) *peer {
 	t.Helper()
 	p := &peer{name: "headgate in memory"}
 	c := daemon.Config{
@@ -121,7 +122,7 @@ func startOursOn(t *testing.T, directory string, redis *redistest.Server, set fu
 		GRPC: daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: directory, Deadline: deadline},
 	}
 	if set != nil {
-		set(&c.GRPC)
+		set(&c)
 	}
 	var stop func()
 	start := func() {
@@ -140,6 +141,9 @@ func startOursOn(t *testing.T, directory string, redis *redistest.Server, set fu
 			}
 		}
 		p.http = d.HTTPAddr().String()
+		if a := d.AdminAddr(); a != nil {
+			p.admin = a.String()
+		}
 		p.connect(t, d.GRPCAddr().String())
 	}
 	p.forget = func() { stop(); start() }

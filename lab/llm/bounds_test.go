@@ -16,7 +16,7 @@ var requests = named{"requests", rule.FixedWindow(rule.PerMinute(20))}
 func counted(rate engine.Rate) []named {
 	return []named{
 		{"window", rule.FixedWindow(rate)},
-		{"segments", rule.SlidingWindow(rate, rule.Segments(6))},
+		{"segments", rule.SlidingWindow(rate, rule.Segments(6), rule.Weighted())},
 		{"log", rule.SlidingLog(rate)},
 		{"bucket", rule.TokenBucket(rate)},
 	}

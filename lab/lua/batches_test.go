@@ -88,7 +88,7 @@ func randomOp(r *rand.Rand) engine.Op {
 		rule.Pacer(rule.PerSecond(10), rule.MaxQueue(5)),
 		rule.WarmUp(rule.PerSecond(10), time.Second, rule.Burst(5)),
 		rule.FixedWindow(rule.PerSecond(15)),
-		rule.SlidingWindow(rule.PerSecond(12), rule.Segments(4)),
+		rule.SlidingWindow(rule.PerSecond(12), rule.Segments(4), rule.Weighted()),
 		rule.SlidingLog(rule.PerSecond(9)),
 		rule.FixedWindow(rule.PerDay(500), rule.Align("Asia/Tokyo"), rule.Named("day")),
 		engine.DenyAll(), engine.NoLimit(),
@@ -164,8 +164,8 @@ func randomHistory(r *rand.Rand) engine.Op {
 		rule.SlidingLog(rule.Per(200, span)),
 		rule.SlidingLog(rule.Per(90, span), rule.CountDenied(), rule.Named("denied")),
 		rule.SlidingLog(rule.Per(2000, time.Hour), rule.Named("long")),
-		rule.SlidingWindow(rule.Per(150, span), rule.Segments(40)),
-		rule.SlidingWindow(rule.Per(100, span), rule.Segments(4), rule.CountDenied(), rule.Named("denied")),
+		rule.SlidingWindow(rule.Per(150, span), rule.Segments(40), rule.Weighted()),
+		rule.SlidingWindow(rule.Per(100, span), rule.Segments(4), rule.Weighted(), rule.CountDenied(), rule.Named("denied")),
 	}
 	op := engine.Single(engine.OpAllow, []string{"a", "b", "{a}x"}[r.IntN(3)], limits[r.IntN(len(limits))], r.Int64N(4))
 	op.Space = "history"

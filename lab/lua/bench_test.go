@@ -24,7 +24,7 @@ func benchLimits() map[string]engine.Limit {
 		"token bucket, two words":  rule.TokenBucket(rule.PerDay(1_234_567)),
 		"pacer":                    rule.Pacer(rule.PerSecond(10), rule.MaxQueue(10)),
 		"fixed window":             rule.FixedWindow(rule.PerSecond(10)),
-		"sliding window, weighted": rule.SlidingWindow(rule.PerSecond(10)),
+		"sliding window, weighted": rule.SlidingWindow(rule.PerSecond(10), rule.Weighted()),
 		"sliding window, strict":   rule.SlidingWindow(rule.PerSecond(10), rule.Strict()),
 		"sliding log":              rule.SlidingLog(rule.PerSecond(10)),
 		"concurrency":              rule.Concurrency(10, rule.LeaseTime(100*time.Millisecond)),
@@ -136,7 +136,7 @@ func BenchmarkRedisBytes(b *testing.B) {
 	for name, limit := range map[string]engine.Limit{
 		"token bucket":             rule.TokenBucket(rule.PerHour(100)),
 		"fixed window":             rule.FixedWindow(rule.PerHour(100)),
-		"sliding window, weighted": rule.SlidingWindow(rule.PerHour(100)),
+		"sliding window, weighted": rule.SlidingWindow(rule.PerHour(100), rule.Weighted()),
 		"sliding window, strict":   rule.SlidingWindow(rule.PerHour(100), rule.Strict()),
 		"sliding log":              rule.SlidingLog(rule.PerHour(100)),
 		"concurrency":              rule.Concurrency(100, rule.LeaseTime(time.Hour)),

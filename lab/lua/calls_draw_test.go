@@ -55,7 +55,7 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		}},
 		{name: "large window", costs: largeCosts, draw: func() engine.Limit {
 			k := 1 + r.Int64N(40)
-			o := options([]engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(50*time.Millisecond))
+			o := options([]engine.Setting{rule.Weighted(), rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(50*time.Millisecond))
 			return rule.SlidingWindow(rule.Per(algo.MaxUnits-r.Int64N(1<<47), time.Duration(k)*50*time.Millisecond), o...)
 		}},
 		{name: "pacer", costs: fewUnits, draw: func() engine.Limit {
@@ -87,7 +87,7 @@ func kindsOfCall(r *rand.Rand) []kindOfCall {
 		{name: "window", costs: fewUnits, draw: func() engine.Limit {
 			const segment = 200 * time.Millisecond
 			k, units := 1+r.Int64N(6), 1+r.Int64N(10)
-			o := options([]engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(segment))
+			o := options([]engine.Setting{rule.Weighted(), rule.Strict(), rule.Lenient()}[r.IntN(3)], rule.SegmentLength(segment))
 			if r.IntN(3) == 0 {
 				o = append(o, rule.And(rule.Per(units+1+r.Int64N(5), time.Duration(3*k)*segment)))
 			}

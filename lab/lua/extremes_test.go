@@ -46,8 +46,8 @@ func TestExtremes(t *testing.T) {
 		rule.AdaptiveRate(rule.Per(1, time.Hour), 1, 100_000_000, rule.Burst(int64(years/time.Hour))),
 		rule.FixedWindow(rule.Per(most, years)),
 		rule.FixedWindow(rule.Per(most, time.Millisecond), rule.Align("clock"), rule.CountDenied()),
-		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1000)),
-		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1), rule.CountDenied()),
+		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1000), rule.Weighted()),
+		rule.SlidingWindow(rule.Per(most, years), rule.Segments(1), rule.Weighted(), rule.CountDenied()),
 		rule.SlidingWindow(rule.Per(most, time.Millisecond), rule.Segments(1000), rule.Strict()),
 		rule.SlidingLog(rule.Per(100_000, years), rule.CountDenied()),
 	}

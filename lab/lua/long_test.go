@@ -40,7 +40,7 @@ func long(t *testing.T, store engine.Store, clock *headgatetest.Clock) {
 			rule.SlidingLog(rule.Per(1_500, 2*time.Second)),
 		},
 		{
-			rule.SlidingWindow(rule.Per(5_000, time.Second), rule.Segments(1000)),
+			rule.SlidingWindow(rule.Per(5_000, time.Second), rule.Segments(1000), rule.Weighted()),
 			rule.SlidingWindow(rule.Per(5_000, time.Second), rule.Segments(1000), rule.Strict(), rule.CountDenied(), rule.Named("strict")),
 		},
 	} {

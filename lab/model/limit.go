@@ -65,18 +65,24 @@ func (l Limit) largest() int64 {
 	return n
 }
 
-// segment returns s = P/k, the segment length of a sliding window. By default, k is 50 for strict windows, and 1 for
-// the other variants (section 5).
+// segment returns s = P/k, the segment length of a sliding window. By default, k is the largest divisor of P up to 50 for
+// strict windows, and 1 for the other variants (section 5).
 func (l Limit) segment() int64 {
 	switch {
 	case l.SegmentUS > 0:
 		return l.SegmentUS
 	case l.Segments > 0:
 		return l.WindowUS / l.Segments
-	case l.Variant == Strict:
-		return l.WindowUS / 50
+	case variant(l) != Strict:
+		return l.WindowUS
 	}
-	return l.WindowUS
+	segment := l.WindowUS
+	for k := int64(2); k <= 50; k++ {
+		if l.WindowUS%k == 0 {
+			segment = l.WindowUS / k
+		}
+	}
+	return segment
 }
 
 // rate returns L and P divided by their greatest common divisor (rule 1).

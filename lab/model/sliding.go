@@ -107,7 +107,7 @@ func segmentAt(l Limit, now int64) int64 {
 
 func variant(l Limit) string {
 	if l.Variant == "" {
-		return Weighted
+		return Strict
 	}
 	return l.Variant
 }

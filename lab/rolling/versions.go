@@ -170,7 +170,7 @@ var Draws = everyAlgorithm(map[string]func(r *rand.Rand, least int64) []engine.L
 		segment := time.Duration(1+r.IntN(4)) * 250 * time.Millisecond
 		return ofOne(r, func() engine.Limit {
 			k := 2 + r.IntN(8)
-			variant := []engine.Setting{{Field: "variant", Word: "weighted"}, rule.Strict(), rule.Lenient()}[r.IntN(3)]
+			variant := []engine.Setting{rule.Weighted(), rule.Strict(), rule.Lenient()}[r.IntN(3)]
 			return rule.SlidingWindow(rule.Per(1+r.Int64N(20), time.Duration(k)*segment), rule.Segments(k), variant)
 		})
 	},

@@ -18,7 +18,7 @@ var (
 	queueing  = rule.Pacer(rule.Per(most, ms), rule.MaxQueue(most))
 	warmest   = rule.WarmUp(rule.Per(most, ms), 2*ms, rule.Burst(most))
 	daily     = fixed(rule.PerDay(most))
-	minutely  = sliding(rule.PerMinute(most))
+	minutely  = sliding(rule.PerMinute(most), rule.Weighted())
 	// perSecond and perThousand are two versions of one limit.
 	perSecond   = sliding(rule.PerSecond(most), rule.SegmentLength(second), rule.Lenient())
 	perThousand = sliding(rule.Per(most, 1000*second), rule.SegmentLength(second), rule.Strict())

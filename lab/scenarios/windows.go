@@ -76,9 +76,9 @@ var _ = register([]scenario{
 	{
 		name: "two buckets", why: "known bugs 7 and 11: a product of large numbers does not overflow and let every request pass",
 		steps: []step{
-			take(sliding(rule.PerDay(150_000)), 150_000, yes(0, 48*time.Hour)),
-			take(sliding(rule.PerDay(150_000)), 1, yes(0, 48*time.Hour-second)).in(24*time.Hour + second),
-			take(sliding(rule.PerDay(150_000)), 1, no(0, 152*ms, 48*time.Hour-second)),
+			take(sliding(rule.PerDay(150_000), rule.Weighted()), 150_000, yes(0, 48*time.Hour)),
+			take(sliding(rule.PerDay(150_000), rule.Weighted()), 1, yes(0, 48*time.Hour-second)).in(24*time.Hour + second),
+			take(sliding(rule.PerDay(150_000), rule.Weighted()), 1, no(0, 152*ms, 48*time.Hour-second)),
 		},
 	},
 	{
@@ -194,10 +194,10 @@ var _ = register([]scenario{
 	{
 		name: "set back under a weighted window", why: "requests are decided at the start of the newest segment, where the oldest one still counts in full",
 		steps: []step{
-			take(sliding(rule.PerMinute(6)), 6, yes(0, 2*time.Minute)),
-			take(sliding(rule.PerMinute(6)), 2, yes(1, 90*second)).in(90 * second),
-			take(sliding(rule.PerMinute(6)), 1, no(0, 40*second, 130*second)).in(-40 * second),
-			take(sliding(rule.PerMinute(6)), 1, yes(0, 90*second)).in(40 * second),
+			take(sliding(rule.PerMinute(6), rule.Weighted()), 6, yes(0, 2*time.Minute)),
+			take(sliding(rule.PerMinute(6), rule.Weighted()), 2, yes(1, 90*second)).in(90 * second),
+			take(sliding(rule.PerMinute(6), rule.Weighted()), 1, no(0, 40*second, 130*second)).in(-40 * second),
+			take(sliding(rule.PerMinute(6), rule.Weighted()), 1, yes(0, 90*second)).in(40 * second),
 		},
 	},
 	{

@@ -36,7 +36,7 @@ func canaries() []canary {
 		{"pacer, 30 → 45 a minute *", of(rule.Pacer, slow, rule.MaxQueue(5)), of(rule.Pacer, fast, rule.MaxQueue(5))},
 		{"fixed window, 30 → 45 a minute", of(rule.FixedWindow, slow), of(rule.FixedWindow, fast)},
 		{"fixed window, 30 a minute → 15 in 30 s *", of(rule.FixedWindow, slow), of(rule.FixedWindow, rule.Per(15, 30*time.Second))},
-		{"sliding window, weighted → lenient", of(rule.SlidingWindow, slow, rule.Segments(6)), of(rule.SlidingWindow, slow, rule.Segments(6), rule.Lenient())},
+		{"sliding window, weighted → lenient", of(rule.SlidingWindow, slow, rule.Segments(6), rule.Weighted()), of(rule.SlidingWindow, slow, rule.Segments(6), rule.Lenient())},
 		{"sliding window, strict, 30 → 45 a minute", strict(slow, 6), strict(fast, 6)},
 		{"sliding window, strict, 30 a minute → 15 in 30 s", strict(slow, 6), strict(rule.Per(15, 30*time.Second), 3)},
 		{"sliding window, 6 → 12 segments *", strict(slow, 6), strict(slow, 12)},

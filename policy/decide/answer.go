@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
@@ -87,6 +88,7 @@ func (b *Batch) unknown(at *plan, response *Response, err error) {
 // charged sets the charges that the answer is about, and what the response says of the binding one.
 func (r *Response) charged(at *plan) {
 	r.charges = at.charges
+	r.endDenials()
 	c := r.Bound()
 	if c == nil {
 		return
@@ -99,6 +101,23 @@ func (r *Response) charged(at *plan) {
 	}
 	if at.request.Route != nil || r.Listed {
 		r.Requested = c.Owner
+	}
+}
+
+// endDenials sets the wait of a limit that denies all requests until an operator's change ends. The end is known only
+// here: for the store, such a limit never passes.
+func (r *Response) endDenials() {
+	ended := false
+	for i := range r.Count() {
+		if c, s := r.Charge(i), r.Of(i); c.EndsMicros > 0 && s.RetryAfter == engine.Never && c.Limit.Algorithm().DeniesAll() {
+			s.RetryAfter = max(time.Until(time.UnixMicro(c.EndsMicros)), time.Second)
+			s.ResetAfter, ended = s.RetryAfter, true
+		}
+	}
+	for i := range r.Count() { // the longest wait binds
+		if ended && r.Of(i).RetryAfter > r.Binds().RetryAfter {
+			r.Binding = i
+		}
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // HeaderLimits returns the limits for the response's rate-limit headers, the binding one first. It omits limits that
-// allow everything. It returns nil if nothing was decided.
+// allow everything, and limits of policies without headers: their numbers are of all clients together, for example. It
+// returns nil if nothing was decided.
 func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 	if r.Unlimited() || r.Count() == 0 {
 		return nil
@@ -19,7 +20,7 @@ func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 	limits := make([]httplimit.HeaderLimit, 0, r.Count())
 	add := func(i int) {
 		c, s := r.Charge(i), r.Of(i)
-		if s.Unlimited {
+		if s.Unlimited || hidden(c) {
 			return
 		}
 		name := c.Policy
@@ -40,12 +41,24 @@ func (r *Response) HeaderLimits() []httplimit.HeaderLimit {
 	return limits
 }
 
-// Style returns the policy's style of rate-limit headers. It is draft for a request without a policy.
+// hidden reports whether a limit's policy has no headers.
+func hidden(c *policy.Charge) bool { return c.Owner != nil && c.Owner.Headers == policy.HeadersOff }
+
+// Style returns the policy's style of rate-limit headers. It is draft for a request without a policy. If the binding
+// limit of a route is of a policy without headers, the style is that of the first policy of the request with headers.
 func (r *Response) Style() httplimit.Style {
-	if r.Requested == nil {
+	switch {
+	case r.Requested == nil:
 		return httplimit.Draft
+	case r.Requested.Headers != policy.HeadersOff:
+		return httplimit.Style(r.Requested.Headers)
 	}
-	return httplimit.Style(r.Requested.Headers)
+	for i := range r.Count() {
+		if c := r.Charge(i); c.Owner != nil && c.Owner != r.Requested && !r.Requested.Combined() && !hidden(c) {
+			return httplimit.Style(c.Owner.Headers)
+		}
+	}
+	return httplimit.Off
 }
 
 // WriteRetryAfter writes Retry-After and Cache-Control for a denial. The Retry-After of a concurrency limit is at most a

@@ -67,3 +67,38 @@ routes:
 		}
 	}
 }
+
+// A limit whose policy has no headers is hidden, also where it is the binding one: the headers are those of the other
+// limits of the request, in their style.
+func TestHeadersOffHidesALimit(t *testing.T) {
+	config, err := policy.Parse("x.yaml", []byte(`
+policies:
+  users: {algorithm: fixed-window, limit: 4, window: 1h, headers: draft-03}
+  every: {algorithm: fixed-window, limit: 2, window: 1h, headers: off}
+  both:  {all: [users, every]}
+routes:
+  - {match: {path: /users}, key: [{const: a}], policies: [users, every]}
+  - {match: {path: /both}, key: [{const: b}], policies: [both]}
+  - {match: {path: /every}, key: [{const: c}], policies: [every]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	defer limiter.Close()
+	h := httplimit.By(decide.New(config, limiter))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, path := range []string{"/users", "/both"} {
+		for i, want := range []string{"3", "2", "2"} { // the third one is denied by every
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+			if (w.Code == 200) != (i < 2) || w.Header().Get("Ratelimit-Remaining") != want || w.Header().Get("Ratelimit") != "" || (w.Header().Get("Retry-After") == "") != (i < 2) {
+				t.Errorf("%s, request %d: %d %v", path, i, w.Code, w.Header())
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/every", http.NoBody))
+	if len(w.Header()) != 0 {
+		t.Errorf("%v", w.Header())
+	}
+}

@@ -3,7 +3,6 @@ package route
 import (
 	"cmp"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -99,7 +98,7 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 	case FromQuery:
 		return v.field(p.Name)
 	case FromClient:
-		return cmp.Or(p.network(v.clientAddress()), v.PeerName), true
+		return cmp.Or(core.ClientKey(v.clientAddress(), p.V6Prefix), v.PeerName), true
 	case FromJWT:
 		if text, readable = v.header(p.Name); !readable {
 			return "", false
@@ -112,21 +111,6 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 	default:
 		return p.Name, true
 	}
-}
-
-// network returns an IPv4 address itself, or the network of an IPv6 address. It returns "" if the address is unknown.
-func (p *Part) network(address netip.Addr) string {
-	if !address.Is6() {
-		if address.IsValid() {
-			return address.String()
-		}
-		return ""
-	}
-	network, err := address.Prefix(p.V6Prefix)
-	if err != nil {
-		return ""
-	}
-	return network.String()
 }
 
 // items returns the charges of a request. If a part of a key is unreadable or missing, lack names it: an unreadable

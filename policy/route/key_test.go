@@ -1,6 +1,9 @@
 package route
 
 import (
+	"fmt"
+	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -49,3 +52,16 @@ func TestTokenIsBounded(t *testing.T) {
 
 // constant is a charge with one key for all requests.
 var constant = []Charge{{Key: []Part{{Name: "all"}}}}
+
+// A client behind NAT64 is counted by its IPv4 address, and matches networks by the address as it is.
+func TestEmbeddedAddressIsTheKey(t *testing.T) {
+	byClient := []Charge{{Policies: constant[0].Policies, Key: []Part{{From: FromClient, V6Prefix: 128}}}}
+	inside := Conditions{Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	table := New([]Route{{Match: inside, Charges: constant}, {Charges: byClient}}, Loopback)
+	for peer, want := range map[string]string{"192.0.2.7": "0 all", "64:ff9b::192.0.2.7": "1 192.0.2.7", "2002:c000:207::1": "1 192.0.2.7", "2001:db8::1": "1 2001:db8::1/128"} {
+		m, _ := table.Find(&Request{Method: http.MethodGet, Path: "/", Header: http.Header{}, Peer: netip.MustParseAddr(peer)})
+		if got := fmt.Sprint(m.Index, " ", m.Items[0].Key); got != want {
+			t.Errorf("%s is counted by %q, want %q", peer, got, want)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (p *Part) isClient(text string) bool {
 		return address.Is4()
 	}
 	network, err := netip.ParsePrefix(text)
-	return err == nil && network.Addr().Is6() && p.network(network.Addr()) == text
+	return err == nil && network.Addr().Is6() && core.ClientKey(network.Addr(), p.V6Prefix) == text
 }
 
 // split splits a key into the parts joined by headgate.Key.

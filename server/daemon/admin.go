@@ -39,6 +39,8 @@ type AdminConfig struct {
 	TokenFile string
 	// Hosts lists additional names of this server. Its address and localhost are always accepted.
 	Hosts []string
+	// EnvoyMetrics adds the names of envoyproxy/ratelimit to the metrics.
+	EnvoyMetrics bool
 	// AuditSample is the audit's sample rate: one key in AuditSample is audited, up to [audit.MaxSample]. 0 disables
 	// the audit.
 	AuditSample int
@@ -65,6 +67,9 @@ type adminFrontEnd struct {
 func openAdmin(c *Config) (*adminFrontEnd, error) {
 	a := &c.Admin
 	if a.Address == "" || a.Address == Off {
+		if a.EnvoyMetrics {
+			return nil, errors.New("envoy-metrics without admin: accepted: the address of the admin listener, which shows them")
+		}
 		if a.AuditSample != 0 {
 			return nil, errors.New("audit-sample without admin: accepted: the address of the admin listener, whose metrics have the figures")
 		}
@@ -152,6 +157,12 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	}
 	if d.snapshot != nil && err == nil {
 		err = f.metrics.Add(metrics.Snapshots.Of(d.snapshot.Stats))
+	}
+	if err == nil && d.config.Admin.EnvoyMetrics {
+		if d.grpc == nil || d.grpc.service == nil {
+			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
+		}
+		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})
 	}
 	if err != nil {
 		return err

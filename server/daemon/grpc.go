@@ -90,6 +90,7 @@ func (d *Daemon) refused() error {
 // openEnvoy loads the configuration of the rate limit service, and adds its HTTP paths.
 func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 	c := &d.config.GRPC
+	c.Options.HashKeys = d.hashKeys
 	c.Options.SetPolicies = func(made []policy.Made) { d.policies.SetMade(context.Background(), made) }
 	f.service = envoy.New(c.Options, func(ctx context.Context, requests []decide.Request, responses []decide.Response) {
 		d.service.DoWithin(ctx, c.Deadline, service.GRPC, requests, responses)
@@ -195,4 +196,12 @@ func (d *Daemon) counts() func(policy, space, key string) bool {
 		return nil
 	}
 	return d.grpc.service.Counts
+}
+
+// EnvoyStats returns the statistics of Envoy's rate limit service. They are zero without this service.
+func (d *Daemon) EnvoyStats() envoy.Stats {
+	if d.grpc == nil || d.grpc.service == nil {
+		return envoy.Stats{}
+	}
+	return d.grpc.service.Stats()
 }

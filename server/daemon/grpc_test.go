@@ -92,6 +92,9 @@ func TestGRPCDrains(t *testing.T) {
 	if r.StatusCode != http.StatusInternalServerError {
 		t.Errorf("/healthcheck in the drain: %d", r.StatusCode)
 	}
+	if s := d.EnvoyStats(); len(s.Rules) != 2 || s.Rules[0].TotalHits != 2 {
+		t.Errorf("%+v", s)
+	}
 	endDrain()
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -47,7 +47,7 @@ func hostileRESP() []hostileCase {
 	for _, c := range []struct{ name, want, words string }{
 		{"flushall", "unknown command", "FLUSHALL"},
 		{"flushdb", "unknown command", "FLUSHDB"},
-		{"eval", "unknown command", "EVAL return(1) 0"},
+		{"eval", "this server runs no Lua", "EVAL return(1) 0"},
 		{"config set", "-ERR", "CONFIG SET maxmemory 1"},
 		{"shutdown", "unknown command", "SHUTDOWN NOSAVE"},
 		{"debug", "unknown command", "DEBUG SEGFAULT"},

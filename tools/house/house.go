@@ -34,7 +34,7 @@ var floors = [][]room{
 		{"front ends", "RESP, HTTP, gRPC, gateway", []string{"server/internal/resp/*", "server/internal/respapi", "server/internal/httpapi/*", "server/internal/verbs", "server/internal/grpcapi", "server/internal/gateway", "server/internal/problem"}},
 	},
 	{
-		{"service", "users, deadlines, signatures, observers", []string{"server/internal/service/*"}},
+		{"service", "users, deadlines, signatures, observers", []string{"server/internal/service/*", "server/internal/peers"}},
 		{"envoy", "rules of envoyproxy/ratelimit", []string{"server/internal/envoy"}},
 		{"changes", "policies in force, TLS files", []string{"server/internal/policies", "server/internal/tlsfiles/*"}},
 		{"replay", "access logs → answers, limits, reports", []string{"server/internal/replay/*"}},
@@ -70,7 +70,7 @@ var floors = [][]room{
 		{"membership", "the processes on a store, lost data", []string{"layer/membership"}},
 	},
 	{
-		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/peers", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
+		{"shared", "files, queues, bounds, formats", []string{"internal/*", "policy/yamlfile", "policy/jsontext", "policy/files", "server/internal/users", "server/internal/respclient", "server/internal/watch", "server/internal/requestid", "server/internal/lograte", "server/internal/metric", "server/internal/costtest"}},
 	},
 	{
 		{"engine", "the contract: Op, Answer, Store, Limit", []string{"engine"}},

@@ -72,7 +72,7 @@ var rows = []decisionKind{
 	{name: "token bucket", make: of(rule.TokenBucket(often))},
 	{name: "pacer", make: of(rule.Pacer(often, rule.Burst(100_000), rule.MaxQueue(100_000)))},
 	{name: "fixed window", make: of(rule.FixedWindow(often))},
-	{name: "sliding window", make: of(rule.SlidingWindow(often))},
+	{name: "sliding window", make: of(rule.SlidingWindow(often, rule.Weighted()))},
 	{name: "sliding log", make: of(rule.SlidingLog(rule.PerSecond(100_000)))},
 	{name: "warm-up", make: of(rule.WarmUp(often, time.Minute, rule.Burst(100_000)))},
 	{name: "two limits", make: of(rule.TokenBucket(often), rule.FixedWindow(rule.PerDay(10_000_000)))},

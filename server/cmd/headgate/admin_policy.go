@@ -212,6 +212,7 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 	words := names(ofKey, "FIELDS")
 	var operator by
 	var lasts span
+	var yes bool
 	c := &cobra.Command{
 		Use: "set " + strings.Join(words, " "), Short: "Make a change on top of the policies file", Args: exactly(words...), Long: help(ofKey),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -219,12 +220,15 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !yes && deniesAll(body) {
+				return fmt.Errorf("the change denies every request of policy %s; accepted: --yes with it, or the key or pattern of those to deny", body.Policy)
+			}
 			if lasts != 0 {
 				body.For = time.Duration(lasts).String()
 			}
 			unseen := ofKey && !a.output.json() && neverCounted(c.Context(), a, &body.ChangeName)
-			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.Change) {
-				fmt.Fprintf(w, "changed: %s\n", changeText(made))
+			return request(c, a, adminapi.MakeChange, body, func(w io.Writer, made *adminapi.ActiveChange) {
+				fmt.Fprintf(w, "changed: %s\n  before: %s\n  after:  %s\n", changeText(&made.Change), made.Before, made.After)
 				if unseen {
 					fmt.Fprintf(w, "note: %s counts nothing for the key %s now: compare it with the keys that headgate top prints\n", args[0], printable(args[1]))
 				}
@@ -238,8 +242,22 @@ func newSet(a *adminClient, ofKey bool) *cobra.Command {
 		},
 	}
 	operator.addTo(c)
+	c.Flags().BoolVar(&yes, "yes", false, "make a change that denies every request of the policy")
 	c.Flags().Var(&lasts, "for", "how long the change lasts, such as 30m, 1h30m, 2d or 1w; 0 until it is cleared")
 	return c
+}
+
+// deniesAll reports whether a change denies every request of a policy: deny for the policy itself, or for each key.
+func deniesAll(c *adminapi.NewChange) bool {
+	if c.Key != nil && strings.Trim(*c.Key, "*") != "" {
+		return false
+	}
+	var fields struct{ Deny bool }
+	var text string
+	if json.Unmarshal(c.Fields, &text) == nil {
+		return strings.TrimSpace(text) == "deny"
+	}
+	return json.Unmarshal(c.Fields, &fields) == nil && fields.Deny
 }
 
 // neverCounted reports whether the store has no state for the key of a change, perhaps because the key is misspelt. For

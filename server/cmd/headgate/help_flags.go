@@ -45,7 +45,7 @@ var processGroups = []flagGroup{
 	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},
 	{"Upstream", []string{"upstream", "upstream-ca", "upstream-timeout", "stall-timeout", "body-rate", "max-waiting"}},
 	{"Readiness", []string{"ready-path", "ready-needs-store", "drain"}},
-	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env"}},
+	{"Envoy", []string{"envoy-config", "envoy-semantics", "envoy-env", "envoy-metrics"}},
 	{"Operator", []string{"admin", "admin-token-file", "admin-host", "audit-sample"}},
 	{"Log and trace", []string{
 		"log-level", "log-format", "log-denied", "log-keys", "otlp-traces", "trace-sample", "trace-keys",

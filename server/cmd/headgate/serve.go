@@ -62,6 +62,7 @@ and the directory of --envoy-config again; a change of them does so too.`,
 	flags.IntVar(&f.maxInlineKeys, "max-inline-keys", 0, "maximum number of keys in the memory store for limits in requests; by default half of --max-keys if there are policies, otherwise all")
 	flags.BoolVar(&f.NoInline, "no-inline", false, "reject limits in requests: every request must name a policy")
 	f.addEnvoy(flags)
+	flags.BoolVar(&f.Admin.EnvoyMetrics, "envoy-metrics", false, "add metrics with the names of envoyproxy/ratelimit")
 	return c
 }
 

@@ -174,10 +174,10 @@ func changedKey(key *string) (string, error) {
 	}
 }
 
-func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change, error) {
+func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.ActiveChange, error) {
 	c, err := a.newChange(body)
 	if err != nil {
-		return c.Change, err
+		return adminapi.ActiveChange{}, err
 	}
 	c.User = caller(r)
 	made, err := a.Policies.Change(r.Context(), c)
@@ -187,7 +187,7 @@ func (a *api) change(r *http.Request, body *adminapi.NewChange) (adminapi.Change
 			Fields: made.Fields, Expires: made.Expires, Before: made.Before, After: made.After,
 		})
 	}
-	return made.Change, fits(err)
+	return adminapi.ActiveChange{Change: made.Change, Before: made.Before, After: made.After}, fits(err)
 }
 
 // fits adds the status 422 to the error for a change that does not fit the policies. Other errors, such as errors from

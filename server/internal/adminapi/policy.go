@@ -12,7 +12,7 @@ var (
 	ShowPolicy   = Call[None, PolicyView]{Pattern: "GET /admin/v1/policies/{name}"}
 	ListChanges  = Call[None, Changes]{Pattern: "GET /admin/v1/changes"}
 	TryChange    = Call[NewChange, Trial]{Pattern: "POST /admin/v1/changes/try"}
-	MakeChange   = Call[NewChange, Change]{Pattern: "POST /admin/v1/changes", Acts: true}
+	MakeChange   = Call[NewChange, ActiveChange]{Pattern: "POST /admin/v1/changes", Acts: true}
 	ClearChange  = Call[ChangeName, Change]{Pattern: "POST /admin/v1/changes/clear", Acts: true}
 	ListShadows  = Call[None, Shadows]{Pattern: "GET /admin/v1/shadows"}
 )
@@ -75,8 +75,8 @@ type Change struct {
 type ActiveChange struct {
 	Change
 
-	// Before describes the policy or the key as defined in the file. After describes its current form. An example is
-	// "100/s burst 200".
+	// Before describes the policy or the key before the change was made or, in a list, as defined in the file. After
+	// describes its current form. An example is "100/s burst 200".
 	Before string `json:"before"`
 	After  string `json:"after"`
 }

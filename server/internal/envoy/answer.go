@@ -26,7 +26,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 	t := tally{remaining: math.MaxUint32}
 	for i := range b.matches {
 		m, st := &b.matches[i], &memory[i]
-		b.status(i, st)
+		s.status(request, b, i, st)
 		response.Statuses[i] = &st.RateLimitResponse_DescriptorStatus
 		if m.rule != nil && m.rule.unlimited {
 			continue
@@ -41,6 +41,7 @@ func (s *Service) answer(request *pb.RateLimitRequest, b *buffers) *pb.RateLimit
 	}
 	if s.options.Shadow && t.over() {
 		response.OverallCode = pb.RateLimitResponse_OK
+		s.counters.globalShadow.Add(1)
 	}
 	if s.options.DynamicMetadata {
 		response.DynamicMetadata = dynamicMetadata(request, b.matches, memory)
@@ -77,8 +78,8 @@ func (t *tally) add(st *pb.RateLimitResponse_DescriptorStatus, quota bool) {
 
 func (t *tally) over() bool { return t.denied > 0 || t.quotas > 0 && t.quotas == t.quotasOver }
 
-// status fills in the answer for one descriptor.
-func (b *buffers) status(i int, st *status) {
+// status fills in the answer for one descriptor, and adds its hits to the statistics.
+func (s *Service) status(request *pb.RateLimitRequest, b *buffers, i int, st *status) {
 	st.Code = pb.RateLimitResponse_OK
 	m, at := &b.matches[i], b.places[i]
 	if m.rule != nil && m.rule.unlimited {
@@ -97,9 +98,10 @@ func (b *buffers) status(i int, st *status) {
 		st.LimitRemaining = math.MaxUint32
 		return
 	}
-	quota := m.quota
+	quota, near := m.quota, m.near
 	if o.limit != quota.limit && !(quota.blocked() && o.limit == engine.DenyAll()) {
 		quota = quota.as(o.limit)
+		near = quota.near(s.options.ratio())
 	}
 	v := quota.verdict(q.Kind, &o)
 	if !v.allowed {
@@ -108,8 +110,13 @@ func (b *buffers) status(i int, st *status) {
 	st.CurrentLimit, st.LimitRemaining = quota.current, v.remaining
 	st.reset.Seconds = v.reset
 	st.DurationUntilReset = &st.reset
-	if o.shadow && q.Kind != engine.OpGive {
-		st.Code = pb.RateLimitResponse_OK
+	n := hits(request, request.Descriptors[i])
+	if q.Kind != engine.OpGive {
+		limit := uint64(quota.current.RequestsPerUnit)
+		m.stats.count(n, v.before(n, limit), limit, near, o.shadow && !v.allowed)
+		if o.shadow {
+			st.Code = pb.RateLimitResponse_OK
+		}
 	}
 }
 
@@ -117,21 +124,30 @@ func (b *buffers) status(i int, st *status) {
 type verdict struct {
 	allowed   bool
 	remaining uint32
-	reset     int64 // in s
+	granted   uint64 // number of hits within the limit
+	reset     int64  // in s
 }
 
 // verdict derives a descriptor's answer from its outcome.
 func (q *quota) verdict(kind engine.Kind, o *outcome) verdict {
-	v := verdict{allowed: o.allowed}
+	v := verdict{allowed: o.allowed, granted: uint64(o.granted)}
 	remaining := max(0, o.standing.Remaining)
 	if q.blocked() {
 		// The window for a quota of 0 has a limit of 1, and only an empty window allows 0 hits.
 		v.allowed = kind == engine.OpGive || kind == engine.OpCount && o.cost == 0 && remaining > 0
-		remaining = 0
+		remaining, v.granted = 0, 0
 	}
 	v.remaining = uint32(min(remaining, math.MaxUint32))
 	v.reset = q.reset(o.at, &o.standing, !v.allowed && (q.blocked() || o.standing.RetryAfter == headgate.Never))
 	return v
+}
+
+// before returns the number of hits that were counted before these n, but at most limit.
+func (v *verdict) before(n, limit uint64) uint64 {
+	if !v.allowed {
+		return limit - min(limit, v.granted)
+	}
+	return limit - min(limit, uint64(v.remaining)+n)
 }
 
 // reset returns the number of seconds until a window ends. For other algorithms it returns the time until the same

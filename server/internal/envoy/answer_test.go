@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,9 @@ func TestHitsGiveBack(t *testing.T) {
 	f.want("OK: OK 1/5 60s", "a=1 -x1")
 	f.want("OK: OK 5/5 60s", "a=1 -x100")
 	f.want("OK: OK 4/5 60s", "a=1")
+	if got := f.stats(); !maps.Equal(got, map[string]string{"d.a": "total=8 over=2 near=1 within=1"}) {
+		t.Errorf("%v", got)
+	}
 }
 
 // TestMatchingOrder checks the order of matching: the exact value, then the first wildcard in the file, then the key
@@ -160,6 +164,128 @@ func TestUnitMultiplier(t *testing.T) {
 	response, err := f.ShouldRateLimit(context.Background(), &pb.RateLimitRequest{Domain: "d", Descriptors: allDescribed(t, "a=1")})
 	if m := response.GetStatuses()[0].GetCurrentLimit().GetUnitMultiplier().GetValue(); err != nil || m != 10 {
 		t.Errorf("unit_multiplier %d, %v", m, err)
+	}
+}
+
+// TestOverridesAreBounded checks that limits in requests create at most MaxSeries statistics, however many limits
+// there are.
+func TestOverridesAreBounded(t *testing.T) {
+	f := serving(t, Options{}, "domain: d")
+	for i := range MaxSeries + 500 {
+		f.ask(fmt.Sprintf("a=%d limit=%d/MINUTE", i, i+1))
+	}
+	stats := f.stats()
+	if len(stats) != MaxSeries+1 || stats["d.override.other"] != "total=500 near=1 within=500" && !strings.HasPrefix(stats["d.override.other"], "total=500 ") {
+		t.Errorf("%d series, other: %s", len(stats), stats["d.override.other"])
+	}
+}
+
+// TestLongNamesAreCountedTogether (regression: bug 69): if a request's descriptor results in a name longer than
+// MaxSeriesName bytes, no statistic with that name is created. Its hits are counted in the series "other".
+func TestLongNamesAreCountedTogether(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: detail, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}
+  - {key: value, value_to_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}
+`)
+	for i := range 100 {
+		long := fmt.Sprintf("%03d%s", i, strings.Repeat("x", 10_000))
+		f.ask("detail="+long, "value="+long, "own="+long+" limit=5/MINUTE")
+	}
+	longest := strings.Repeat("y", MaxSeriesName-len("d.detail_"))
+	f.ask("detail=" + longest)
+	f.ask("detail=" + longest + "y")
+	stats := f.stats()
+	for name, want := range map[string]string{"d.detail.other": "total=101 ", "d.value.other": "total=100 ", "d.override.other": "total=100 ", "d.detail_" + longest: "total=1 "} {
+		if !strings.HasPrefix(stats[name], want) {
+			t.Errorf("%s: %s, want %s", name, stats[name], want)
+		}
+	}
+	if len(stats) != 4 {
+		t.Errorf("%d series, want 4", len(stats))
+	}
+}
+
+// TestStatistics checks the numbers of hits that are within the limit, near it (above 80 % of it) and over it.
+func TestStatistics(t *testing.T) {
+	const file = `
+domain: d
+descriptors:
+  - {key: a, rate_limit: {unit: day, requests_per_unit: 10}}
+  - {key: s, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 10}}
+  - {key: none, rate_limit: {unit: day}}
+  - {key: u, rate_limit: {unlimited: true}}
+  - {key: ip, value: "1.2.3.4:80", rate_limit: {unit: day, requests_per_unit: 10}}
+`
+	f := serving(t, Options{}, file)
+	for _, hits := range []string{"x7", "x2", "x4", "x3"} { // counts of 7, 9, 13 and 16
+		f.ask("a=1 "+hits, "s=1 "+hits, "none=1 "+hits, "u=1 "+hits)
+	}
+	f.ask("ip=1.2.3.4:80")
+	want := map[string]string{
+		"d.a": "total=16 over=6 near=2 within=9", "d.s": "total=16 over=6 near=2 within=9 shadow=6", "d.none": "total=16 over=16",
+		"d.ip_1_2_3_4_80": "total=1 within=1",
+	}
+	if got := f.stats(); !maps.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	f.load(strings.Replace(file, "{key: none, rate_limit: {unit: day}}", "{key: added, rate_limit: {unit: day}}", 1))
+	delete(want, "d.none")
+	if got := f.stats(); !maps.Equal(got, want) {
+		t.Errorf("after a reload %v\nwant %v", got, want)
+	}
+	if _, err := f.Load([]File{{Name: "bad"}}); err == nil {
+		t.Fatal("no error")
+	}
+	f.ask()
+	all := f.Stats()
+	if all.ConfigLoadSuccess != 2 || all.ConfigLoadError != 1 || all.ServiceError != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestMetricNames checks how detailed_metric and value_to_metric affect names, using the tables in
+// envoyproxy/ratelimit's README.
+func TestMetricNames(t *testing.T) {
+	f := serving(t, Options{}, `
+domain: d
+descriptors:
+  - {key: plain, rate_limit: {unit: day, requests_per_unit: 9}}
+  - {key: detail, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}
+  - key: route
+    value: "api/*"
+    value_to_metric: true
+    descriptors: [{key: method, value_to_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}]
+  - key: shared
+    value: "s*"
+    share_threshold: true
+    value_to_metric: true
+    descriptors: [{key: m, value: GET, rate_limit: {unit: day, requests_per_unit: 9}}, {key: m, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 9}}]
+`)
+	for _, c := range []struct{ entries, name string }{
+		{"plain=x", "d.plain"},
+		{"detail=x", "d.detail_x"},
+		{"route=api/v1,method=GET", "d.route_api/v1.method_GET"},
+		{"shared=s1,m=GET", "d.shared_s*.m_GET"},
+		{"shared=s2,m=PUT", "d.shared_s*.m_PUT"},
+	} {
+		before := f.stats()
+		f.ask(c.entries)
+		for name, text := range f.stats() {
+			if before[name] != text && name != c.name {
+				t.Errorf("%s is counted as %s, want %s", c.entries, name, c.name)
+			}
+		}
+		if f.stats()[c.name] == "" {
+			t.Errorf("%s is not counted as %s: %v", c.entries, c.name, f.stats())
+		}
+	}
+	for i := range 2 * MaxSeries {
+		f.ask(fmt.Sprintf("detail=v%d", i))
+	}
+	if got := f.stats()["d.detail.other"]; !strings.HasPrefix(got, "total=1001 ") {
+		t.Errorf("other: %s", got)
 	}
 }
 

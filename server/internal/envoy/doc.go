@@ -6,13 +6,14 @@
 //	fields.go      the keys that a file may have; fields by type
 //	rule.go        the tree → domains, levels, rules
 //	limit.go       unit and count → a limit
-//	match.go       a request's descriptor → rule, key
+//	match.go       a request's descriptor → rule, key, statistic
 //	wildcards.go   the index of values with *
 //	key.go         matched entries → the key of a counter
 //	request.go     request → matches
 //	plan.go        matches → requests to package decide
 //	answer.go      decisions → response
 //	metadata.go    metadata of rules and answers
+//	stats.go       counters of rules
 //	policies.go    the policies of rules
 //	outcome.go     the outcome for one descriptor
 //	reload.go      reloads a directory; errors.go errors for requests

@@ -169,6 +169,13 @@ func (e *Environment) options(r *variables) {
 	o.Headers.Limit = or(r.text("LIMIT_LIMIT_HEADER"), o.Headers.Limit)
 	o.Headers.Remaining = or(r.text("LIMIT_REMAINING_HEADER"), o.Headers.Remaining)
 	o.Headers.Reset = or(r.text("LIMIT_RESET_HEADER"), o.Headers.Reset)
+	if text := r.text("NEAR_LIMIT_RATIO"); text != "" {
+		ratio, err := strconv.ParseFloat(text, 32)
+		if err != nil || !(ratio > 0 && ratio <= 1) {
+			r.fail("NEAR_LIMIT_RATIO", text, "more than 0, up to 1")
+		}
+		o.NearLimitRatio = float32(ratio)
+	}
 }
 
 func or(value, other string) string {

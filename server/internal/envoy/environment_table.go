@@ -32,8 +32,8 @@ var meaningless = []struct {
 		"statistics are not sent to statsd",
 	},
 	{
-		[]string{"USE_PROMETHEUS", "PROMETHEUS_ADDR", "PROMETHEUS_PATH", "PROMETHEUS_MAPPER_YAML", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS", "NEAR_LIMIT_RATIO"},
-		"--admin exposes Headgate's metrics to Prometheus, with a policy for each rule",
+		[]string{"USE_PROMETHEUS", "PROMETHEUS_ADDR", "PROMETHEUS_PATH", "PROMETHEUS_MAPPER_YAML", "PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS"},
+		"--admin and --envoy-metrics expose statistics to Prometheus under the same names",
 	},
 	{[]string{"FORCE_START_WITHOUT_INITIAL_CONFIG"}, "a server always starts, and waits for a configuration without an error"},
 	{[]string{"LOCAL_CACHE_SIZE_IN_BYTES"}, "every hit is counted in the store"},

@@ -22,7 +22,7 @@ func environment(variables ...string) (*Environment, error) {
 // ones.
 func TestEnvironment(t *testing.T) {
 	e, err := environment("PORT=80", "GRPC_HOST=10.0.0.1", "RUNTIME_ROOT=/data", "RUNTIME_SUBDIRECTORY=ratelimit", "GRPC_MAX_CONNECTION_AGE=1h",
-		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",
+		"LOG_LEVEL=WARN", "SHADOW_MODE=true", "MERGE_DOMAIN_CONFIG=1", "NEAR_LIMIT_RATIO=0.5", "LIMIT_RESPONSE_HEADERS_ENABLED=true", "LIMIT_RESET_HEADER=X-Reset",
 		"USE_STATSD=false", "REDIS_POOL_SIZE=5", "REDIS_PERSECOND=false", "UNRELATED=1")
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	o := e.Options
-	if !o.Shadow || !o.MergeDomains || !o.Headers.Enabled || o.Headers.Reset != "X-Reset" || o.Headers.Limit != "RateLimit-Limit" {
+	if !o.Shadow || !o.MergeDomains || o.NearLimitRatio != 0.5 || !o.Headers.Enabled || o.Headers.Reset != "X-Reset" || o.Headers.Limit != "RateLimit-Limit" {
 		t.Errorf("%+v", o)
 	}
 	want := []string{
@@ -83,6 +83,7 @@ func TestEnvironmentErrors(t *testing.T) {
 		{"PORT=abc", `PORT="abc"; accepted: the number of a port, 0 to 65535`},
 		{"GRPC_PORT=65536", `GRPC_PORT="65536"; accepted: the number of a port, 0 to 65535`},
 		{"SHADOW_MODE=maybe", `SHADOW_MODE="maybe"; accepted: true, false`},
+		{"NEAR_LIMIT_RATIO=2", `NEAR_LIMIT_RATIO="2"; accepted: more than 0, up to 1`},
 		{"GRPC_MAX_CONNECTION_AGE=1", `GRPC_MAX_CONNECTION_AGE="1"; accepted: a duration such as 24h`},
 		{"LOG_LEVEL=loud", `LOG_LEVEL="loud"; accepted: trace, debug, info, warn, error, fatal, panic`},
 		{"REDIS_URL=x REDIS_TYPE=ring", `REDIS_TYPE="ring"; accepted: SINGLE, SENTINEL, CLUSTER`},

@@ -171,6 +171,26 @@ func (f *fixture) want(answer string, descriptors ...string) {
 	}
 }
 
+// stats returns, for each rule's name, the counters that are not 0, such as "total=3 over=1".
+func (f *fixture) stats() map[string]string {
+	all := map[string]string{}
+	for _, s := range f.Stats().Rules {
+		text := ""
+		for _, c := range []struct {
+			name string
+			n    uint64
+		}{{"total", s.TotalHits}, {"over", s.OverLimit}, {"near", s.NearLimit}, {"within", s.WithinLimit}, {"shadow", s.ShadowMode}} {
+			if c.n > 0 {
+				text += fmt.Sprintf(" %s=%d", c.name, c.n)
+			}
+		}
+		if text != "" {
+			all[s.Name] = text[1:]
+		}
+	}
+	return all
+}
+
 func allDescribed(t *testing.T, texts ...string) (list []*ratelimit.RateLimitDescriptor) {
 	for _, text := range texts {
 		list = append(list, described(t, text))

@@ -18,7 +18,8 @@ import (
 	"github.com/headgate/headgate/policy/keyhash"
 )
 
-// TestHashedKeys checks that if there are secrets, no value from a request reaches the store. Answers do not change.
+// TestHashedKeys checks that if there are secrets, no value from a request reaches the store or a statistic. Values
+// from the configuration stay in the names of statistics. Answers do not change.
 func TestHashedKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(path, []byte(strings.Repeat("s", 32)), 0o600); err != nil {
@@ -31,9 +32,9 @@ func TestHashedKeys(t *testing.T) {
 	const file = `
 domain: d
 descriptors:
-  - {key: detailed, rate_limit: {unit: day, requests_per_unit: 1}}
-  - {key: value, rate_limit: {unit: day, requests_per_unit: 1}}
-  - {key: plan, value: free, rate_limit: {unit: day, requests_per_unit: 1}}
+  - {key: detailed, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
+  - {key: value, value_to_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
+  - {key: plan, value: free, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 1}}
 `
 	for _, semantics := range []Semantics{Original, Improved} {
 		var keys []string
@@ -45,7 +46,7 @@ descriptors:
 				}
 			}
 		}))
-		s := New(Options{Semantics: semantics}, decide.New(policy.Empty(), limiter, decide.WithHashKeys(secrets)).Do)
+		s := New(Options{HashKeys: secrets, Semantics: semantics}, decide.New(policy.Empty(), limiter, decide.WithHashKeys(secrets)).Do)
 		if _, err := s.Load([]File{{Name: "d.yaml", Data: []byte(file)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +70,18 @@ descriptors:
 			if !keyhash.Is(key) {
 				t.Errorf("the store got the key %q", key)
 			}
+		}
+		hash, names := strings.ReplaceAll(secrets.Secrets().Of(0, "ann@example.com"), ":", "_"), ""
+		for _, series := range s.Stats().Rules {
+			names += series.Name + " "
+		}
+		for _, want := range []string{"d.detailed_" + hash, "d.value_" + hash, "d.own_" + hash, "d.plan_free"} {
+			if !strings.Contains(names, want+" ") {
+				t.Errorf("no %s in %s", want, names)
+			}
+		}
+		if strings.Contains(names, "ann") {
+			t.Errorf("a value of a request in %s", names)
 		}
 		_ = limiter.Close()
 	}

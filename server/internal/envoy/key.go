@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 // Space is the prefix of the counters' namespaces: envoy:<domain>.
@@ -58,6 +59,15 @@ func entriesOf(key string) (entries []*ratelimit.RateLimitDescriptor_Entry) {
 		}
 	}
 	return append(entries, &ratelimit.RateLimitDescriptor_Entry{Key: string(parts[0]), Value: string(parts[1])})
+}
+
+// appendValue appends a value from a request to the name of a statistic. If keys are hashed, it appends the value's
+// hash, because the value can be a person's address.
+func appendValue(to []byte, value string, secrets *keyhash.Secrets) []byte {
+	if secrets == nil || value == "" {
+		return append(to, value...)
+	}
+	return secrets.Append(to, 0, value)
 }
 
 func appendEscaped(to []byte, text string) []byte {

@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +161,12 @@ func acceptedAlgorithms() string {
 		names[i] = a.String()
 	}
 	return strings.Join(names, ", ") + "; gcra, leaky-bucket and funnel are the token bucket"
+}
+
+// near returns the number of hits above which further hits count as near the limit: the quota times ratio, rounded
+// down.
+func (q *quota) near(ratio float32) uint64 {
+	return uint64(math.Floor(float64(float32(q.current.GetRequestsPerUnit()) * ratio)))
 }
 
 // String returns text such as "10 per minute" for the output of headgate check. An algorithm other than the fixed

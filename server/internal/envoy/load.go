@@ -32,17 +32,31 @@ type Config struct {
 type LoadOptions struct {
 	// MergeDomains allows several files with the same domain, and merges their descriptors.
 	MergeDomains bool
+	// NearLimitRatio is the fraction of a limit above which hits count as near the limit. 0 means 0.8.
+	NearLimitRatio float32
 	// EveryError reports up to 100 errors per file, instead of only the first one like envoyproxy/ratelimit.
 	// Descriptors below an invalid one are not read.
 	EveryError bool
+
+	stats func(fullKey string) *ruleStats
+}
+
+func (o *LoadOptions) ratio() float32 {
+	if o.NearLimitRatio == 0 {
+		return 0.8
+	}
+	return o.NearLimitRatio
 }
 
 // Load parses the files of a configuration. The error contains a line for each invalid file, in envoyproxy/ratelimit's
 // format: "<file>:<line>:<column>: <words>".
 func Load(files []File, options LoadOptions) (*Config, error) {
+	if options.stats == nil {
+		options.stats = newRuleStats
+	}
 	c := &Config{domains: map[string]*domain{}}
 	var errs []error
-	b := &builder{config: c, names: map[string]bool{}}
+	b := &builder{config: c, ratio: options.ratio(), stats: options.stats, names: map[string]bool{}}
 	for _, f := range files {
 		b.found = found{every: options.EveryError}
 		b.found.add(b.file(f, options.MergeDomains))
@@ -110,7 +124,7 @@ func (b *builder) file(f File, merge bool) error {
 		return fmt.Errorf("duplicate domain '%s' in config file", name)
 	}
 	if d == nil {
-		d = &domain{name: name, space: Space + name}
+		d = &domain{name: name, space: Space + name, overrides: b.stats(name + ".override")}
 		b.config.domains[name] = d
 	}
 	b.space = d.space

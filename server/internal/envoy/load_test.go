@@ -185,6 +185,7 @@ descriptors:
 	if got, want := c.Describe(), []string{"d.a.b: unlimited", "d.a_x: 1 per day (quota_mode, policy envoy.d.a_x)", "d.c: unlimited (shadow_mode)"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	c.eachStats(func(*ruleStats) {})
 }
 
 // TestEveryFileIsChecked checks that the error contains a line for each invalid file.

@@ -15,7 +15,7 @@ import (
 // outcome is the decision for one descriptor.
 type outcome struct {
 	allowed, unlimited, shadow bool
-	cost                       int64
+	granted, cost              int64
 	at                         time.Time
 	limit                      engine.Limit // the binding limit, which can differ from the rule's own
 	standing                   engine.Standing
@@ -40,7 +40,7 @@ func outcomeOf(r *decide.Response, item int) (o outcome, ok bool) {
 
 func outcomeOfOne(a *engine.Answer, limit engine.Limit, cost int64, shadow bool) outcome {
 	return outcome{
-		allowed: a.Allowed, unlimited: a.Binds().Unlimited, shadow: shadow, cost: cost, at: a.At(), limit: limit, standing: *a.Binds(),
+		allowed: a.Allowed, unlimited: a.Binds().Unlimited, shadow: shadow, granted: a.Granted, cost: cost, at: a.At(), limit: limit, standing: *a.Binds(),
 	}
 }
 
@@ -56,8 +56,11 @@ func itemOf(r *decide.Response, item int) (o outcome, ok bool) {
 			allowed: r.Allowed || s.RetryAfter == 0, unlimited: s.Unlimited,
 			cost: c.Cost, at: r.At(), limit: c.Limit, standing: *s,
 		}
-		if r.Count() == 1 {
-			one.allowed = r.Allowed
+		switch {
+		case r.Count() == 1:
+			one.allowed, one.granted = r.Allowed, r.Granted
+		case r.Allowed:
+			one.granted = c.Cost
 		}
 		if !ok || o.unlimited || o.allowed && !one.allowed || o.allowed == one.allowed && one.standing.Remaining < o.standing.Remaining && !one.unlimited {
 			o, ok = one, true

@@ -97,7 +97,7 @@ func TestCounts(t *testing.T) {
 	f := serving(t, Options{}, `
 domain: d
 descriptors:
-  - {key: a, rate_limit: {unit: day, requests_per_unit: 5}, descriptors: [{key: b, rate_limit: {unit: day, requests_per_unit: 5}}]}
+  - {key: a, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: 5}, descriptors: [{key: b, rate_limit: {unit: day, requests_per_unit: 5}}]}
   - {key: a, value: "x,=y", rate_limit: {unit: day, requests_per_unit: 5}}
   - {key: a, value: "w*", share_threshold: true, rate_limit: {unit: day, requests_per_unit: 5}}
 `)
@@ -116,5 +116,8 @@ descriptors:
 		if !f.Counts("api", c[0], c[1]) {
 			t.Errorf("%s in %s is not counted", c[1], c[0])
 		}
+	}
+	if s := f.Stats(); len(s.Rules) != 5 { // four rules, and overrides of requests
+		t.Errorf("a question counts as a request: %+v", s.Rules)
 	}
 }

@@ -40,6 +40,7 @@ func (d *Directory) Reload() (changed bool, err error) {
 	defer d.loading.Unlock()
 	files, err := ReadDir(d.path)
 	if err != nil {
+		d.service.Failed()
 		return false, fmt.Errorf("error loading config file: %w", err)
 	}
 	if read := sha256.Sum256(fmt.Appendf(nil, "%q", files)); read != d.read {

@@ -36,21 +36,21 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reload := func(changed, valid bool) {
+	reload := func(changed bool, failures uint64) {
 		t.Helper()
 		got, err := directory.Reload()
-		if got != changed || (err == nil) != valid {
-			t.Fatalf("changed %t, %v; want %t, valid %t", got, err, changed, valid)
+		if n := f.Stats().ConfigLoadError; got != changed || (err != nil) != (failures > 0) || n != failures {
+			t.Fatalf("changed %v, %v, %d errors; want %v and %d errors", got, err, n, changed, failures)
 		}
 	}
-	reload(false, true)
+	reload(false, 0)
 	f.want("OK: OK 1/3 86400s", "a=1 x2")
 	write("domain: d\ndescriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 30}}]")
-	reload(true, true)
+	reload(true, 0)
 	f.want("OK: OK 27/30 86400s", "a=1")
 	write("domain: d\ndescriptors: [{key: }]")
-	reload(true, false)
-	reload(false, false)
+	reload(true, 1)
+	reload(false, 1)
 	f.want("OK: OK 26/30 86400s", "a=1")
 }
 
@@ -77,13 +77,14 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestLoadWhileAsking checks that each request uses either the old or the new configuration.
+// TestLoadWhileAsking checks that each request uses either the old or the new configuration, and that the statistics
+// miss no hits.
 func TestLoadWhileAsking(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
 	s := New(Options{}, decide.New(policy.Empty(), limiter).Do)
 	files := func(limit int) []File {
-		return []File{{Name: "f", Data: fmt.Appendf(nil, "domain: d\ndescriptors: [{key: a, rate_limit: {unit: year, requests_per_unit: %d}}]", limit)}}
+		return []File{{Name: "f", Data: fmt.Appendf(nil, "domain: d\ndescriptors: [{key: a, detailed_metric: true, rate_limit: {unit: year, requests_per_unit: %d}}]", limit)}}
 	}
 	if _, err := s.Load(files(1_000_000)); err != nil {
 		t.Fatal(err)
@@ -107,4 +108,11 @@ func TestLoadWhileAsking(t *testing.T) {
 		}
 	}
 	wg.Wait()
+	total := uint64(0)
+	for _, r := range s.Stats().Rules {
+		total += r.TotalHits
+	}
+	if total != 8000 {
+		t.Errorf("%d hits in the statistics, want 8000", total)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/policy/keyhash"
 )
 
 var (
@@ -35,7 +36,10 @@ type buffers struct {
 	// that request. The request is -1 for a descriptor that is not counted.
 	places []itemIndex
 
-	keys, text []byte
+	keys, text, name []byte
+	path             []step
+
+	secrets *keyhash.Secrets // from Options.HashKeys
 }
 
 type itemIndex struct{ request, item int }
@@ -52,9 +56,10 @@ func (b *buffers) free() {
 	clear(b.matches)
 	clear(b.requests)
 	clear(b.responses)
+	clear(b.path)
 	b.class = ""
 	b.matches, b.requests, b.responses, b.places = b.matches[:0], b.requests[:0], b.responses[:0], b.places[:0]
-	b.keys = b.keys[:0]
+	b.keys, b.path = b.keys[:0], b.path[:0]
 	pool.Put(b)
 }
 
@@ -68,20 +73,25 @@ func (s *Service) match(request *pb.RateLimitRequest, b *buffers) error {
 	case len(request.Descriptors) > engine.MaxOps:
 		return s.invalid(InvalidArgument, fmt.Errorf("rate limit descriptor list has %d descriptors; accepted: 1 to %d", len(request.Descriptors), engine.MaxOps))
 	}
+	b.secrets = s.options.HashKeys.Secrets()
 	c := s.config.Load()
 	if c == nil {
 		return s.invalid(FailedPrecondition, errNoConfig)
 	}
 	d := c.domains[request.Domain]
+	if d == nil {
+		s.counters.domainNotFound.Add(1)
+	}
 	for _, descriptor := range request.Descriptors {
 		var m match
 		var err error
 		switch {
 		case d == nil:
 		case descriptor.GetLimit() != nil:
-			m, err = override(descriptor, b)
+			m, err = s.override(d, descriptor, b)
 		default:
 			m = d.find(descriptor.GetEntries(), b)
+			m.setStats(d, descriptor.GetEntries(), b)
 		}
 		if err != nil {
 			return s.invalid(InvalidArgument, err)
@@ -116,7 +126,7 @@ func (b *buffers) replace() {
 
 // override returns the limit that a request sets for a descriptor. The limit shares a counter with a rule for the same
 // entries and unit.
-func override(descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
+func (s *Service) override(d *domain, descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, error) {
 	limit := descriptor.GetLimit()
 	multiplier := uint32(1)
 	if m := limit.GetUnitMultiplier(); m != nil {
@@ -134,14 +144,22 @@ func override(descriptor *ratelimit.RateLimitDescriptor, b *buffers) (match, err
 		return match{}, err
 	}
 	key := keyWriter{buffer: b.keys, from: len(b.keys)}
+	b.name = append(b.name[:0], d.name...)
 	for _, e := range descriptor.GetEntries() {
 		key.entry(e.GetKey(), e.GetValue())
+		b.name = append(append(b.name, '.'), e.GetKey()...)
+		if e.GetValue() != "" {
+			b.name = appendValue(append(b.name, '_'), e.GetValue(), b.secrets)
+		}
 	}
 	if len(descriptor.GetEntries()) == 0 {
 		key.entry("", "")
+		b.name = append(b.name, '.') // as in envoyproxy/ratelimit
 	}
 	b.keys = key.end()
-	return match{quota: &q, from: key.from, to: len(b.keys)}, nil
+	return match{
+		quota: &q, near: q.near(s.options.ratio()), stats: d.overrides.named(b.name), from: key.from, to: len(b.keys),
+	}, nil
 }
 
 // hits returns the number of hits on a descriptor: its own hits_addend, from 0 to maxHits. If that is not set, it

@@ -20,18 +20,22 @@ type Rule struct {
 	unlimited bool
 	shadow    bool
 	quotaMode bool
+	detailed  bool
 	replaces  []string
 	metadata  *structpb.Struct
 	classes   classes
+	near      uint64
+	stats     *ruleStats // nil if the rule is unlimited
 }
 
 // descriptor is one entry of a descriptor list.
 type descriptor struct {
 	rule *Rule  // nil if there is no rate_limit
 	next *level // nil if there are no nested descriptors
-	// pattern is a wildcard's value. It replaces the request's value in a shared key.
-	pattern string
-	shared  bool // share_threshold
+	// pattern is a wildcard's value. It replaces the request's value in a shared key or in the name of a statistic.
+	pattern       string
+	shared        bool // share_threshold
+	valueToMetric bool
 }
 
 // level is one list of descriptors.
@@ -45,11 +49,14 @@ type level struct {
 type domain struct {
 	name, space string
 	level
+	overrides *ruleStats
 }
 
 // builder builds the domains of a configuration.
 type builder struct {
 	config  *Config
+	ratio   float32
+	stats   func(fullKey string) *ruleStats
 	count   int // number of descriptors
 	limited int // number of rules with a limit
 	found   found
@@ -89,8 +96,7 @@ func (b *builder) level(into *level, parent string, descriptors []*yamlfile.Node
 func (b *builder) descriptor(into *level, parent string, n *node) error {
 	f := fields{node: n}
 	key, value := f.text("key"), f.text("value")
-	d := &descriptor{shared: f.flag("share_threshold")}
-	f.flag("value_to_metric") // names a statistic there; only its form is checked, as for detailed_metric
+	d := &descriptor{shared: f.flag("share_threshold"), valueToMetric: f.flag("value_to_metric")}
 	nested := f.list("descriptors", "key")
 	if f.err != nil {
 		return f.err
@@ -127,9 +133,8 @@ func (b *builder) descriptor(into *level, parent string, n *node) error {
 // rule builds a descriptor's rule. It returns nil if the descriptor has no rate_limit.
 func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 	r := &Rule{
-		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"),
+		fullKey: fullKey, space: b.space, shadow: d.flag("shadow_mode"), quotaMode: d.flag("quota_mode"), detailed: d.flag("detailed_metric"),
 	}
-	d.flag("detailed_metric")
 	metadata, err := d.metadata()
 	if err != nil {
 		return nil, err
@@ -178,7 +183,7 @@ func (b *builder) rule(d *fields, fullKey string) (*Rule, error) {
 		if err = r.classify(classes, limit); err != nil {
 			return nil, err
 		}
-		r.policy = b.policyName(fullKey)
+		r.near, r.stats, r.policy = r.quota.near(b.ratio), b.stats(fullKey), b.policyName(fullKey)
 	}
 	b.config.rules = append(b.config.rules, r)
 	return r, nil

@@ -37,12 +37,7 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	switch broken := e.body.failed(); {
 	case broken != nil:
 		e.upstream.clientGone.Add(1)
-		status := http.StatusBadRequest
-		if errors.Is(broken, os.ErrDeadlineExceeded) {
-			status = http.StatusRequestTimeout
-		}
-		w.Header().Set("Connection", "close")
-		e.refuse(w, httplimit.NewProblem(status, "", "the body of the request did not come to its end"))
+		e.broken(w, broken)
 		return
 	case e.Err() != nil:
 		e.upstream.clientGone.Add(1)
@@ -70,6 +65,16 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	g.failures.Warn(g.config.Logger, "upstream failed", "upstream", e.upstream.Name, "error", err)
 	e.refuse(w, p)
+}
+
+// broken answers a request whose body ended early.
+func (e *exchange) broken(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		status = http.StatusRequestTimeout
+	}
+	w.Header().Set("Connection", "close")
+	e.refuse(w, httplimit.NewProblem(status, "", "the body of the request did not come to its end"))
 }
 
 // tooLargeForPeer is the text of the only refusal of our own transport that [invalid] cannot foresee: an upstream

@@ -31,10 +31,12 @@ type clientBody struct {
 	trailers           *trailers    // nil if none are announced
 	messages           *frames      // for a gRPC call over HTTP/2, or nil
 	slow               atomic.Int64 // total time of all reads, in ns
+	ahead              *ahead       // what was read while the request waited, or nil
 
 	mu    sync.Mutex
 	err   error // the reason for an early end
-	ended bool  // the handler has returned; the server owns the deadline again
+	whole bool  // all of the body was read
+	ended bool  // the handler has returned
 }
 
 var errEnded = errors.New("the request has ended")
@@ -63,16 +65,27 @@ func (g *Gateway) body(w http.ResponseWriter, r *http.Request) *clientBody {
 
 // Read implements [io.Reader]. The transport may call it until the handler has returned.
 func (b *clientBody) Read(p []byte) (int, error) {
+	if b.ahead != nil {
+		if n, err, ok := b.ahead.take(p); ok {
+			return n, err
+		}
+		b.ahead = nil
+	}
+	return b.next(p)
+}
+
+// next reads from the client.
+func (b *clientBody) next(p []byte) (int, error) {
 	began := time.Now()
 	if !b.deadline(began.Add(b.patience())) {
-		return 0, errEnded
+		return 0, b.over()
 	}
 	n, err := b.ReadCloser.Read(p) // at EOF the server removes the deadline
 	took := time.Since(began)
 	b.slow.Add(int64(took))
 	b.count(p[:n], took)
-	if errors.Is(err, io.EOF) && b.trailers != nil {
-		err = b.trailers.copy()
+	if errors.Is(err, io.EOF) {
+		err = b.atEnd()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
@@ -80,6 +93,27 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		b.err = err
 	}
 	return n, err
+}
+
+// over returns the error of a read after the end.
+func (b *clientBody) over() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.whole && !b.ended {
+		return io.EOF
+	}
+	return errEnded
+}
+
+// atEnd notes that the body was read, and returns the error of the read: EOF unless the trailers are invalid.
+func (b *clientBody) atEnd() error {
+	b.mu.Lock()
+	b.whole = true
+	b.mu.Unlock()
+	if b.trailers != nil {
+		return b.trailers.copy()
+	}
+	return io.EOF
 }
 
 // patience returns the time limit for the next read.
@@ -119,11 +153,13 @@ func (b *clientBody) leave() {
 	}
 }
 
-// deadline sets the deadline for reads from the client. After a call of end it does nothing and returns false.
+// deadline sets the deadline for reads from the client. After a call of end it does nothing and returns false, and
+// after the end of the body too: the server then waits for the client's next bytes, without a deadline, to notice that
+// the client leaves.
 func (b *clientBody) deadline(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended {
+	if b.ended || b.whole {
 		return false
 	}
 	_ = b.writer.SetReadDeadline(t) // if deadlines are not supported, the server's own bounds apply

@@ -25,6 +25,8 @@ type exchange struct {
 	requests  [1]decide.Request
 	responses [1]decide.Response
 	grpc      bool             // the client speaks gRPC
+	connect   bool             // the client speaks Connect
+	kind      string           // the content type of the request
 	decided   bool             // a route has decided; if not, no limit applies
 	refund    bool             // the units are given back if the upstream fails
 	answered  bool             // the header of the upstream's answer has arrived
@@ -80,7 +82,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	if bounded { // a waiting request is not at the upstream
 		e.release(adaptive.Ignored)
 	}
-	if !g.wait(w, e, response.Delay) {
+	if !g.wait(w, r, e, response.Delay) {
 		return false
 	}
 	if bounded && !e.acquire(w) {
@@ -140,9 +142,12 @@ func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
 	e.share(w.Header())
-	if e.grpc {
+	switch {
+	case e.grpc:
 		writeGRPC(w, &p)
-		return
+	case e.connect:
+		writeConnect(w, &p, e.kind)
+	default:
+		p.Write(w)
 	}
-	p.Write(w)
 }

@@ -154,7 +154,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	dropHopByHop(r.Header)
 	dropForged(r.Header, proxies.Trusts(peer))
 	e := &exchange{
-		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r),
+		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r), connect: isConnect(r), kind: r.Header.Get("Content-Type"),
 		client: proxies.Client(peer, r.Header), origin: g.origin(r.Header),
 	}
 	place, ok := g.enter(w, e)

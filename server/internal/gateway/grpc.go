@@ -21,15 +21,19 @@ func isGRPC(r *http.Request) bool {
 // writeGRPC answers a call with only a gRPC status, without a response message. A gRPC client would interpret the
 // HTTP status 429 as an unavailable service.
 func writeGRPC(w http.ResponseWriter, p *httplimit.Problem) {
-	message := p.Detail
-	if len(p.Violated) > 0 {
-		message += ": " + strings.Join(p.Violated, ", ")
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/grpc")
 	h.Set("Grpc-Status", strconv.Itoa(int(codeOf(p.Status))))
-	h.Set("Grpc-Message", escape(message))
+	h.Set("Grpc-Message", escape(message(p)))
 	w.WriteHeader(http.StatusOK)
+}
+
+// message returns the text of a problem for clients of gRPC and Connect.
+func message(p *httplimit.Problem) string {
+	if len(p.Violated) == 0 {
+		return p.Detail
+	}
+	return p.Detail + ": " + strings.Join(p.Violated, ", ")
 }
 
 // codeOf maps an HTTP status to a gRPC code as the gRPC specification does, with two exceptions: 429 is

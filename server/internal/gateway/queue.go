@@ -11,7 +11,7 @@ import (
 // wait waits until a pacer's slot for a request begins, and returns true. If the client disconnects or the gateway
 // stops before that, or if the maximum number of requests is already waiting, wait gives the request's units back,
 // answers it and returns false.
-func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) bool {
+func (g *Gateway) wait(w http.ResponseWriter, r *http.Request, e *exchange, delay time.Duration) bool {
 	place, ok := g.queue(w, e, delay)
 	if !ok {
 		return false
@@ -19,17 +19,30 @@ func (g *Gateway) wait(w http.ResponseWriter, e *exchange, delay time.Duration) 
 	defer place.Free()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		g.stats.Waited.Add(1)
-		return true
-	case <-e.Done():
-		g.stats.Left.Add(1)
-		g.undo(e)
-		// If the client is still connected, the gateway is stopping. Only then can the client read this answer.
-		e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
-		return false
+	for read := e.body.readAhead(r); ; read = nil {
+		select {
+		case <-timer.C:
+			g.stats.Waited.Add(1)
+			return true
+		case <-e.Done():
+			g.left(e)
+			// If the client is still connected, the gateway is stopping. Only then can the client read this answer.
+			e.refuse(w, httplimit.NewProblem(http.StatusServiceUnavailable, "", "the gateway stops before the request's turn has come"))
+			return false
+		case <-read:
+			if err := e.body.failed(); err != nil {
+				g.left(e)
+				e.broken(w, err)
+				return false
+			}
+		}
 	}
+}
+
+// left gives back the charge of a request that leaves the queue.
+func (g *Gateway) left(e *exchange) {
+	g.stats.Left.Add(1)
+	g.undo(e)
 }
 
 // undo gives back a request's charge. Further calls do nothing.

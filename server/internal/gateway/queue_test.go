@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -53,9 +54,9 @@ func TestDisconnectGivesPlaceBack(t *testing.T) {
 	if got := g.send("GET", "/slow"); got.status != 200 {
 		t.Fatalf("%+v", got)
 	}
-	for range 2 {
+	for _, body := range []io.Reader{nil, strings.NewReader("small"), io.MultiReader(strings.NewReader("of unknown length"))} {
 		ctx, leave := context.WithCancel(context.Background())
-		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/slow", nil)
+		request, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.address+"/slow", body)
 		left := make(chan error, 1)
 		go func() { left <- g.do(request).err }()
 		until(t, "a request waits", func() bool { return g.Stats().Waiting == 1 })
@@ -74,8 +75,58 @@ func TestDisconnectGivesPlaceBack(t *testing.T) {
 			t.Errorf("the next one waits %v, want up to 1s", d.Delay)
 		}
 	}
-	if s := g.Stats(); s.Left != 2 || s.Undone != 2 || s.UndoFailed != 0 {
+	if s := g.Stats(); s.Left != 3 || s.Undone != 3 || s.UndoFailed != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestWaitingBodyArrives checks that the upstream gets the whole body of a request that has waited: one that is read
+// while it waits, one that is too large for that, and one whose end the client sends after the slot.
+func TestWaitingBodyArrives(t *testing.T) {
+	arrived := make(chan string, 1)
+	g := start(t, paced, to(t, upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		first := make([]byte, 1)
+		_, _ = io.ReadFull(r.Body, first)
+		arrived <- string(first)
+		rest, _ := io.ReadAll(r.Body)
+		arrived <- string(first) + string(rest)
+	})))
+	for _, size := range []int{1, 1 << 10, 16 << 10, 16<<10 + 1, 1 << 20} {
+		for _, known := range []bool{true, false} {
+			want := strings.Repeat("b", size)
+			var body io.Reader = strings.NewReader(want)
+			if !known {
+				body = io.MultiReader(body)
+			}
+			request, _ := http.NewRequest(http.MethodPost, "http://"+g.address+"/paced", body)
+			ended := make(chan answer, 1)
+			go func() { ended <- g.do(request) }()
+			if <-arrived; <-arrived != want {
+				t.Errorf("a body of %d bytes (%t) arrived otherwise", size, known)
+			}
+			if got := <-ended; got.status != 200 {
+				t.Errorf("%d bytes (%t): %+v", size, known, got)
+			}
+		}
+	}
+	reader, writer := io.Pipe()
+	request, _ := http.NewRequest(http.MethodPost, "http://"+g.address+"/paced", reader)
+	ended := make(chan answer, 1)
+	go func() { ended <- g.do(request) }()
+	_, _ = writer.Write([]byte("first"))
+	if got := <-arrived; got != "f" {
+		t.Errorf("%q", got)
+	}
+	_, _ = writer.Write([]byte(" last"))
+	writer.Close()
+	if got := <-arrived; got != "first last" {
+		t.Errorf("%q", got)
+	}
+	if got := <-ended; got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	if s := g.Stats(); s.Waited < 5 {
+		t.Errorf("few requests waited: %+v", s)
 	}
 }
 

@@ -18,7 +18,8 @@ type Row[S any] struct {
 	Labels []string
 	// Value returns the value of a metric without labels.
 	Value func(s S) float64
-	// Series calls add for each series, with the values of the labels. A metric that it never calls add for is omitted.
+	// Series calls add for each series, with the values of the labels; a series can be without the last labels. A metric
+	// that it never calls add for is omitted.
 	Series func(s S, add func(value float64, labels ...string))
 }
 
@@ -56,7 +57,11 @@ func (t *Table[S]) Collect(s S, to chan<- prometheus.Metric) {
 			kind = prometheus.CounterValue
 		}
 		add := func(value float64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(t.descs[i], kind, value, labels...)
+			desc := t.descs[i]
+			if len(labels) < len(r.Labels) {
+				desc = prometheus.NewDesc(r.Name, r.Help, r.Labels[:len(labels)], nil)
+			}
+			to <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
 		}
 		if r.Value != nil {
 			add(r.Value(s))

@@ -8,6 +8,7 @@
 //	layers.go     the counts of the stores and layers
 //	listen.go     connections and bytes
 //	secrets.go    wrong secrets
+//	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
 import (

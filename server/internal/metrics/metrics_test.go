@@ -20,6 +20,7 @@ import (
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
+	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -257,5 +258,64 @@ func TestServerState(t *testing.T) {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s is %v (%t), want %v", name, value, ok, want)
 		}
+	}
+}
+
+// TestEnvoyLabels compares the labels with envoyproxy/ratelimit's mapping file: the first three parts of a name, also of
+// a name with dots in its domain or values. lab/envoy TestSameSeries compares them with its running server.
+func TestEnvoyLabels(t *testing.T) {
+	m := metrics.New("v1")
+	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
+		return envoy.Stats{ConfigLoadSuccess: 2, StoreError: 3, Rules: []envoy.Series{
+			{Name: "shop.user", TotalHits: 5, OverLimit: 1},
+			{Name: "shop.user.path_/x", NearLimit: 2},
+			{Name: "shop.user.path.a", TotalHits: 1},
+			{Name: "shop.user.path.b", TotalHits: 2},
+			{Name: "shop.user.path.b.c.d", TotalHits: 4},
+			{Name: "shop.example.com.user", TotalHits: 6},
+		}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := values(t, m.Gatherer())
+	for name, want := range map[string]float64{
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=user":              5,
+		"ratelimit_service_rate_limit_over_limit domain=shop key1=user":              1,
+		"ratelimit_service_rate_limit_near_limit domain=shop key1=user key2=path_/x": 2,
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=user key2=path":    7,
+		"ratelimit_service_rate_limit_total_hits domain=shop key1=example key2=com":  6,
+		"ratelimit_service_config_load_success":                                      2,
+		"ratelimit_service_should_rate_limit_error err_type=redis_error":             3,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v (%t), want %v", name, value, ok, want)
+		}
+	}
+	if value, ok := got["ratelimit_service_rate_limit_over_limit domain=shop key1=user key2=path"]; ok {
+		t.Errorf("a series that counted nothing has the value %v", value)
+	}
+}
+
+// TestSeriesThatIsNotText checks that a series whose name is not valid UTF-8 neither makes a scrape fail nor hides
+// other series.
+func TestSeriesThatIsNotText(t *testing.T) {
+	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&metrics.Envoy{Stats: func() envoy.Stats { return stats }})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, f := range families {
+		if f.GetName() == "ratelimit_service_rate_limit_total_hits" {
+			for _, m := range f.Metric {
+				got += fmt.Sprintf("%s %v\n", m.Label[1].GetValue(), m.Counter.GetValue())
+			}
+		}
+	}
+	if got != "caf� 3\ntea 4\n" {
+		t.Errorf("%q", got)
 	}
 }

@@ -3,23 +3,15 @@ package peers
 import (
 	"net"
 	"net/netip"
+
+	"github.com/headgate/headgate/core"
 )
 
 // v6Bits is the prefix length of IPv6 networks that count as one peer.
 const v6Bits = 64
 
-// group returns the address under which a peer is counted: the /64 network of an IPv6 address, or the address itself.
-func group(peer netip.Addr) netip.Addr {
-	peer = peer.Unmap()
-	if !peer.Is6() {
-		return peer
-	}
-	network, err := peer.WithZone("").Prefix(v6Bits)
-	if err != nil { // not IPv6
-		return peer
-	}
-	return network.Addr()
-}
+// group returns the address under which a peer is counted, as in a key: see [core.ClientNetwork].
+func group(peer netip.Addr) netip.Addr { return core.ClientNetwork(peer, v6Bits).Addr() }
 
 // Addr is the peer address of a [Conn]. It gives access to the connection where only the address is available: in a
 // gRPC call, or if TLS wraps the connection.

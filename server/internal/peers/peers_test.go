@@ -30,6 +30,7 @@ func TestShares(t *testing.T) {
 		{"a share is one place at least", 1, []string{"192.0.2.1", "192.0.2.1"}, []peers.Verdict{peers.Granted, peers.OverShare}},
 		{"IPv6 counts by /64", 13, []string{"2001:db8::1", "2001:db8::2:1", "2001:db8:0:1::1"}, []peers.Verdict{peers.Granted, peers.OverShare, peers.Granted}},
 		{"IPv4 inside IPv6 is IPv4", 13, []string{"192.0.2.1", "::ffff:192.0.2.1", "::ffff:192.0.2.2"}, []peers.Verdict{peers.Granted, peers.OverShare, peers.Granted}},
+		{"so it is behind NAT64", 13, []string{"192.0.2.1", "64:ff9b::192.0.2.1", "64:ff9b::192.0.2.2"}, []peers.Verdict{peers.Granted, peers.OverShare, peers.Granted}},
 		{"an exempt peer has all", 25, slices.Repeat([]string{"10.1.2.3"}, 9), append(slices.Repeat([]peers.Verdict{peers.Granted}, 8), peers.Full)},
 		{"so has one without an address", 25, slices.Repeat([]string{""}, 9), append(slices.Repeat([]peers.Verdict{peers.Granted}, 8), peers.Full)},
 		{"100 is no share", 100, slices.Repeat([]string{"192.0.2.1"}, 9), append(slices.Repeat([]peers.Verdict{peers.Granted}, 8), peers.Full)},

@@ -78,7 +78,7 @@ func (c *Change) check(now time.Time) error {
 
 // onFile returns the change as package policy applies it to a file.
 func (c *Change) onFile() policy.Change {
-	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields)}
+	return policy.Change{Policy: c.Policy, Key: c.Key, Fields: string(c.Fields), Ends: c.Expires}
 }
 
 // describe describes the current state of a change's target.

@@ -2,6 +2,7 @@ package resp
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -120,7 +121,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	}
 	for _, c := range p.calls {
 		if c.err != nil {
-			dst = wire.AppendError(dst, "ERR "+c.err.Error())
+			dst = wire.AppendError(dst, errorReply(c.err))
 			continue
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
@@ -131,6 +132,14 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
 	decisionPool.Put(p)
 	return dst
+}
+
+// errorReply returns the text of an error of Parse.
+func errorReply(err error) string {
+	if own, ok := errors.AsType[Error](err); ok {
+		return string(own)
+	}
+	return "ERR " + err.Error()
 }
 
 // flushIfLong writes the buffered replies if they exceed flushAt. The next command is then answered only after the

@@ -24,7 +24,12 @@ type client struct {
 
 func open(t *testing.T, s *service.Service) client {
 	t.Helper()
-	conn, err := net.Dial("tcp", serving(t, s))
+	return dial(t, serving(t, s))
+}
+
+func dial(t *testing.T, address string) client {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

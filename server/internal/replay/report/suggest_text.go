@@ -109,7 +109,7 @@ func describe(s *suggest.Suggestion) string {
 
 // plainLimit formats a limit with its algorithm, without defaults.
 func plainLimit(limit string) string {
-	limit = strings.TrimSuffix(limit, " segments 1 weighted")
+	limit = strings.TrimSuffix(limit, " segments 50 strict")
 	if limit != "" && '0' <= limit[0] && limit[0] <= '9' {
 		return "token-bucket " + limit
 	}

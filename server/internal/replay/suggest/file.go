@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // PoliciesFile formats the suggestions as a policies file that `headgate check` accepts. The from argument names the
@@ -77,7 +76,6 @@ func yamlText(text string) string {
 // fields formats a limit's fields. It includes the algorithm if whole is true, as needed for a policy.
 func fields(limit engine.Limit, whole bool) string {
 	rate := limit.Rate(0)
-	n := limit.Numbers()
 	var texts []string
 	if whole {
 		texts = append(texts, "algorithm: "+limit.Algorithm().String())
@@ -88,9 +86,6 @@ func fields(limit engine.Limit, whole bool) string {
 	texts = append(texts, fmt.Sprintf("limit: %d", rate.Count))
 	if whole {
 		texts = append(texts, "window: "+windowText(rate.Period))
-		if n.Variant == algo.Strict {
-			texts = append(texts, "variant: strict")
-		}
 	}
 	return strings.Join(texts, ", ")
 }

@@ -88,7 +88,7 @@ export interface Change {
 
 /** ActiveChange is a change on top of the file, with its effect. */
 export interface ActiveChange extends Change {
-  /** Before describes the policy or the key as defined in the file. After describes its current form. An example is "100/s burst 200". */
+  /** Before describes the policy or the key before the change was made or, in a list, as defined in the file. After describes its current form. An example is "100/s burst 200". */
   before: string;
   after: string;
 }
