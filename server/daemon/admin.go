@@ -124,10 +124,18 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected records in the metrics that a file contains errors or, if err is nil, that it is valid again.
+// file returns the function that records in the metrics whether a file has errors. See [metrics.Metrics.File].
+func (f *adminFrontEnd) file(what string) (read func(err error)) {
+	if f == nil {
+		return func(error) {}
+	}
+	return f.metrics.File(what)
+}
+
+// rejected counts policies that were not activated because of an error.
 func (f *adminFrontEnd) rejected(err error) {
-	if f != nil {
-		f.metrics.Rejected(err)
+	if f != nil && err != nil {
+		f.metrics.Reloaded(err)
 	}
 }
 
@@ -142,7 +150,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
-		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count, Serving: f.metrics.Serving}))
+		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))

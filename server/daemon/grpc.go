@@ -65,7 +65,7 @@ func (d *Daemon) openGRPC() (err error) {
 	}
 	f.server = grpcapi.New(grpcapi.Config{
 		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, WrongSecret: d.secrets.in(service.GRPC), Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
-		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
+		Refused: func(why service.Refusal) { d.service.Refused(service.GRPC, why) }, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
 	d.grpc = f
 	d.setServing()
@@ -104,7 +104,7 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 		d.admin.rejected(err)
 		return changed, err
 	}), c.EnvoyConfig)
-	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, d.http.Handler)
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, func(why service.Refusal) { d.service.Refused(service.HTTP, why) }, d.http.Handler)
 	return nil
 }
 

@@ -39,6 +39,9 @@ func (d *Daemon) secureOne(name string, l *net.Listener, files policy.TLSFiles, 
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	*l = f.Listen(*l)
+	if d.admin != nil {
+		d.admin.metrics.Certificate(name, f.Ends)
+	}
 	d.follow(d.logged("tls of "+name, f.Reload), f.Paths()...)
 	return nil
 }

@@ -75,6 +75,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			if authorization != "" {
 				wrong(r.RemoteAddr)
 			}
+			d.service.Refused(from, service.NoUser)
 			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 			httplimit.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)

@@ -131,10 +131,11 @@ func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, lines: lograte.Limit{Lines: maxLines, Per: time.Second}, logger: c.Logger, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
+	noPath := func() { c.Service.Refused(service.Admin, service.NoPath) }
 	for path, methods := range a.paths() {
-		mux.HandleFunc(path, problem.Methods(methods))
+		mux.HandleFunc(path, problem.Methods(methods, noPath))
 	}
-	mux.HandleFunc("/", problem.NotFound)
+	mux.HandleFunc("/", problem.NotFound(noPath))
 	return requestid.Handler(g)
 }
 
