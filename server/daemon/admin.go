@@ -76,9 +76,9 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {
 		return nil, fmt.Errorf("audit-sample %d: accepted: 0 to %d", a.AuditSample, audit.MaxSample)
 	}
-	l, err := net.Listen("tcp", a.Address)
+	l, err := listenOn("admin", a.Address)
 	if err != nil {
-		return nil, fmt.Errorf("admin: %w", err)
+		return nil, err
 	}
 	if a.Level == nil {
 		a.Level = new(slog.LevelVar)

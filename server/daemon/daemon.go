@@ -119,6 +119,9 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's decisions have their own deadline
 	}
 	if d.store, err = openStore(ctx, c); err != nil {
+		if c.StoreOptions.PasswordFile != "" {
+			err = ofFlag("store-password-file", err)
+		}
 		return err
 	}
 	d.limiter, d.snapshot = core.New(core.Config{Store: d.store}), newSnapshot(c, d.store)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -53,7 +52,7 @@ func (d *Daemon) openGRPC() (err error) {
 	f := &grpcFrontEnd{}
 	if listens {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
-			return fmt.Errorf("grpc: %w", err)
+			return err
 		}
 		f.listener = bound(f.listener, "grpc", d.conns, d.peerRule(), d.config.Logger)
 	}
@@ -110,14 +109,10 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 
 // listenGRPC listens on a TCP address or a Unix socket.
 func listenGRPC(address string) (net.Listener, error) {
-	path, socket := strings.CutPrefix(address, "unix:")
-	if !socket {
-		return net.Listen("tcp", address)
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil && unused(path) {
+	l, err := listenOn("grpc", address)
+	if path, socket := strings.CutPrefix(address, "unix:"); err != nil && socket && unused(path) {
 		_ = os.Remove(path) // left over from a server that was killed
-		l, err = net.Listen("unix", path)
+		l, err = listenOn("grpc", address)
 	}
 	return l, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -116,7 +117,7 @@ func serve(c *cobra.Command, config daemon.Config) error {
 		input.Field = "--max-stale"
 	}
 	if err != nil {
-		return err
+		return ofStore(err)
 	}
 	go reloadOn(ctx, hangups, d.Reload, config.Logger)
 	announce(c.OutOrStdout(), d)
@@ -209,6 +210,9 @@ func (f *serveFlags) readFile(c *cobra.Command) error {
 		return nil
 	}
 	file, err := policy.Reader{Gateway: f.gateway}.Reload(f.config, nil)
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("--config: %w", err)
+	}
 	if err != nil {
 		return printErrors(c.ErrOrStderr(), err)
 	}
