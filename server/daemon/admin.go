@@ -176,7 +176,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Handler: admin.New(admin.Config{
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
-			Settings: c.Admin.Settings, Level: c.Admin.Level,
+			Settings: c.Admin.Settings, InvalidFiles: f.metrics.InvalidFiles, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 				d.limiter.Do(ctx, ops, results)

@@ -83,6 +83,8 @@ type Config struct {
 	Counts func(policy, space, key string) bool
 	// Settings holds the server's settings, without secrets.
 	Settings any
+	// InvalidFiles returns the files that were last read with errors. It can be nil.
+	InvalidFiles func() []metrics.InvalidFile
 	// Level is the log level.
 	Level *slog.LevelVar
 	// Logger receives a line for each call that changes something, and at most 10 lines a second for refused calls.

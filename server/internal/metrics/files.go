@@ -17,8 +17,14 @@ type files struct {
 }
 
 type readFile struct {
-	what    string
-	invalid atomic.Bool
+	what string
+	err  atomic.Pointer[error]
+}
+
+// InvalidFile is a file with errors, whose last valid version stays in force.
+type InvalidFile struct {
+	File string
+	Err  error
 }
 
 type certificate struct {
@@ -33,7 +39,26 @@ func (m *Metrics) File(what string) (read func(err error)) {
 	m.files.mu.Lock()
 	defer m.files.mu.Unlock()
 	m.files.read = append(m.files.read, f)
-	return func(err error) { f.invalid.Store(err != nil) }
+	return func(err error) { f.err.Store(&err) }
+}
+
+func (f *readFile) failed() error {
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// InvalidFiles returns the files with errors.
+func (m *Metrics) InvalidFiles() (all []InvalidFile) {
+	m.files.mu.Lock()
+	defer m.files.mu.Unlock()
+	for _, f := range m.files.read {
+		if err := f.failed(); err != nil {
+			all = append(all, InvalidFile{f.what, err})
+		}
+	}
+	return all
 }
 
 // Certificate adds a listener's certificate to the metrics. The function ends returns when it becomes invalid.
@@ -52,7 +77,7 @@ func (f *files) invalid() (names []string, invalid map[string]bool) {
 		if !slices.Contains(names, one.what) {
 			names = append(names, one.what)
 		}
-		invalid[one.what] = invalid[one.what] || one.invalid.Load()
+		invalid[one.what] = invalid[one.what] || one.failed() != nil
 	}
 	return names, invalid
 }
