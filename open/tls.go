@@ -37,7 +37,7 @@ func tlsMistake(ctx context.Context, address string, reason error) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = c.SetDeadline(deadline)
 	}
-	accepted := ""
+	var accepted string
 	switch {
 	case a.TLS && answersPing(c):
 		accepted = "redis://: this server answers without TLS"
