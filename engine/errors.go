@@ -51,11 +51,22 @@ type InputError struct {
 	Value string
 	// Accepted describes the accepted values: "1 to 281474976710655".
 	Accepted string
+	// Meant is the accepted value that was probably meant, such as 100/s for 100/sec. It is "" if there is none.
+	Meant string
 }
 
-// Error names the field, the value and the accepted values.
+// Error names the field, the value, the value that was probably meant, and the accepted values.
 func (e *InputError) Error() string {
-	return fmt.Sprintf("headgate: %s is %s; accepted: %s", e.Field, e.Value, e.Accepted)
+	return fmt.Sprintf("headgate: %s is %s; %saccepted: %s", e.Field, e.Value, DidYouMean(e.Meant), e.Accepted)
+}
+
+// DidYouMean returns the question about the value that was probably meant, for an error. It comes before the accepted
+// values, which can be many. It returns "" if meant is "".
+func DidYouMean(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "did you mean " + Quote(meant) + "? "
 }
 
 // Is makes every InputError match ErrInvalid.

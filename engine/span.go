@@ -76,29 +76,44 @@ const rateUnits = "us, ms, s, m (minutes), h, d, w, mo (months), y"
 // ParseRate parses a count and a period: "100/s", "5/1m", "30/60s", "1000/1d", "1/1mo", "1/1y". The number before the
 // unit is optional.
 func ParseRate(text string) (Rate, error) {
-	const accepted = `a whole number per duration, such as "100/s" or "5/1m"`
-	count, period, found := strings.Cut(text, "/")
+	count, period, _ := strings.Cut(text, "/")
+	if rate, ok := readRate(count, period); ok {
+		return rate, nil
+	}
+	return Rate{}, invalidRate(text)
+}
+
+// invalidRate returns the error for a text that is no rate.
+func invalidRate(text string) error {
+	accepted := `a whole number per duration, such as "100/s" or "5/1m"`
+	count, period, _ := strings.Cut(text, "/")
+	_, notWhole := parseWhole(count)
+	switch _, err := strconv.ParseFloat(count, 64); {
+	case err == nil && strings.Contains(count, "."):
+		accepted += `; less than one is written with a longer period: half a unit a second is "1/2s"`
+	case notWhole == nil && period != "":
+		accepted += "; units are " + rateUnits
+	}
+	return &InputError{Field: "rate", Value: Quote(text), Accepted: accepted, Meant: meantRate(text)}
+}
+
+// readRate reads the two parts of a rate.
+func readRate(count, period string) (Rate, bool) {
 	n, err := parseWhole(count)
-	if !found || err != nil || period == "" {
-		if _, err := strconv.ParseFloat(count, 64); err == nil && strings.Contains(count, ".") {
-			return Rate{}, invalid("rate", text, accepted+`; less than one is written with a longer period: half a unit a second is "1/2s"`)
-		}
-		return Rate{}, invalid("rate", text, accepted)
+	if err != nil || period == "" {
+		return Rate{}, false
 	}
 	if period[0] < '0' || period[0] > '9' {
 		period = "1" + period
 	}
 	switch period {
 	case "1mo":
-		return Rate{Count: n, Months: 1}, nil
+		return Rate{Count: n, Months: 1}, true
 	case "1y":
-		return Rate{Count: n, Months: 12}, nil
+		return Rate{Count: n, Months: 12}, true
 	}
 	span, err := ParseSpan(period)
-	if err != nil {
-		return Rate{}, invalid("rate", text, accepted+"; units are "+rateUnits)
-	}
-	return Per(n, span), nil
+	return Per(n, span), err == nil
 }
 
 // String formats the rate in the form that [ParseRate] reads: "100/s", "5/1m".

@@ -90,6 +90,9 @@ func ParseParts(text string) (Parts, error) {
 		err = p.allRates()
 	}
 	if err != nil {
+		if len(p.rates) == 0 && !named && meantRate(text) != "" { // in several words
+			err = invalidRate(text)
+		}
 		return Parts{}, err
 	}
 	settings, err := p.settings()

@@ -146,7 +146,16 @@ func open(ctx context.Context, address string, o *Options) (Opened, error) {
 		}
 		return rueidisadapter.Open(ctx, address, redisstore.Config{Clock: o.Clock})
 	}
-	return o.onRedis(ctx, connect, isCluster(address), within)
+	opened, err := o.onRedis(ctx, connect, isCluster(address), within)
+	if reason := cmp.Or(err, opened.Away); reason != nil {
+		if mistake := tlsMistake(ctx, address, reason); mistake != nil {
+			if err == nil {
+				_ = opened.Close()
+			}
+			return Opened{}, mistake
+		}
+	}
+	return opened, err
 }
 
 // onRedis opens a store on Redis with its layers. Calls end after the time within; 0 means no deadline.

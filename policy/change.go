@@ -258,7 +258,7 @@ func (f *file) changePolicy(name string, change *policyFields) error {
 	before := f.Policies[name]
 	switch {
 	case before == nil && !change.replacesLimit():
-		return invalid("policy", engine.Quote(name), "a policy of the file"+yamlfile.DidYouMean(name, sortedKeys(f.Policies))+"; or a whole limit for a new one")
+		return invalidMeant("policy", name, yamlfile.Nearest(name, sortedKeys(f.Policies)), "a policy of the file; or a whole limit for a new one")
 	case before == nil:
 		f.Policies[name] = change
 		return nil

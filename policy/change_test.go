@@ -157,7 +157,7 @@ func TestChangesThatCannotApply(t *testing.T) {
 		53: {policy.Change{Policy: "api", Key: "k", Fields: `{"set":{"name":"x","rate":"5/s"}}`}, "no name"},
 		54: {policy.Change{Policy: "api", Fields: `"unlimited 5/s"`}, "unlimited alone"},
 		55: {policy.Change{Policy: "api", Fields: `{"all":["5/1m"]}`}, `the override of policy "api", key "partner-1" does not fit`},
-		56: {policy.Change{Policy: "apj", Fields: `{"rate":"5/s"}`}, `policy is "apj"; accepted: a policy of the file; did you mean "api"?`},
+		56: {policy.Change{Policy: "apj", Fields: `{"rate":"5/s"}`}, `policy is "apj"; did you mean "api"? accepted: a policy of the file`},
 		99: {policy.Change{Policy: "api", Fields: strings.Repeat(" ", 1<<16) + `"1/s"`}, "64 KiB"},
 	} {
 		changes[i] = c.change

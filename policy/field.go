@@ -46,7 +46,13 @@ func invalid(field, value, accepted string) error {
 
 // invalidWord returns the error for a word that is not accepted.
 func invalidWord(field, word, accepted string) error {
-	return invalid(field, engine.Quote(word), accepted+yamlfile.DidYouMean(word, strings.Split(accepted, ", ")))
+	return invalidMeant(field, word, yamlfile.Nearest(word, strings.Split(accepted, ", ")), accepted)
+}
+
+// invalidMeant returns the error for a text that is not accepted. The argument meant is the accepted text that was
+// probably meant, or "".
+func invalidMeant(field, text, meant, accepted string) error {
+	return atField(&engine.InputError{Field: field, Value: engine.Quote(text), Accepted: accepted, Meant: meant}, field)
 }
 
 // Explain describes an error in a limit that was sent in a request field. path is the invalid field as the caller

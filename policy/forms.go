@@ -33,10 +33,12 @@ func (s *LimitSpec) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []strin
 
 // ReadNode reads true, false, a limit as text, or the fields of a limit.
 func (s *shadowFields) ReadNode(d *yamlfile.Decoder, n *yamlfile.Node, path []string) bool {
-	switch n.Kind {
-	case yamlfile.Truth:
+	switch {
+	case n.Kind == yamlfile.Truth:
 		return d.Decode(n, &s.on, path...)
-	case yamlfile.Mapping, yamlfile.Text:
+	case yamlfile.IsTruth(n):
+		return d.NotTruth(n, path, "true, false, a limit as text, or the fields of a limit")
+	case n.Kind == yamlfile.Mapping || n.Kind == yamlfile.Text:
 		s.limit = &LimitSpec{}
 		if !s.limit.ReadNode(d, n, path) {
 			return false

@@ -3,9 +3,11 @@ package policy
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/route"
@@ -42,6 +44,8 @@ func (c *Config) routeNotes() (notes []string) {
 	})...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.victimNotes(by)...)
+	notes = append(notes, c.collisionNotes(by)...)
+	notes = append(notes, c.uncountedNotes(routes)...)
 	notes = append(notes, c.keyNotes(by)...)
 	notes = append(notes, c.sharedNotes(by)...)
 	var unnamed []string
@@ -69,37 +73,66 @@ type smallShare struct {
 }
 
 // ShareNotes reports the limits with failure mode local that n processes cannot divide while the store is unavailable: a
-// limit below n, and a policy whose usual cost exceeds a process's share ([engine.Shares]).
+// limit below n, and a policy whose usual cost exceeds a process's share ([engine.Shares]). It also reports shares that
+// refill slowly.
 func (c *Config) ShareNotes(n int) []string {
+	if n == 1 {
+		return nil // one server has the whole limit
+	}
 	var small []smallShare
+	c.local(func(p *Policy, limit engine.Limit) {
+		for _, share := range engine.Shares(limit, int64(n)) {
+			switch of := (smallShare{p.Name, limit, p.Cost, share.Capacity()}); {
+			case p.Cost > of.share:
+				small = append(small, of)
+			case limit.Capacity() < int64(n):
+				of.cost = 0
+				small = append(small, of)
+			}
+		}
+	})
+	return append(noteEach(small, "%d more limits cannot be divided while the store is unavailable", func(s smallShare) string {
+		text := "while the store is unavailable, each of " + strconv.Itoa(n) + " servers admits "
+		if s.cost == 0 {
+			return text + "one unit of policy " + s.policy + ", although its limit is " + s.limit.String()
+		}
+		return text + "up to " + strconv.FormatInt(s.share, 10) + " units at once of policy " + s.policy + ", and denies its usual cost of " + strconv.FormatInt(s.cost, 10)
+	}), c.slowShares(n)...)
+}
+
+// longUnit is the time for one unit of a share from which a limit is reported by [Config.ShareNotes].
+const longUnit = 5 * time.Minute
+
+// slowShares reports the limits with failure mode local whose shares refill so slowly that a server which starts while
+// the store is unavailable, with empty shares, denies for long.
+func (c *Config) slowShares(n int) []string {
+	var all []string
+	c.local(func(p *Policy, limit engine.Limit) {
+		for _, share := range engine.Shares(limit, int64(n)) {
+			rate := share.Rates()[0]
+			if unit := rate.Period / time.Duration(max(rate.Count, 1)); unit >= longUnit {
+				all = append(all, "a server that starts while the store is unavailable denies policy "+p.Name+" for up to "+engine.FormatSpan(unit.Round(time.Minute))+
+					", because one of "+strconv.Itoa(n)+" shares of "+limit.String()+" gets its first unit then: use failure: allow if that does more harm than no limit")
+				break
+			}
+		}
+	})
+	return noteEach(all, "%d more limits have shares that refill slowly", func(note string) string { return note })
+}
+
+// local calls do for each limit that shares decide while the store is unavailable.
+func (c *Config) local(do func(p *Policy, limit engine.Limit)) {
 	for _, name := range c.Policies.Names() {
 		p, _ := c.Policies.Get(name)
 		if !p.Enabled || p.Answers() != Local {
 			continue
 		}
 		for i := range p.members {
-			limit := p.members[i].limit
-			if limit.Punishes() || limit.Algorithm().Constant() {
-				continue
-			}
-			for _, share := range engine.Shares(limit, int64(n)) {
-				switch of := (smallShare{name, limit, p.Cost, share.Capacity()}); {
-				case p.Cost > of.share:
-					small = append(small, of)
-				case limit.Capacity() < int64(n):
-					of.cost = 0
-					small = append(small, of)
-				}
+			if limit := p.members[i].limit; !limit.Punishes() && !limit.Algorithm().Constant() {
+				do(p, limit)
 			}
 		}
 	}
-	return noteEach(small, "%d more limits cannot be divided while the store is unavailable", func(s smallShare) string {
-		text := "while the store is unavailable, each of " + strconv.Itoa(n) + " servers admits "
-		if s.cost == 0 {
-			return text + "one unit of policy " + s.policy + ", although its limit is " + s.limit.String()
-		}
-		return text + "up to " + strconv.FormatInt(s.share, 10) + " units at once of policy " + s.policy + ", and denies its usual cost of " + strconv.FormatInt(s.cost, 10)
-	})
 }
 
 // penaltyNotes reports policies with only a penalty.
@@ -236,6 +269,64 @@ func (c *Config) victimNotes(by map[string][]*route.Charge) []string {
 		}
 	}
 	return noteEach(all, "%d more policies are counted by an address and by a text of the client", func(note string) string { return note })
+}
+
+// collisionNotes reports policies that two charges count by different texts, so that equal texts are one key.
+func (c *Config) collisionNotes(by map[string][]*route.Charge) []string {
+	var all []string
+	for _, name := range c.Policies.Names() {
+		for i, of := range by[name] {
+			j := slices.IndexFunc(by[name][i+1:], func(other *route.Charge) bool { return collide(of.Key, other.Key) })
+			if j >= 0 {
+				all = append(all, fmt.Sprintf("policy %s is counted by %s and by %s, and equal texts are one key: use a policy for each, or begin each key with a const, unless they name the same thing",
+					name, strings.Join(keyOf(of), ", "), strings.Join(keyOf(by[name][i+1+j]), ", ")))
+				break
+			}
+		}
+	}
+	return noteEach(all, "%d more policies are counted by texts that can be equal", func(note string) string { return note })
+}
+
+// collide reports whether a client can write texts so that two different keys are equal. Keys of addresses are left to
+// [canImitate].
+func collide(a, b []route.Part) bool {
+	written := func(p route.Part) bool { return p.From != route.FromClient && p.From != route.FromConst }
+	if len(a) != len(b) || slices.Equal(a, b) {
+		return false
+	}
+	for i := range a {
+		address := a[i].From == route.FromClient || b[i].From == route.FromClient
+		if a[i] != b[i] && (address || !written(a[i]) && !written(b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// uncountedNotes reports routes that take requests away from a later, wider route whose policies they do not charge.
+func (c *Config) uncountedNotes(routes []route.Route) []string {
+	charged := func(i int) map[string]bool {
+		all := map[string]bool{}
+		for p := range c.policiesOf(&routes[i]) {
+			maps.Copy(all, c.charged(p.Name))
+		}
+		return all
+	}
+	var all []string
+	for _, pair := range c.Routes.Narrower() {
+		var lost []string
+		own := charged(pair.Route)
+		for p := range c.policiesOf(&routes[pair.Wider]) {
+			if !own[p.Name] && !slices.Contains(lost, p.Name) {
+				lost = append(lost, p.Name)
+			}
+		}
+		if len(lost) > 0 {
+			all = append(all, fmt.Sprintf("route %d does not count its requests under %s of route %d, which matches them too, because only the first route counts: name the policy in both routes if its limit is for all requests",
+				pair.Route, strings.Join(lost, ", "), pair.Wider))
+		}
+	}
+	return noteEach(all, "%d more routes take requests away from a wider route", func(note string) string { return note })
 }
 
 // canImitate reports whether a client can write texts so that a key equals another key, which contains the address of a

@@ -348,7 +348,7 @@ func (s *Set) Get(name string) (*Policy, bool) {
 
 // Unknown returns the error for a name that is not in the set.
 func (s *Set) Unknown(name string) *engine.InputError {
-	return &engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in the file" + yamlfile.DidYouMean(name, s.Names())}
+	return &engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in the file", Meant: yamlfile.Nearest(name, s.Names())}
 }
 
 // Leased returns the limits of leased policies and of their overrides, by namespace. Disabled policies are left out. So

@@ -92,11 +92,11 @@ func (w WindowFields) rate() (engine.Rate, error) {
 	}
 	span := *w.Window
 	if span == "" || span[0] < '0' || span[0] > '9' {
-		return engine.Rate{}, invalid("window", strconv.Quote(span), "a duration with its unit, such as 1m, 1d, 1w")
+		return engine.Rate{}, invalidMeant("window", span, engine.MeantSpan(span), "a duration with its unit, such as 1m, 1d, 1w")
 	}
 	rate, err := engine.ParseRate(fmt.Sprintf("%d/%s", *w.Limit, span))
 	if err != nil {
-		return rate, invalid("window", strconv.Quote(span), "a duration with its unit, such as 1m, 1d, 1w; 1mo and 1y with a time zone")
+		return rate, invalidMeant("window", span, engine.MeantSpan(span), "a duration with its unit, such as 1m, 1d, 1w; 1mo and 1y with a time zone")
 	}
 	return rate, nil
 }

@@ -71,6 +71,8 @@ func (r Reader) Parse(name string, data []byte) (*Config, error) {
 func readTree(name string, data []byte, pause yamlfile.Pauser) (*yamlfile.Node, Errors) {
 	documents, errs := yamlfile.Read(name, data, pause)
 	switch {
+	case len(documents) > 0 && documents[0].Value("apiVersion") != nil && documents[0].Value("kind") != nil:
+		errs = Errors{yamlfile.ErrorAt(name, documents[0].At, "this is a manifest of Kubernetes; accepted: a policies file: give the text under data, without its indentation")}
 	case len(documents) > 1:
 		errs = Errors{yamlfile.ErrorAt(name, documents[1].At, "more than one YAML document; accepted: one")}
 	case len(documents) == 1 && documents[0].Kind != yamlfile.Null:

@@ -123,7 +123,7 @@ func (r *chargeReader) checkPolicy(i int) {
 	p, ok := r.set.Get(name)
 	switch {
 	case !ok:
-		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in this file" + r.builder.didYouMean(name, r.set.names)}, at...)
+		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name), Accepted: "the name of a policy in this file", Meant: r.builder.nearest(name, r.set.names)}, at...)
 		return
 	case slices.Index(r.policies, name) < i:
 		r.try(&engine.InputError{Field: "policy", Value: engine.Quote(name) + " twice", Accepted: "each policy once"}, at...)

@@ -86,7 +86,7 @@ func checkPart(field, name string, path *route.Path) error {
 	case (field == "header" || field == "cookie") && !route.IsToken(name):
 		return invalid(field, engine.Quote(name), "letters, digits and !#$%&'*+-.^_`|~")
 	case field == "path" && !path.Has(name):
-		return invalid(field, engine.Quote(name), "the name of a segment of match.path, such as id of /v1/users/{id}"+yamlfile.DidYouMean(name, path.Names()))
+		return invalidMeant(field, name, yamlfile.Nearest(name, path.Names()), "the name of a segment of match.path, such as id of /v1/users/{id}")
 	default:
 		return nil
 	}

@@ -87,13 +87,13 @@ func (b *builder) rest(first error, spec *LimitSpec, path ...string) error {
 // maxGuesses is the maximum number of unknown names in a file that get a hint.
 const maxGuesses = 100
 
-// didYouMean returns a hint with the most similar policy name. If a file has many unknown names, only the first ones
-// get a hint.
-func (b *builder) didYouMean(name string, names []string) string {
+// nearest returns the most similar policy name. If a file has many unknown names, it returns "" except for the first
+// ones.
+func (b *builder) nearest(name string, names []string) string {
 	if b.guesses++; b.guesses > maxGuesses {
 		return ""
 	}
-	return yamlfile.DidYouMean(name, names)
+	return yamlfile.Nearest(name, names)
 }
 
 // errBroken stops the build of a policy if its error, or the error of a policy under its "all" or "first", was already
@@ -216,7 +216,7 @@ func (b *builder) combineOne(p *Policy, spec *LimitSpec, field string, i int, pa
 		return nil
 	}
 	if a, _ := engine.ParseAlgorithm(spec.Text); !a.Constant() && engine.CheckPolicyName(spec.Text) == nil {
-		return fmt.Errorf("no policy %s in this file%s", engine.Quote(spec.Text), b.didYouMean(spec.Text, b.set.names))
+		return fmt.Errorf("no policy %s in this file%s", engine.Quote(spec.Text), yamlfile.Question(b.nearest(spec.Text, b.set.names)))
 	}
 	limit, err := spec.buildNamed(i + 1)
 	if err != nil {

@@ -45,7 +45,7 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 	name, inner, ofLimit := strings.Cut(text, "/")
 	p, ok := b.set.Get(name)
 	if !ok {
-		return nil, nil, invalid("policy", engine.Quote(text), "the name of a policy in this file"+b.didYouMean(name, b.set.names))
+		return nil, nil, invalidMeant("policy", text, b.nearest(name, b.set.names), "the name of a policy in this file")
 	}
 	if !ofLimit || b.broken[name] {
 		return p, nil, nil
@@ -73,11 +73,10 @@ func (b *builder) target(text string) (p *Policy, m *member, err error) {
 			names = append(names, name+"/"+other.Name)
 		}
 	}
-	accepted := "the policy without a limit, because it has one"
 	if p.combined {
-		accepted = strings.Join(slices.Compact(names), ", ") + yamlfile.DidYouMean(text, names)
+		return nil, nil, invalidMeant("policy", text, yamlfile.Nearest(text, names), strings.Join(slices.Compact(names), ", "))
 	}
-	return nil, nil, invalid("policy", engine.Quote(text), accepted)
+	return nil, nil, invalid("policy", engine.Quote(text), "the policy without a limit, because it has one")
 }
 
 // OverrideTarget returns the target whose overrides apply to the target text. For a policy inside a policy with "all",

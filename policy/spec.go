@@ -53,7 +53,8 @@ func (s *LimitSpec) Build() (engine.Limit, error) {
 	if s.Text == "" {
 		return s.build()
 	}
-	return engine.ParseLimit(s.Text)
+	limit, err := engine.ParseLimit(s.Text)
+	return limit, meantZone(err)
 }
 
 func (f *LimitFields) build() (engine.Limit, error) {
@@ -72,7 +73,7 @@ func (f *LimitFields) build() (engine.Limit, error) {
 	}
 	a, ok := engine.ParseAlgorithm(name)
 	if !ok || a.Constant() {
-		return engine.Limit{}, invalid("algorithm", engine.Quote(name), algorithmAccepted+yamlfile.DidYouMean(name, allNames()))
+		return engine.Limit{}, invalidMeant("algorithm", name, yamlfile.Nearest(name, allNames()), algorithmAccepted)
 	}
 	settings, err := f.settings()
 	if err != nil {
@@ -83,7 +84,7 @@ func (f *LimitFields) build() (engine.Limit, error) {
 		return engine.Limit{}, err
 	}
 	limit := engine.Build(a, rates, settings...)
-	return limit, atOwnField(limit.Err())
+	return limit, atOwnField(meantZone(limit.Err()))
 }
 
 // constant returns the limit for deny: true or unlimited: true. ok is false if neither is true, or with an error.

@@ -69,7 +69,7 @@ func (r *routeReader) upstream() *route.Upstream {
 	}
 	u, ok := r.upstreams[*name]
 	if !ok {
-		r.try(invalid("upstream", engine.Quote(*name), "the name of one of upstreams"+r.builder.didYouMean(*name, sortedKeys(r.upstreams))))
+		r.try(invalidMeant("upstream", *name, r.builder.nearest(*name, sortedKeys(r.upstreams)), "the name of one of upstreams"))
 	}
 	return u
 }

@@ -46,6 +46,7 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 	}
 	defer s.end()
 	s.askedMany.Store(false)
+	s.refusedCommands.forget()
 	if err := s.EnsureFormat(ctx); err != nil {
 		return nil, err
 	}
@@ -153,6 +154,21 @@ func memoryWarning(info *Reply) string {
 	}
 	return fmt.Sprintf("maxmemory-policy is %s: when memory is full the server forgets keys that still count, "+
 		"and their limits start again; set it to noeviction", policy)
+}
+
+// MemoryUsed returns how much of its maxmemory the server uses, from 0 to 1. It returns 0 if the server has no maximum.
+// On a Cluster it asks one node.
+func (s *Store) MemoryUsed(ctx context.Context) (float64, error) {
+	info, err := s.sendOptional(ctx, "", "INFO", "memory")
+	if err != nil {
+		return 0, err
+	}
+	most, err := strconv.ParseFloat(infoField(info.Text, "maxmemory"), 64)
+	if err != nil || most == 0 {
+		return 0, err
+	}
+	used, err := strconv.ParseFloat(infoField(info.Text, "used_memory"), 64)
+	return used / most, err
 }
 
 // infoField returns a field of the reply to INFO.

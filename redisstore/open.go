@@ -105,7 +105,7 @@ func (s *Store) OpenOf(ctx context.Context, key string, most int, under ...strin
 	for _, tag := range tags {
 		open, cursor := s.openKeys(tag)[0], ""
 		for cursor != "0" {
-			r, err := s.call(ctx, nil, open, "HSCAN", open, cmp.Or(cursor, "0"), "COUNT", scanPage)
+			r, err := s.sendOptional(ctx, open, "HSCAN", open, cmp.Or(cursor, "0"), "COUNT", scanPage)
 			if err != nil {
 				return of, err
 			}

@@ -32,8 +32,10 @@ type Store struct {
 	roundTrips  atomic.Int64
 	marker      marker
 	working     working
-	renewed     atomic.Int64  // when the connections were last renewed, in ns since 1970
-	swept       atomic.Uint32 // number of calls of Due
+	// refusedCommands are commands for operators that the server's ACL refused.
+	refusedCommands refusedCommands
+	renewed         atomic.Int64  // when the connections were last renewed, in ns since 1970
+	swept           atomic.Uint32 // number of calls of Due
 
 	// background counts the goroutines that outlive a call: they give units back after a caller has left, or read the
 	// format marker. closing prevents new goroutines while Close waits.

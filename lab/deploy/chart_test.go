@@ -17,6 +17,7 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	disruption "k8s.io/api/policy/v1"
@@ -60,6 +61,8 @@ func object(kind string) any {
 		return &core.ConfigMap{}
 	case "Deployment":
 		return &apps.Deployment{}
+	case "Job":
+		return &batch.Job{}
 	case "Service":
 		return &core.Service{}
 	case "PodDisruptionBudget":
@@ -72,28 +75,42 @@ func object(kind string) any {
 	return nil
 }
 
-// decode returns a manifest's objects by kind. It fails the test if an object contains an unknown field.
+// decode returns a manifest's objects by kind, without those of hooks. It fails the test if an object contains an unknown
+// field.
 func decode(t *testing.T, manifest string) map[string]any {
 	t.Helper()
-	found := map[string]any{}
+	objects, _ := decodeAll(t, manifest)
+	return objects
+}
+
+// decodeAll also returns the objects of hooks, which Helm creates before the others.
+func decodeAll(t *testing.T, manifest string) (found, hooks map[string]any) {
+	t.Helper()
+	found, hooks = map[string]any{}, map[string]any{}
 	for document := range strings.SplitSeq("\n"+manifest, "\n---\n") {
-		var head struct{ APIVersion, Kind string }
+		var head struct {
+			APIVersion, Kind string
+			Metadata         struct{ Annotations map[string]string }
+		}
 		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
 			t.Fatalf("%v\n%s", err, document)
 		}
 		if head.Kind == "" {
 			continue // only comments
 		}
-		into := object(head.Kind)
-		if into == nil || found[head.Kind] != nil {
+		into, set := object(head.Kind), found
+		if head.Metadata.Annotations["helm.sh/hook"] != "" {
+			set = hooks
+		}
+		if into == nil || set[head.Kind] != nil {
 			t.Fatalf("an unexpected %s", head.Kind)
 		}
 		if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
 			t.Errorf("%s: %v", head.Kind, err)
 		}
-		found[head.Kind] = into
+		set[head.Kind] = into
 	}
-	return found
+	return found, hooks
 }
 
 // render returns the chart's objects, as helm template does for a release called headgate. It has the functions that the
@@ -258,6 +275,42 @@ func TestChartStarts(t *testing.T) {
 	}
 }
 
+// TestChartChecksPolicies runs the Job that checks the policies before Helm replaces them, with valid policies and with
+// policies that have an error.
+func TestChartChecksPolicies(t *testing.T) {
+	headgate := programs.Headgate(t)
+	for policies, want := range map[string]string{"policies: {api: 100/s}": "api: 100/s", "policies: {api: 100/sec}": `did you mean "100/s"?`} {
+		text, err := render("policies: '" + policies + "'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, hooks := decodeAll(t, text)
+		config, job := hooks["ConfigMap"].(*core.ConfigMap), hooks["Job"].(*batch.Job)
+		pod := job.Spec.Template.Spec
+		if job.Annotations["helm.sh/hook"] != "pre-install,pre-upgrade" || config.Annotations["helm.sh/hook-weight"] != "-1" ||
+			pod.Volumes[0].ConfigMap.Name != config.Name || pod.RestartPolicy != core.RestartPolicyNever {
+			t.Errorf("the hook: %+v", job)
+		}
+		dir := t.TempDir()
+		write(t, dir, "policies.yaml", config.Data["policies.yaml"])
+		args := slices.Clone(pod.Containers[0].Args)
+		for i := range args {
+			args[i] = strings.Replace(args[i], pod.Containers[0].VolumeMounts[0].MountPath, dir, 1)
+		}
+		out, err := exec.CommandContext(t.Context(), headgate, args...).CombinedOutput()
+		if valid := !strings.Contains(policies, "sec"); (err == nil) != valid || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %s", policies, err, out)
+		}
+	}
+	text, err := render("checkPolicies: false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, hooks := decodeAll(t, text); len(hooks) > 0 {
+		t.Errorf("without checkPolicies: %v", hooks)
+	}
+}
+
 // TestChartRefuses checks that the chart rejects combinations of values that would not work.
 func TestChartRefuses(t *testing.T) {
 	for values, want := range map[string]string{
@@ -338,6 +391,7 @@ replicas: 2
 store: {url: "redis://redis:6379", passwordSecret: headgate}
 admin: {tokenSecret: headgate}
 image: {repository: headgate, tag: latest}
+checkPolicies: false
 `)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/lab/redistest"
 	"github.com/headgate/headgate/lab/testbed"
+	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
 )
 
@@ -294,5 +295,30 @@ func TestSkewIsLearnt(t *testing.T) {
 	// The script and the server's time each needed an extra call. From then on the clock difference is known.
 	if wrong.calls != 4 {
 		t.Errorf("%d calls for 2 decisions, want 4", wrong.calls)
+	}
+}
+
+// TestTLSMistakes checks that a URL with TLS for a server without it, and one without TLS for a server that wants it,
+// cause an error that says so, also where the server may be away at the start.
+func TestTLSMistakes(t *testing.T) {
+	t.Parallel()
+	plain := redistest.Standalone(t, redistest.Redis, "requirepass pw")
+	secure, files := redistest.TLS(t, redistest.Redis)
+	for url, want := range map[string]string{
+		"rediss://:pw@" + plain.Addr(): "accepted: redis://: this server answers without TLS",
+		"redis://" + secure.Addr():     "accepted: rediss://: this server speaks TLS",
+		"redis://:no@" + plain.Addr():  "WRONGPASS",
+		"rediss://" + secure.Addr() + "?ca_file=" + files.CA + "&cert_file=" + files.Cert + "&key_file=" + files.Key + "&server_name=nobody": "certificate",
+	} {
+		for _, late := range []bool{false, true} {
+			store, err := open.URL(t.Context(), url, open.Options{StartAway: late})
+			if err == nil {
+				err = store.Away
+				_ = store.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s (late %t): %v, want %s", open.Redacted(url), late, err, want)
+			}
+		}
 	}
 }

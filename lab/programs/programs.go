@@ -4,6 +4,7 @@ package programs
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -97,7 +98,10 @@ func Serve(t testing.TB, listeners int, args ...string) map[string]string {
 	})
 	addresses := map[string]string{}
 	for lines := bufio.NewScanner(out); len(addresses) < listeners && lines.Scan(); {
-		if name, address, ok := strings.Cut(lines.Text(), " listening on "); ok {
+		var logged struct{ Listener, Address string } // with --log-format json
+		if json.Unmarshal(lines.Bytes(), &logged) == nil {
+			addresses[logged.Listener] = logged.Address
+		} else if name, address, ok := strings.Cut(lines.Text(), " listening on "); ok {
 			addresses[name] = address
 		}
 	}

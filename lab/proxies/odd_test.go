@@ -161,8 +161,8 @@ func TestOddRequestsAreDecided(t *testing.T) {
 			own, stop := decider(t, denying, "127.0.0.1:0")
 			// A busy machine must not look like a missing decision.
 			patient := []string{
-				"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 ",
-				"dial_timeout 100ms", "dial_timeout 5s", "response_header_timeout 500ms", "response_header_timeout 10s", "proxy_read_timeout 500ms", "proxy_read_timeout 10s",
+				"timeout connect 100ms", "timeout connect 5s", "timeout server 250ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 ",
+				"dial_timeout 100ms", "dial_timeout 5s", "response_header_timeout 250ms", "response_header_timeout 10s", "proxy_read_timeout 250ms", "proxy_read_timeout 10s",
 			}
 			proxy := all[i].open(t, own, strings.TrimPrefix(upstream.URL, "http://"), patient...)
 			for _, request := range oddRequests() {

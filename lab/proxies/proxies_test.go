@@ -45,7 +45,11 @@ var all = []proxy{
 		"nginx", "listen 8000;", startNginx,
 		[]string{"nginx.conf"},
 		func(first, second string) []string {
-			return []string{"server 127.0.0.1:8080 max_fails=0;", "server " + first + " max_fails=0;\nserver " + second + " max_fails=0;"}
+			changes := []string{}
+			for _, options := range []string{" max_fails=3 fail_timeout=1s;", " backup max_fails=0;"} {
+				changes = append(changes, "server 127.0.0.1:8080"+options, "server "+first+options+"\nserver "+second+options)
+			}
+			return changes
 		},
 		[]string{"error_page 500 502 503 504 = @open;", ""},
 		http.StatusServiceUnavailable,
@@ -54,7 +58,10 @@ var all = []proxy{
 		"haproxy", "127.0.0.1:8001", startHAProxy,
 		[]string{"haproxy.cfg", "headgate.lua"},
 		func(first, second string) []string {
-			return []string{"server headgate1 127.0.0.1:8080", "server headgate1 " + first + "\n    server headgate2 " + second}
+			return []string{
+				"server headgate1 127.0.0.1:8080 check", "server headgate1 " + first + " check\n    server headgate2 " + second + " check",
+				"server backup1 127.0.0.1:8080 backup", "server backup1 " + first + " backup\n    server backup2 " + second + " backup",
+			}
 		},
 		[]string{`undecided = "open"`, `undecided = "closed"`},
 		http.StatusForbidden,
@@ -224,6 +231,19 @@ routes: [{match: {path: "/keyed"}, key: [{header: X-Api-Key}], policies: [api]},
 // decider starts a Headgate with a policies file. The stop function shuts it down as for a restart.
 func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	t.Helper()
+	d := startDecider(t, policies, address)
+	return d.address, d.stop
+}
+
+// headgate is a running server.
+type headgate struct {
+	address string
+	cmd     *exec.Cmd
+	stop    func()
+}
+
+func startDecider(t *testing.T, policies, address string) headgate {
+	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, "policies.yaml", policies)
 	c := exec.CommandContext(context.Background(), programs.Headgate(t), "serve", "--config", filepath.Join(dir, "policies.yaml"), "--resp", "off", "--http", address, "--drain", "0s")
@@ -239,13 +259,14 @@ func decider(t *testing.T, policies, address string) (own string, stop func()) {
 	if err != nil || !ok {
 		t.Fatalf("%q, %v", line, err)
 	}
-	stop = sync.OnceFunc(func() {
+	stop := sync.OnceFunc(func() {
+		_ = c.Process.Signal(syscall.SIGCONT)
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_, _ = io.Copy(io.Discard, out)
 		_ = c.Wait()
 	})
 	t.Cleanup(stop)
-	return own, stop
+	return headgate{own, c, stop}
 }
 
 // TestThroughRestarts restarts two Headgates in turn. The proxy's clients must not notice.
@@ -262,8 +283,8 @@ func throughRestarts(t *testing.T, p *proxy) {
 	second, stop2 := decider(t, keyed, "127.0.0.1:0")
 	// The example's timeouts are too short for a machine that is busy with other tests.
 	patient := []string{
-		"timeout connect 100ms", "timeout connect 5s", "timeout server 500ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 ",
-		"dial_timeout 100ms", "dial_timeout 5s", "response_header_timeout 500ms", "response_header_timeout 10s", "lb_try_duration 500ms", "lb_try_duration 10s",
+		"timeout connect 100ms", "timeout connect 5s", "timeout server 250ms", "timeout server 10s", "timeout = 1000 ", "timeout = 20000 ",
+		"dial_timeout 100ms", "dial_timeout 5s", "response_header_timeout 250ms", "response_header_timeout 10s", "lb_try_duration 500ms", "lb_try_duration 10s",
 	}
 	url := "http://" + p.open(t, first, strings.TrimPrefix(upstream.URL, "http://"), slices.Concat(patient, p.two(first, second), p.closed)...)
 	ended := make(chan struct{})

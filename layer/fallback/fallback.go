@@ -135,6 +135,8 @@ type Stats struct {
 	Outages int64
 	// Processes is the number of processes that share the limits: each has a share of 1/Processes. 0 means unknown.
 	Processes int
+	// Expected is [Config.Expect].
+	Expected int
 	// Away is set while the store, or a part of it, is out of use.
 	Away bool
 	// Losses is the number of times that the store came back without its data.
@@ -156,7 +158,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	n, _ := s.processes.count()
 	stats := Stats{
-		Answered: s.answered.Load(), Processes: int(n),
+		Answered: s.answered.Load(), Processes: int(n), Expected: s.processes.expect,
 		Away: s.lanes.open.Load() > 0, Losses: s.member.Losses(),
 		Owed: s.outbox.count.Load(), Unsettled: s.outbox.lost.Load(),
 	}

@@ -3,7 +3,6 @@ package fallback
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -79,11 +78,31 @@ func (s *Store) bound(limit engine.Limit) int64 {
 	return bound
 }
 
+// noShare is the error of a process that does not know its share of the limits.
+type noShare struct{ cause error }
+
+const noShareText = "; this process has no share of the limits, because the number of processes has not been the same for a minute: set Config.Expect (--expect-processes)"
+
+func (e *noShare) Error() string { return e.cause.Error() + noShareText }
+
+// Public returns the text for clients, whose operators are told of the missing setting by it.
+func (e *noShare) Public() string {
+	if p, ok := errors.AsType[interface {
+		error
+		Public() string
+	}](e.cause); ok {
+		return p.Public() + noShareText
+	}
+	return e.Error()
+}
+
+func (e *noShare) Unwrap() error { return e.cause }
+
 // share decides an operation with this process's shares of its limits.
 func (s *Store) share(op *engine.Op, r *engine.Answer) {
 	n, _ := s.processes.count()
 	if n == 0 {
-		r.Err = fmt.Errorf("%w; the number of processes that share the limits has not been the same for a minute: set Config.Expect (--expect-processes)", r.Err)
+		r.Err = &noShare{r.Err}
 		return
 	}
 	own, sent := s.shares(op, n), unknown(r.Err)

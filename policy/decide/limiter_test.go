@@ -155,7 +155,7 @@ func TestBoundRoutes(t *testing.T) {
 func TestBoundErrors(t *testing.T) {
 	l, limiter := boundLimiter(t)
 	_, err := l.Allow(t.Context(), "usr", "k")
-	if !errors.Is(err, headgate.ErrInvalid) || !strings.HasSuffix(err.Error(), `; did you mean "user"?`) {
+	if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), `; did you mean "user"? accepted: `) {
 		t.Errorf("an unknown policy: %v", err)
 	}
 	_ = limiter.Close()

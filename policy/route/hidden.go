@@ -21,6 +21,21 @@ func (t *Table) Hidden() (all []Hidden) {
 	return all
 }
 
+// Narrower names a route that takes requests away from a later one, Wider, which matches all of them too.
+type Narrower struct{ Route, Wider int }
+
+// Narrower returns the pairs of an earlier route and a later one that matches all its requests.
+func (t *Table) Narrower() (all []Narrower) {
+	for i := range t.Routes() {
+		for j := i + 1; j < len(t.routes); j++ {
+			if !t.routes[i].Skip && t.routes[j].covers(&t.routes[i]) {
+				all = append(all, Narrower{Route: i, Wider: j})
+			}
+		}
+	}
+	return all
+}
+
 // covers reports whether the route certainly applies to every request that other matches.
 func (r *Route) covers(other *Route) bool {
 	m, o := &r.Match, &other.Match

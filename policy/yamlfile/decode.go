@@ -80,6 +80,22 @@ func (d *Decoder) Mismatch(n *Node, path []string, accepted string) bool {
 	return false
 }
 
+// truths are words for true and false in YAML 1.1 and in other files.
+var truths = map[string]string{"yes": "true", "y": "true", "on": "true", "1": "true", "no": "false", "n": "false", "off": "false", "0": "false", "true": "true", "false": "false"}
+
+// IsTruth reports whether a node is a word for true or false that YAML 1.2 does not read as such.
+func IsTruth(n *Node) bool { return n.Kind == Text && truths[strings.ToLower(n.Text)] != "" }
+
+// NotTruth is [Decoder.Mismatch] for a node that should be true or false. It suggests one of them for yes, no, on and
+// off.
+func (d *Decoder) NotTruth(n *Node, path []string, accepted string) bool {
+	if word := truths[strings.ToLower(n.Text)]; n.Scalar() && word != "" {
+		d.report(n.At, path, lastName(path)+" is "+n.shown()+"; did you mean "+word+"? accepted: "+accepted)
+		return false
+	}
+	return d.Mismatch(n, path, accepted)
+}
+
 func (d *Decoder) report(at Place, path []string, message string) {
 	if len(path) > 0 {
 		message = strings.Join(path, ".") + ": " + message
@@ -140,7 +156,7 @@ func (d *Decoder) decodeScalar(n *Node, v reflect.Value, path []string) bool {
 	switch v.Kind() {
 	case reflect.Bool:
 		if n.Kind != Truth {
-			return d.Mismatch(n, path, truthAccepted)
+			return d.NotTruth(n, path, truthAccepted)
 		}
 		v.SetBool(strings.EqualFold(n.Text, "true"))
 	case reflect.Int64:
@@ -237,9 +253,9 @@ func DidYouMeanField(n *Node, t reflect.Type) string {
 func (d *Decoder) unknown(key *Node, names, path []string) {
 	hint := DidYouMean(key.Text, names)
 	if len(path) == 0 && d.Hints[key.Text] != "" {
-		hint = "; " + d.Hints[key.Text]
+		hint = d.Hints[key.Text] + "; "
 	}
-	d.report(key.At, path, "unknown field "+engine.Quote(key.Text)+"; accepted: "+strings.Join(names, ", ")+hint)
+	d.report(key.At, path, "unknown field "+engine.Quote(key.Text)+"; "+hint+"accepted: "+strings.Join(names, ", "))
 }
 
 func (d *Decoder) decodeMap(n *Node, v reflect.Value, path []string) bool {

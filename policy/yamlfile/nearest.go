@@ -6,25 +6,32 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// maxGuess is the maximum length of the names that nearest compares.
+// maxGuess is the maximum length of the names that Nearest compares.
 const maxGuess = 64
 
-// DidYouMean returns "; did you mean …?" with the most similar name, or "" if none is similar.
-func DidYouMean(given string, names []string) string {
-	if name := nearest(given, names); name != "" {
-		return "; did you mean " + engine.Quote(name) + "?"
+// DidYouMean returns the question about the most similar name, to be followed by the accepted names, or "" if none is
+// similar.
+func DidYouMean(given string, names []string) string { return engine.DidYouMean(Nearest(given, names)) }
+
+// Guess is the question of [DidYouMean] for the end of a message: "; did you mean …?", or "".
+func Guess(given string, names []string) string { return Question(Nearest(given, names)) }
+
+// Question is [Guess] for a name that was already found.
+func Question(meant string) string {
+	if meant == "" {
+		return ""
 	}
-	return ""
+	return "; " + strings.TrimSpace(engine.DidYouMean(meant))
 }
 
-// nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
+// Nearest returns the name with the fewest edits from given. An edit inserts, deletes or replaces a letter, or swaps
 // two adjacent letters. Singular instead of plural, as in "policy" for "policies", is also one edit. Among equally
-// similar names, nearest returns the alphabetically first.
+// similar names, Nearest returns the alphabetically first.
 //
 // A name counts as similar if it is at most two edits from the given text, and at most one edit for every three letters
 // of that text. If the given text has only one or two letters, no name counts as similar. If no name is similar, but
-// exactly one begins with the given text of two or more letters, nearest returns that name. Otherwise it returns "".
-func nearest(given string, names []string) string {
+// exactly one begins with the given text of two or more letters, Nearest returns that name. Otherwise it returns "".
+func Nearest(given string, names []string) string {
 	lower := strings.ToLower(given)
 	switch {
 	case len(given) < 2 || len(given) > maxGuess:

@@ -25,7 +25,7 @@ func fromYAML(name string, data []byte, err error) *Error {
 	}
 	at, message := Place{y.Mark.Line, y.Mark.Column}, y.Message
 	if anchor := unknownAnchor.FindStringSubmatch(message); anchor != nil {
-		message = "no anchor &" + anchor[1] + " before this alias" + DidYouMean(anchor[1], anchors(data))
+		message = "no anchor &" + anchor[1] + " before this alias" + Guess(anchor[1], anchors(data))
 	} else if y.ContextMsg != "" {
 		message += " " + y.ContextMsg
 		if begin := y.ContextMark; begin.Line > 0 && begin != y.Mark {

@@ -191,7 +191,8 @@ for j = 1, count do
       call('ZADD', opened.due, format('%d', ends), opened.id)
       -- The keys last for a day after the last term, plus an hour, so that their expiry is seldom set again.
       local left = (opened.term - opened.term % 1000) / 1000 + 86400000 + pad
-      if call('PTTL', opened.key) < left then
+      local last = call('PTTL', opened.key)
+      if type(last) == 'table' or last < left then -- a table is an error: no permission
         left = format('%d', left + 3600000)
         call('PEXPIRE', opened.key, left)
         call('PEXPIRE', opened.due, left)

@@ -81,9 +81,9 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	if a.AuditSample < 0 || a.AuditSample > audit.MaxSample {
 		return nil, fmt.Errorf("audit-sample %d: accepted: 0 to %d", a.AuditSample, audit.MaxSample)
 	}
-	l, err := net.Listen("tcp", a.Address)
+	l, err := listenOn("admin", a.Address)
 	if err != nil {
-		return nil, fmt.Errorf("admin: %w", err)
+		return nil, err
 	}
 	if a.Level == nil {
 		a.Level = new(slog.LevelVar)
@@ -129,10 +129,18 @@ func (all observers) Observe(o *service.Observed) {
 	}
 }
 
-// rejected records in the metrics that a file contains errors or, if err is nil, that it is valid again.
+// file returns the function that records in the metrics whether a file has errors. See [metrics.Metrics.File].
+func (f *adminFrontEnd) file(what string) (read func(err error)) {
+	if f == nil {
+		return func(error) {}
+	}
+	return f.metrics.File(what)
+}
+
+// rejected counts policies that were not activated because of an error.
 func (f *adminFrontEnd) rejected(err error) {
-	if f != nil {
-		f.metrics.Rejected(err)
+	if f != nil && err != nil {
+		f.metrics.Reloaded(err)
 	}
 }
 
@@ -147,7 +155,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
-		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Secrets{Wrong: d.secrets.count, Serving: f.metrics.Serving}))
+		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))
@@ -179,7 +187,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Handler: admin.New(admin.Config{
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
-			Settings: c.Admin.Settings, Level: c.Admin.Level,
+			Settings: c.Admin.Settings, InvalidFiles: f.metrics.InvalidFiles, Level: c.Admin.Level,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 				d.limiter.Do(ctx, ops, results)

@@ -6,14 +6,17 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/open"
+	"github.com/headgate/headgate/policy/files"
 	"github.com/headgate/headgate/policy/keyhash"
 	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/httpapi"
@@ -51,6 +54,7 @@ type Daemon struct {
 	conns   int              // maximum number of connections per front end
 
 	usersPolicies usersPolicies
+	locks         []*os.File // of the files that only one server may use
 
 	respListener net.Listener
 	httpListener net.Listener
@@ -118,7 +122,13 @@ func (d *Daemon) openLimiter(ctx context.Context) (err error) {
 		}
 		c.StoreOptions.Deadline = -1 // Config.Deadline bounds each decision; Envoy's decisions have their own deadline
 	}
+	if err = errors.Join(d.lock("snapshot", c.Snapshot), d.lock("state-file", c.StateFile)); err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, c); err != nil {
+		if c.StoreOptions.PasswordFile != "" {
+			err = ofFlag("store-password-file", err)
+		}
 		return err
 	}
 	d.limiter, d.snapshot = core.New(core.Config{Store: d.store}), newSnapshot(c, d.store)
@@ -180,7 +190,28 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 		_ = d.traces.Close(ctx) // it has no spans yet
 	}
 	d.admin.close()
+	d.unlock()
 	return err
 }
 
 func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.store.Close()) }
+
+// lock reserves a flag's file for this server, unless its name is "". Two servers on one file would overwrite what the
+// other has written.
+func (d *Daemon) lock(flag, path string) error {
+	if path == "" || d.config.remote() {
+		return nil
+	}
+	held, err := files.Lock(path)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	d.locks = append(d.locks, held)
+	return nil
+}
+
+func (d *Daemon) unlock() {
+	for _, held := range d.locks {
+		_ = held.Close()
+	}
+}

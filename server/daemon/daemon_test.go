@@ -129,9 +129,9 @@ func TestNewRejectsInvalidConfigurations(t *testing.T) {
 		}
 	}()
 	for want, c := range map[string]daemon.Config{
-		"both off":                {RESP: daemon.Off, HTTP: daemon.Off},
-		"resp: listen tcp":        {RESP: taken.RESPAddr().String(), HTTP: "127.0.0.1:0"},
-		"http: listen tcp":        {RESP: "127.0.0.1:0", HTTP: taken.RESPAddr().String()},
+		"both off": {RESP: daemon.Off, HTTP: daemon.Off},
+		": bind: address already in use; accepted: an address that no other program listens on": {RESP: taken.RESPAddr().String(), HTTP: "127.0.0.1:0"},
+		"--http ":                 {RESP: "127.0.0.1:0", HTTP: taken.RESPAddr().String()},
 		"max_keys is -1":          {RESP: "127.0.0.1:0", HTTP: daemon.Off, StoreOptions: open.Options{Memory: memstore.Config{MaxKeys: -1}}},
 		"missing port in address": {RESP: "nonsense", HTTP: daemon.Off},
 	} {

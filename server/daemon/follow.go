@@ -22,10 +22,12 @@ func (d *Daemon) follow(reload func(ctx context.Context) error, paths ...string)
 }
 
 // logged returns a function that calls reload and logs whether the files have changed, or the error. The argument what
-// names the files in the log.
+// names the files in the log and in the metrics.
 func (d *Daemon) logged(what string, reload func() (changed bool, err error)) func(context.Context) error {
+	file := d.admin.file(what)
 	return func(context.Context) error {
 		changed, err := reload()
+		file(err)
 		switch {
 		case err != nil:
 			d.config.Logger.Error("file has errors: the last version read stays in use", "what", what, "error", err, "see", errcode.Link(errcode.InvalidFile))

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -53,7 +52,7 @@ func (d *Daemon) openGRPC() (err error) {
 	f := &grpcFrontEnd{}
 	if listens {
 		if f.listener, err = listenGRPC(c.Address); err != nil {
-			return fmt.Errorf("grpc: %w", err)
+			return err
 		}
 		f.listener = bound(f.listener, "grpc", d.conns, d.peerRule(), d.config.Logger)
 	}
@@ -65,7 +64,7 @@ func (d *Daemon) openGRPC() (err error) {
 	}
 	f.server = grpcapi.New(grpcapi.Config{
 		Service: f.service, NoInline: d.config.NoInline, Users: d.users.grpc, WrongSecret: d.secrets.in(service.GRPC), Peers: d.peerRule(), Authorize: d.service, Deadline: c.Deadline,
-		MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
+		Refused: func(why service.Refusal) { d.service.Refused(service.GRPC, why) }, MaxAge: c.MaxAge, MaxAgeGrace: c.MaxAgeGrace, Interceptors: d.interceptors(),
 	})
 	d.grpc = f
 	d.setServing()
@@ -105,20 +104,16 @@ func (d *Daemon) openEnvoy(f *grpcFrontEnd) error {
 		d.admin.rejected(err)
 		return changed, err
 	}), c.EnvoyConfig)
-	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, d.http.Handler)
+	d.http.Handler = grpcapi.Paths(f.service, d.service.Ready, d.config.NoInline, d.config.AllowWrites, func(why service.Refusal) { d.service.Refused(service.HTTP, why) }, d.http.Handler)
 	return nil
 }
 
 // listenGRPC listens on a TCP address or a Unix socket.
 func listenGRPC(address string) (net.Listener, error) {
-	path, socket := strings.CutPrefix(address, "unix:")
-	if !socket {
-		return net.Listen("tcp", address)
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil && unused(path) {
+	l, err := listenOn("grpc", address)
+	if path, socket := strings.CutPrefix(address, "unix:"); err != nil && socket && unused(path) {
 		_ = os.Remove(path) // left over from a server that was killed
-		l, err = net.Listen("unix", path)
+		l, err = listenOn("grpc", address)
 	}
 	return l, err
 }

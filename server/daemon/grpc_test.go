@@ -114,7 +114,7 @@ func TestGRPCErrors(t *testing.T) {
 		grpc daemon.GRPC
 		want string
 	}{
-		{daemon.GRPC{Address: "nonsense", EnvoyConfig: good}, "grpc: listen tcp: address nonsense: missing port in address"},
+		{daemon.GRPC{Address: "nonsense", EnvoyConfig: good}, "--grpc nonsense: listen tcp: address nonsense: missing port in address"},
 		{daemon.GRPC{Address: "unix:" + socket, EnvoyConfig: good}, "address already in use"},
 		{daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: good + "/absent"}, "no such file or directory"},
 		{daemon.GRPC{Address: "127.0.0.1:0", EnvoyConfig: envoyDirectory(t, "descriptors:")}, "d.yaml:1:1: config file cannot have empty domain"},

@@ -49,7 +49,7 @@ func (d *Daemon) openHashKeys() (err error) {
 		return nil
 	}
 	if d.hashKeys, err = keyhash.Open(name); err != nil {
-		return fmt.Errorf("hash-keys-file: %w", err)
+		return fmt.Errorf("--hash-keys-file: %w", err)
 	}
 	d.follow(d.logged("hash-keys-file", func() (bool, error) {
 		changed, err := d.hashKeys.Reload()

@@ -3,9 +3,12 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -18,19 +21,44 @@ func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
+// listenOn listens on the address that a flag gives. The error names the flag.
+func listenOn(flag, address string) (net.Listener, error) {
+	network, path := "tcp", address
+	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, path = "unix", socket
+	}
+	l, err := net.Listen(network, path)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--%s %s: %w; accepted: an address that no other program listens on", flag, address, err)
+	case err != nil:
+		return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
+	}
+	return l, nil
+}
+
+// ofFlag adds a flag's name to the error of its file if the file cannot be opened. Other errors name the file and the
+// place in it.
+func ofFlag(flag string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return err
+}
+
 // listen opens the listeners.
 func (d *Daemon) listen() (err error) {
 	if d.config.RESP == Off && d.config.HTTP == Off && (d.config.GRPC.Address == Off || d.config.GRPC.Address == "") {
 		return errors.New("resp and http are both off; at least one must listen")
 	}
 	if d.config.RESP != Off {
-		if d.respListener, err = net.Listen("tcp", d.config.RESP); err != nil {
-			return fmt.Errorf("resp: %w", err)
+		if d.respListener, err = listenOn("resp", d.config.RESP); err != nil {
+			return err
 		}
 	}
 	if d.config.HTTP != Off {
-		if d.httpListener, err = net.Listen("tcp", d.config.HTTP); err != nil {
-			return fmt.Errorf("http: %w", err)
+		if d.httpListener, err = listenOn("http", d.config.HTTP); err != nil {
+			return err
 		}
 		d.httpListener = d.listenGateway(bound(d.httpListener, "http", d.conns, d.peerRule(), d.config.Logger))
 	}

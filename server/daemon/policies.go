@@ -39,10 +39,15 @@ func (d *Daemon) loadPolicies(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	file := d.admin.file("config")
+	rejected := func(err error) {
+		file(err)
+		d.admin.rejected(err)
+	}
 	d.policies, err = policies.New(ctx, policies.Config{
 		File: d.config.ConfigFile, Base: d.config.Base, Gateway: d.config.Gateway != nil, Changes: changes, Apply: d.applyPolicies, Logger: d.config.Logger,
 		Away: engine.Away,
-		Now:  now, Rejected: d.admin.rejected, ShowKey: d.config.namedKey(),
+		Now:  now, Rejected: rejected, ShowKey: d.config.namedKey(),
 		Made: d.config.GRPC.EnvoyConfig != "",
 	})
 	if err == nil && d.config.ConfigFile != "" {

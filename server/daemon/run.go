@@ -87,6 +87,7 @@ func (d *Daemon) stop() {
 	}
 	d.closeGateway()
 	d.closeTraces()
+	defer d.unlock()
 	if err = errors.Join(err, d.saveSnapshot(context.WithoutCancel(ctx)), d.closeStore()); err != nil {
 		d.config.Logger.Warn("stopped", "error", err)
 		return

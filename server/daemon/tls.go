@@ -36,9 +36,12 @@ func (d *Daemon) secureOne(name string, l *net.Listener, files policy.TLSFiles, 
 	}
 	f, err := tlsfiles.Open(files, protocols)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("--tls-cert, --tls-key of %s: %w", name, err)
 	}
 	*l = f.Listen(*l)
+	if d.admin != nil {
+		d.admin.metrics.Certificate(name, f.Ends)
+	}
 	d.follow(d.logged("tls of "+name, f.Reload), f.Paths()...)
 	return nil
 }

@@ -18,7 +18,7 @@ type UsersFiles struct{ RESP, HTTP, GRPC string }
 // [users.File].
 func (d *Daemon) openUsers() error {
 	files := map[string]*users.File{}
-	open := func(name string, to **users.File) (err error) {
+	open := func(flag, name string, to **users.File) (err error) {
 		if name == "" {
 			return nil
 		}
@@ -33,10 +33,10 @@ func (d *Daemon) openUsers() error {
 			}), name)
 		}
 		*to = f
-		return err
+		return ofFlag(flag, err)
 	}
 	c := &d.config.Users
-	return errors.Join(open(c.RESP, &d.users.resp), open(c.HTTP, &d.users.http), open(c.GRPC, &d.users.grpc), open(d.config.Admin.TokenFile, &d.users.admin))
+	return errors.Join(open("users-file", c.RESP, &d.users.resp), open("users-file", c.HTTP, &d.users.http), open("users-file", c.GRPC, &d.users.grpc), open("admin-token-file", d.config.Admin.TokenFile, &d.users.admin))
 }
 
 // guarded holds the users of each listener. A listener whose users are nil admits every client.
@@ -75,6 +75,7 @@ func (d *Daemon) guardHTTP(next http.Handler) http.Handler {
 			if authorization != "" {
 				wrong(r.RemoteAddr)
 			}
+			d.service.Refused(from, service.NoUser)
 			problem.Unread(w, r)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
 			httplimit.NewProblem(http.StatusUnauthorized, "", err.Error()).Write(w)

@@ -23,7 +23,7 @@ var flagWords = map[string][]string{
 // unknownWord returns the error for a flag's value that is not one of the accepted words.
 func unknownWord(flag, value string) error {
 	words := flagWords[flag]
-	return fmt.Errorf("--%s %s: accepted: %s%s", flag, strconv.Quote(value), strings.Join(words, ", "), yamlfile.DidYouMean(value, words))
+	return fmt.Errorf("--%s %s: %saccepted: %s", flag, strconv.Quote(value), yamlfile.DidYouMean(value, words), strings.Join(words, ", "))
 }
 
 // completesFlags makes the shell complete the values of a command's flags with the words in flagWords.

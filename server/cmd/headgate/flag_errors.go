@@ -18,7 +18,7 @@ func flagError(c *cobra.Command, err error) error {
 	case *pflag.NotExistError:
 		return unknownFlag(c, e)
 	case *pflag.InvalidValueError:
-		return fmt.Errorf("--%s %s: accepted: %s", e.GetFlag().Name, strconv.Quote(e.GetValue()), acceptedBy(e))
+		return fmt.Errorf("--%s %s: %saccepted: %s", e.GetFlag().Name, strconv.Quote(e.GetValue()), yamlfile.DidYouMean(e.GetValue(), flagWords[e.GetFlag().Name]), acceptedBy(e))
 	default:
 		return fmt.Errorf("%s: %w", pathOf(c), err)
 	}
@@ -35,14 +35,14 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 		dashes = "-"
 	}
 	hint := yamlfile.DidYouMean(e.GetSpecifiedName(), names)
-	return fmt.Errorf("%s: unknown flag %s%s; accepted: the flags in %s --help%s",
-		pathOf(c), dashes, e.GetSpecifiedName(), c.CommandPath(), strings.Replace(hint, `"`, `"--`, 1))
+	return fmt.Errorf("%s: unknown flag %s%s; %saccepted: the flags in %s --help",
+		pathOf(c), dashes, e.GetSpecifiedName(), strings.Replace(hint, `"`, `"--`, 1), c.CommandPath())
 }
 
 // acceptedBy describes the values that a flag accepts.
 func acceptedBy(e *pflag.InvalidValueError) string {
 	if _, accepted, ok := strings.Cut(e.Unwrap().Error(), "accepted: "); ok {
-		return accepted + yamlfile.DidYouMean(e.GetValue(), flagWords[e.GetFlag().Name])
+		return accepted
 	}
 	return map[string]string{
 		"bool": "true, false", "int": "a whole number", "int64": "a whole number", "float64": "a number",

@@ -69,7 +69,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 	}
 	// The file may also configure listeners that only serve has.
 	f.RESP, f.GRPC.Address, f.Gateway = daemon.Off, daemon.Off, &f.own
-	return serve(c, f.Config)
+	return serve(c, f.Config, f.format)
 }
 
 // checkOwn checks the flags that only the command gateway has, and completes the gateway's configuration.

@@ -117,5 +117,5 @@ func knownCommand(c *cobra.Command, args []string) error {
 		}
 	}
 	slices.Sort(names)
-	return fmt.Errorf("%s: unknown command %q; accepted: %s%s", pathOf(c), args[0], strings.Join(names, ", "), yamlfile.DidYouMean(args[0], names))
+	return fmt.Errorf("%s: unknown command %q; %saccepted: %s", pathOf(c), args[0], yamlfile.DidYouMean(args[0], names), strings.Join(names, ", "))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -111,7 +112,11 @@ func startServer(ts *testscript.TestScript, names, words []string) {
 		if !lines.Scan() {
 			ts.Fatalf("the server did not print its addresses")
 		}
-		ts.Setenv(name, lines.Text()[strings.LastIndex(lines.Text(), " ")+1:])
+		var logged struct{ Address string } // with --log-format json
+		if json.Unmarshal(lines.Bytes(), &logged) != nil {
+			logged.Address = lines.Text()[strings.LastIndex(lines.Text(), " ")+1:]
+		}
+		ts.Setenv(name, logged.Address)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
+	"net"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -102,11 +105,11 @@ func (f *serveFlags) serve(c *cobra.Command) error {
 	if err := f.complete(c); err != nil {
 		return err
 	}
-	return serve(c, f.Config)
+	return serve(c, f.Config, f.format)
 }
 
 // serve runs a server until a signal ends it.
-func serve(c *cobra.Command, config daemon.Config) error {
+func serve(c *cobra.Command, config daemon.Config, format string) error {
 	ignoreBrokenPipes()
 	captureLibraries(config.Logger)
 	hangups := catchHangups()
@@ -117,29 +120,30 @@ func serve(c *cobra.Command, config daemon.Config) error {
 		input.Field = "--max-stale"
 	}
 	if err != nil {
-		return err
+		return ofStore(err)
 	}
 	go reloadOn(ctx, hangups, d.Reload, config.Logger)
-	announce(c.OutOrStdout(), d)
+	announce(c.OutOrStdout(), d, format)
 
 	stopNow, release := secondSignal(ctx)
 	defer release()
 	return d.Run(ctx, stopNow)
 }
 
-// announce prints the server's addresses, for scripts that use port 0.
-func announce(w io.Writer, d *daemon.Daemon) {
-	if a := d.RESPAddr(); a != nil {
-		fmt.Fprintf(w, "resp listening on %s\n", a)
-	}
-	if a := d.HTTPAddr(); a != nil {
-		fmt.Fprintf(w, "http listening on %s\n", a)
-	}
-	if a := d.GRPCAddr(); a != nil {
-		fmt.Fprintf(w, "grpc listening on %s\n", a)
-	}
-	if a := d.AdminAddr(); a != nil {
-		fmt.Fprintf(w, "admin listening on %s\n", a)
+// announce prints the server's addresses, for scripts that use port 0, in the log's format.
+func announce(w io.Writer, d *daemon.Daemon, format string) {
+	lines := slog.New(slog.NewJSONHandler(w, nil))
+	for _, l := range []struct {
+		name    string
+		address net.Addr
+	}{{"resp", d.RESPAddr()}, {"http", d.HTTPAddr()}, {"grpc", d.GRPCAddr()}, {"admin", d.AdminAddr()}} {
+		switch {
+		case l.address == nil:
+		case format == "json":
+			lines.Info("listening", "listener", l.name, "address", l.address.String())
+		default:
+			fmt.Fprintf(w, "%s listening on %s\n", l.name, l.address)
+		}
 	}
 }
 
@@ -210,6 +214,9 @@ func (f *serveFlags) readFile(c *cobra.Command) error {
 		return nil
 	}
 	file, err := policy.Reader{Gateway: f.gateway}.Reload(f.config, nil)
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("--config: %w", err)
+	}
 	if err != nil {
 		return printErrors(c.ErrOrStderr(), err)
 	}

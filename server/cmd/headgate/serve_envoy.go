@@ -101,7 +101,7 @@ func (f *serveFlags) readEnvironment(c *cobra.Command) error {
 func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		if all, err = envoy.ReadDir(path); err == nil && len(all) == 0 {
-			err = fmt.Errorf("%s has no files; accepted: a directory with the YAML files of envoyproxy/ratelimit", path)
+			err = fmt.Errorf("%s has no files", path)
 		}
 		return all, true, err
 	}
@@ -117,13 +117,22 @@ func envoyFiles(path string) (all []envoy.File, ok bool, err error) {
 	return []envoy.File{{Name: path, Data: data}}, true, nil
 }
 
+// ofDirectory adds to an error what check reads a directory as.
+func ofDirectory(path string, err error) error {
+	if info, failed := os.Stat(path); err == nil || failed != nil || !info.IsDir() {
+		return err
+	}
+	return errors.Join(err, fmt.Errorf("%s is a directory; accepted: one with only files of envoyproxy/ratelimit, also in its folders; or a policies file by its name", path))
+}
+
 // checkRules checks a directory, or a file if it is one of envoyproxy/ratelimit's. For any other file ok is false.
 func checkRules(path, output string) (lines string, ok bool, err error) {
 	all, ok, err := envoyFiles(path)
 	if !ok || err != nil {
-		return "", ok, err
+		return "", ok, ofDirectory(path, err)
 	}
 	config, err := envoy.Load(all, envoy.LoadOptions{EveryError: true})
+	err = ofDirectory(path, err)
 	var rules []string
 	if err == nil {
 		rules = append(config.Describe(), config.Warnings...)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	rueidisadapter "github.com/headgate/headgate/adapter/rueidis"
@@ -21,6 +23,16 @@ func newStore() *cobra.Command {
 	c := &cobra.Command{Use: "store", Short: "Act on the Redis that servers share"}
 	c.AddCommand(newAcceptLoss())
 	return c
+}
+
+// ofStore gives an error of the server at --store the code of its class. The same text from a server of ours, such as
+// NOAUTH, has another code.
+func ofStore(err error) error {
+	refused, ok := errors.AsType[*rueidis.RedisError](err)
+	if !ok {
+		return err
+	}
+	return &coded{fmt.Errorf("--store %w", err), (&redisstore.ServerError{Text: refused.Error()}).Class().String()}
 }
 
 // acceptTimeout bounds the command's duration, because Redis may be unavailable.
@@ -63,7 +75,7 @@ func acceptLoss(ctx context.Context, w io.Writer, address string, output outputF
 	defer cancel()
 	store, err := rueidisadapter.Open(ctx, address, redisstore.Config{})
 	if err != nil {
-		return err
+		return ofStore(err)
 	}
 	defer func() { _ = store.Close() }()
 	lost, err := membership.AcceptLoss(ctx, store, "")

@@ -78,7 +78,7 @@ func verify(ctx context.Context, address, storePasswordFile string, names []stri
 		Clock: func() time.Time { return time.UnixMicro(now.Load()) },
 	})
 	if err != nil {
-		return nil, err
+		return nil, ofStore(err)
 	}
 	defer func() { _ = store.Close() }()
 	results := make([]verified, len(names))

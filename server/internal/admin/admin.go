@@ -85,6 +85,8 @@ type Config struct {
 	Stored func(op *engine.Op) []string
 	// Settings holds the server's settings, without secrets.
 	Settings any
+	// InvalidFiles returns the files that were last read with errors. It can be nil.
+	InvalidFiles func() []metrics.InvalidFile
 	// Level is the log level.
 	Level *slog.LevelVar
 	// Logger receives a line for each call that changes something, and at most 10 lines a second for refused calls.
@@ -133,10 +135,11 @@ func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	g := &guard{users: c.Users, wrong: c.WrongSecret, hosts: c.Hosts, lines: lograte.Limit{Lines: maxLines, Per: time.Second}, logger: c.Logger, page: c.Page, next: mux}
 	a := &api{Config: c, guard: g}
+	noPath := func() { c.Service.Refused(service.Admin, service.NoPath) }
 	for path, methods := range a.paths() {
-		mux.HandleFunc(path, problem.Methods(methods))
+		mux.HandleFunc(path, problem.Methods(methods, noPath))
 	}
-	mux.HandleFunc("/", problem.NotFound)
+	mux.HandleFunc("/", problem.NotFound(noPath))
 	return requestid.Handler(g)
 }
 

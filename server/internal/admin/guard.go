@@ -96,8 +96,13 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, reaso
 	httplimit.NewProblem(status, "", reason).Write(w)
 }
 
-// refused logs a refused call.
+// refused logs a refused call. A page that has just been opened has no token yet: it learns from its first call that it
+// needs one, so this is no warning.
 func (g *guard) refused(r *http.Request, reason string) {
+	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+		g.logger.Debug("the page has no token yet", "client", r.RemoteAddr, "path", engine.Cut(r.URL.Path), "request_id", requestid.From(r.Context()))
+		return
+	}
 	g.lines.Warn(g.logger, "admin call refused", "reason", reason, "client", r.RemoteAddr, "method", r.Method,
 		"path", engine.Cut(r.URL.Path), "host", engine.Cut(r.Host), "request_id", requestid.From(r.Context()))
 }

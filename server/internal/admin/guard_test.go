@@ -92,6 +92,24 @@ func TestGuard(t *testing.T) {
 }
 
 // TestRefusalsDoNotFloodTheLog checks that 10 lines per second are logged, followed by the number of omitted lines.
+// TestOpeningThePageIsNoWarning checks that the calls of a page that has no token yet are refused without a warning.
+func TestOpeningThePageIsNoWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte("a-token-of-the-operator\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, file)
+	if got := w.call("GET", "/admin/v1/config", "", "Sec-Fetch-Site", "same-origin"); got.Code != http.StatusUnauthorized || strings.Contains(w.logged(), "refused") {
+		t.Errorf("%d, logged %s", got.Code, w.logged())
+	}
+	for i, headers := range [][]string{nil, {"Sec-Fetch-Site", "same-origin", "Authorization", "Bearer another-token"}, {"Sec-Fetch-Site", "cross-site"}} {
+		w.call("GET", "/admin/v1/config", "", headers...)
+		if n := strings.Count(w.logged(), "admin call refused"); n != i+1 {
+			t.Errorf("%q: %d lines", headers, n)
+		}
+	}
+}
+
 func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")

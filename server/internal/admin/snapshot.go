@@ -97,7 +97,7 @@ func (f *source) stand(s *adminapi.Second, now time.Time) *adminapi.Snapshot {
 		Second: *s, Server: c.Server(), Modes: s.Modes, Generation: c.Generation(), PolicyCount: c.Policies(), ChangeCount: c.Changes(),
 		TopRequests: topNow(c.Top, topkeys.Requests, now), TopDenials: topNow(c.Top, topkeys.Denials, now),
 		Store:     adminapi.Store{Address: c.Address, Away: outage.Away, Class: outage.Class, AwayFor: outage.For.Milliseconds(), Outages: outage.Outages, Unknown: outage.Unknown},
-		Processes: adminapi.Processes{Members: []string{}},
+		Processes: adminapi.Processes{Members: []string{}}, InvalidFiles: invalidFiles(c.Metrics.InvalidFiles),
 	}
 	for store := range engine.Layers(c.Store) {
 		layer(answer, store)

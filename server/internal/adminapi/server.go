@@ -90,7 +90,20 @@ type Config struct {
 	Changes    int              `json:"changes"`
 	Policies   []policy.Summary `json:"policies"`
 	Routes     any              `json:"routes"`
+	// InvalidFiles lists the files with errors. The rest of the configuration is the last valid one.
+	InvalidFiles []InvalidFile `json:"invalid_files,omitempty"`
 }
+
+// InvalidFile is a file with errors, whose last valid version stays in force.
+type InvalidFile struct {
+	// File is what the file is, such as config or users-file.
+	File string `json:"file"`
+	// Error is at most [MaxFileError] bytes long.
+	Error string `json:"error"`
+}
+
+// MaxFileError bounds the error of a file, because each line of the file can have one.
+const MaxFileError = 4 << 10
 
 // Reloaded is the answer to a reload.
 type Reloaded struct {
@@ -120,6 +133,8 @@ type Snapshot struct {
 	Generation  uint64             `json:"generation"`
 	PolicyCount int                `json:"policy_count"`
 	ChangeCount int                `json:"change_count"`
+	// InvalidFiles lists the files with errors, whose last valid versions stay in force.
+	InvalidFiles []InvalidFile `json:"invalid_files,omitempty"`
 }
 
 // Store is the state of the store.

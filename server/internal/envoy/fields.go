@@ -74,7 +74,7 @@ func (c *checker) check(n *node) error {
 			continue
 		}
 		if !validKeys[key.Text] && !extraKeys[key.Text] {
-			if err := c.wrong(located(fmt.Errorf("config error, unknown key '%s'%s", key.Text, yamlfile.DidYouMean(key.Text, known)), key.At)); err != nil {
+			if err := c.wrong(located(fmt.Errorf("config error, unknown key '%s'%s", key.Text, yamlfile.Guess(key.Text, known)), key.At)); err != nil {
 				return err
 			}
 			continue

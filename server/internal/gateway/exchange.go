@@ -52,6 +52,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 		err = g.config.Service.CheckQuery(&described)
 	}
 	if err != nil {
+		g.refused(service.Malformed)
 		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false
 	}
@@ -117,20 +118,26 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 		u = g.config.Upstream
 	}
 	if u == nil {
+		g.refused(service.NoUpstream)
 		e.refuse(w, httplimit.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
 		return false
 	}
 	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
+		g.refused(service.Malformed)
 		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves the path of its upstream; accepted: no .. above the first segment"))
 		return false
 	}
 	if u.ClearHTTP2 && r.Header["Upgrade"] != nil {
+		g.refused(service.Malformed)
 		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the upstream of this request speaks HTTP/2, which has no upgrade; accepted: a request without Upgrade"))
 		return false
 	}
 	e.upstream = g.counted(u)
 	return e.acquire(w)
 }
+
+// refused counts a request that the gateway refuses before a decision.
+func (g *Gateway) refused(why service.Refusal) { g.config.Service.Refused(service.Gateway, why) }
 
 // refuse answers a request with a problem, and adds the request's id to the headers.
 func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {

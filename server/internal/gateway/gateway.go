@@ -163,10 +163,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer place.Free()
 	if r.Method == http.MethodConnect {
+		g.refused(service.Malformed)
 		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
 	if refusal != nil {
+		why := service.Malformed
+		if refusal.Status == http.StatusRequestHeaderFieldsTooLarge {
+			why = service.TooLarge
+		}
+		g.refused(why)
 		e.refuse(w, *refusal)
 		return
 	}

@@ -36,17 +36,21 @@ type authorizer struct {
 // requests or use the route's policies, if the server has no routes, or if the request is not described. Envoy's
 // failure_mode_allow then applies.
 func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth.CheckResponse, error) {
-	if !a.trusts(ctx) {
+	if caller, trusted := a.trusts(ctx); !trusted {
+		a.service.RefuseUntrusted(service.GRPC, caller)
 		return nil, status.Error(codes.PermissionDenied, "requests are described by trusted proxies only; accepted: an address in trusted_proxies of the policies file, by default loopback")
 	}
 	if !a.service.HasRoutes() {
+		a.service.Refused(service.GRPC, service.NoRoutes)
 		return nil, status.Error(codes.FailedPrecondition, problem.NoRoutes)
 	}
 	described, ok := requestOf(check)
 	if !ok {
+		a.service.Refused(service.GRPC, service.Undescribed)
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
 	}
 	if err := cmp.Or(described.Check(), a.service.CheckQuery(&described)); err != nil {
+		a.service.Refused(service.GRPC, service.Malformed)
 		return denied(httplimit.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
 	}
 	request, ok := a.service.Route(&described)
@@ -70,13 +74,15 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	}
 }
 
-// trusts reports whether the caller may describe requests: it uses a Unix socket, or is a trusted proxy.
-func (a *authorizer) trusts(ctx context.Context) bool {
+// trusts reports whether the caller may describe requests: it uses a Unix socket, or is a trusted proxy. It also returns
+// the caller's address.
+func (a *authorizer) trusts(ctx context.Context) (caller string, trusted bool) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return false
+		return "", false
 	}
-	return peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(peers.Peer(p.Addr))
+	address := peers.Peer(p.Addr)
+	return address.String(), peers.IsSocket(p.Addr) || a.service.Proxies().Trusts(address)
 }
 
 // requestOf returns the request that Envoy describes. ok is false if none exists.

@@ -110,7 +110,7 @@ func nested(depth int) (value string) {
 // TestCostOfJSON (regression: bug 69): a byte of a body for /json costs at most costtest.Most times as much as a byte
 // of a plain body.
 func TestCostOfJSON(t *testing.T) {
-	server := httptest.NewServer(Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler()))
+	server := httptest.NewServer(Paths(manyRules(t), func(context.Context) error { return nil }, false, false, func(service.Refusal) {}, http.NotFoundHandler()))
 	defer server.Close()
 	raw := costtest.Raw(t, server.Listener.Addr().String(), costtest.HTTP)
 	input := func(name, body string) costtest.Input {

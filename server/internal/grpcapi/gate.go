@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/headgate/headgate/server/internal/peers"
+	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
 
@@ -32,9 +33,10 @@ const (
 // gate authenticates a call before its message is received, because receiving and decoding a message costs memory and
 // time.
 type gate struct {
-	users *users.File // nil admits every client
-	wrong func(client string)
-	open  *peers.Shares
+	users   *users.File // nil admits every client
+	wrong   func(client string)
+	refused func(service.Refusal)
+	open    *peers.Shares
 }
 
 func newGate(c *Config) *gate {
@@ -42,7 +44,7 @@ func newGate(c *Config) *gate {
 	if c.Users == nil {
 		most = maxStreams
 	}
-	return &gate{users: c.Users, wrong: c.WrongSecret, open: peers.NewShares(most, c.Peers)}
+	return &gate{users: c.Users, wrong: c.WrongSecret, refused: c.Refused, open: peers.NewShares(most, c.Peers)}
 }
 
 // admittedCall is a call that has passed a gate.
@@ -103,8 +105,10 @@ func (g *gate) user(ctx context.Context, method string) (_ context.Context, open
 		if from, ok := peer.FromContext(ctx); ok && authorization != "" && g.wrong != nil {
 			g.wrong(from.Addr.String())
 		}
+		g.refused(service.NoUser)
 		return nil, false, status.Error(codes.Unauthenticated, err.Error())
 	case !u.MayDecide():
+		g.refused(service.NoRight)
 		return nil, false, status.Error(codes.PermissionDenied, users.ErrMayNotDecide.Error())
 	default:
 		return users.With(ctx, u), authorization == "", nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // handler implements ShouldRateLimit.
@@ -20,6 +21,7 @@ type handler struct {
 
 	service  *envoy.Service
 	noInline bool // inline limits are refused
+	refused  func(service.Refusal)
 }
 
 // ShouldRateLimit decides one request. The response headers contain the request's id if the client sent one, or if the
@@ -31,6 +33,7 @@ func (h *handler) ShouldRateLimit(ctx context.Context, request *pb.RateLimitRequ
 	}
 	ctx = requestid.With(ctx, sent)
 	if err := permit(ctx, request, h.noInline, true); err != nil {
+		h.refused(service.NoRight)
 		return nil, status.Error(codes.PermissionDenied, err.Error())
 	}
 	response, err := h.service.ShouldRateLimit(ctx, request)

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/server/internal/envoy"
 	"github.com/headgate/headgate/server/internal/problem"
 	"github.com/headgate/headgate/server/internal/requestid"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // Paths adds envoyproxy/ratelimit's HTTP paths to a handler: /json answers a ShouldRateLimit request in JSON, and
@@ -24,14 +25,16 @@ import (
 // If writes is false, requests that give hits back get a 403, because a client could otherwise reset its own
 // counter. gRPC allows them, because only Envoy uses it. If noInline is set, requests with inline limits get a 403
 // too. On a listener with users, the user's rights decide.
-func Paths(service *envoy.Service, ready func(context.Context) error, noInline, writes bool, others http.Handler) http.Handler {
-	json := requestid.Handler(problem.WithoutPages(func(w http.ResponseWriter, r *http.Request) { answerJSON(service, noInline, writes, w, r) }))
+//
+// It calls refused for each request that is refused before a decision.
+func Paths(rules *envoy.Service, ready func(context.Context) error, noInline, writes bool, refused func(service.Refusal), others http.Handler) http.Handler {
+	json := requestid.Handler(problem.WithoutPages(func(w http.ResponseWriter, r *http.Request) { answerJSON(rules, noInline, writes, refused, w, r) }, func() { refused(service.WebPage) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/json":
 			json.ServeHTTP(w, r)
 		case "/healthcheck":
-			if service.Ready() != nil || ready(r.Context()) != nil {
+			if rules.Ready() != nil || ready(r.Context()) != nil {
 				w.WriteHeader(http.StatusInternalServerError)
 				return
 			}
@@ -44,27 +47,31 @@ func Paths(service *envoy.Service, ready func(context.Context) error, noInline, 
 
 // answerJSON writes the response with status 200 or 429, or an error with status 400, as envoyproxy/ratelimit does. If
 // --failure is set, an unknown decision gets a 503.
-func answerJSON(service *envoy.Service, noInline, writes bool, w http.ResponseWriter, r *http.Request) {
+func answerJSON(rules *envoy.Service, noInline, writes bool, refused func(service.Refusal), w http.ResponseWriter, r *http.Request) {
 	limits := permitLimits(r.Context(), noInline)
 	body, err := jsontext.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage), newScanner(limits), r.ContentLength, maxMessage+1)
 	switch {
 	case limits != nil && errors.Is(err, limits):
+		refused(service.NoRight)
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	case err != nil:
+		refused(service.Malformed)
 		writeStatus(w, http.StatusBadRequest)
 		return
 	}
 	var request pb.RateLimitRequest
 	if err := protojson.Unmarshal(body, &request); err != nil {
+		refused(service.Malformed)
 		writeStatus(w, http.StatusBadRequest)
 		return
 	}
 	if err := permit(r.Context(), &request, noInline, writes); err != nil {
+		refused(service.NoRight)
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	response, err := service.ShouldRateLimit(r.Context(), &request)
+	response, err := rules.ShouldRateLimit(r.Context(), &request)
 	if err != nil {
 		status := http.StatusBadRequest
 		if codeOf(err) == codes.Unavailable {

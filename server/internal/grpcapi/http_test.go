@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // TestJSONIsReadUpToItsBounds (regression: bug 69): a body for /json is read only up to the first byte beyond a bound, or up to
@@ -23,7 +25,7 @@ func TestJSONIsReadUpToItsBounds(t *testing.T) {
 		{`{"domain":"d","descriptors":[{}` + strings.Repeat(",{}", 1000), false, http.StatusBadRequest},
 		{strings.Repeat("[", 9), false, http.StatusBadRequest},
 	} {
-		h := Paths(manyRules(t), func(context.Context) error { return nil }, c.noInline, false, http.NotFoundHandler())
+		h := Paths(manyRules(t), func(context.Context) error { return nil }, c.noInline, false, func(service.Refusal) {}, http.NotFoundHandler())
 		further := io.MultiReader(strings.NewReader(c.body), readerFunc(func([]byte) (int, error) {
 			t.Errorf("%.60q: the body was read further", c.body)
 			return 0, errors.New("too far")
@@ -38,7 +40,7 @@ func TestJSONIsReadUpToItsBounds(t *testing.T) {
 
 // TestPagesCannotUseJSON checks that requests sent by a browser for a web page count no hits.
 func TestPagesCannotUseJSON(t *testing.T) {
-	h := Paths(manyRules(t), func(context.Context) error { return nil }, false, false, http.NotFoundHandler())
+	h := Paths(manyRules(t), func(context.Context) error { return nil }, false, false, func(service.Refusal) {}, http.NotFoundHandler())
 	for _, header := range []string{"Origin: http://elsewhere.example", "Sec-Fetch-Site: cross-site"} {
 		name, value, _ := strings.Cut(header, ": ")
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/json", strings.NewReader(`{"domain":"d","descriptors":[{"entries":[{"key":"q"}]}]}`))

@@ -68,6 +68,8 @@ type Config struct {
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret belongs to no user. It can be nil.
 	WrongSecret func(client string)
+	// Refused counts a call that is refused before a decision. It can be nil.
+	Refused func(service.Refusal)
 	// Peers limits one peer's share of the calls without a secret.
 	Peers   peers.Rule
 	maxCall time.Duration // 0 means the constant
@@ -87,6 +89,9 @@ var names = []string{"", "ratelimit", pb.RateLimitService_ServiceDesc.ServiceNam
 
 // New returns a server. Its health is NOT_SERVING until SetServing.
 func New(c Config) *Server {
+	if c.Refused == nil {
+		c.Refused = func(service.Refusal) {}
+	}
 	s := &Server{health: health.NewServer(), grpc: grpc.NewServer(
 		grpc.ChainUnaryInterceptor(c.Interceptors...), grpc.InTapHandle(endIn(cmp.Or(c.maxCall, maxCall))), grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader),
@@ -98,7 +103,7 @@ func New(c Config) *Server {
 	s.SetServing(false)
 	guarded := registrar{s.grpc, newGate(&c)}
 	if c.Service != nil {
-		pb.RegisterRateLimitServiceServer(guarded, &handler{service: c.Service, noInline: c.NoInline})
+		pb.RegisterRateLimitServiceServer(guarded, &handler{service: c.Service, noInline: c.NoInline, refused: c.Refused})
 	}
 	if c.Authorize != nil {
 		auth.RegisterAuthorizationServer(guarded, &authorizer{service: c.Authorize, deadline: c.Deadline})

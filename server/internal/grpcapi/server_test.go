@@ -303,7 +303,7 @@ func TestPaths(t *testing.T) {
 	defer limiter.Close()
 	rules := envoy.New(envoy.Options{}, decide.New(policy.Empty(), limiter).Do)
 	var readiness error
-	h := Paths(rules, func(context.Context) error { return readiness }, false, false, http.NotFoundHandler())
+	h := Paths(rules, func(context.Context) error { return readiness }, false, false, func(service.Refusal) {}, http.NotFoundHandler())
 	do := func(method, path, body string) string {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -332,7 +332,7 @@ func TestPaths(t *testing.T) {
 	want("404 Not Found 404pagenotfound", "GET", "/else", "")
 	const negative = `{"domain":"d","descriptors":[{"entries":[{"key":"none"}],"isNegativeHits":true,"hitsAddend":"1"}]}`
 	want("403 Forbidden writesbyclientsareoff;theserver's--allow-writesturnsthemon", "POST", "/json", negative)
-	h = Paths(rules, func(context.Context) error { return readiness }, false, true, http.NotFoundHandler())
+	h = Paths(rules, func(context.Context) error { return readiness }, false, true, func(service.Refusal) {}, http.NotFoundHandler())
 	if got := do("POST", "/json", negative); !strings.HasPrefix(got, "200 OK ") {
 		t.Error(got)
 	}

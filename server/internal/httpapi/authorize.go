@@ -22,12 +22,13 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	denied, err := deniedStatus(r.URL.Query())
 	if err != nil {
+		a.refused(service.Undescribed)
 		httplimit.NewProblem(http.StatusBadRequest, "deny", err.Error()).Write(w)
 		return
 	}
 	peer := httplimit.Peer(r)
 	if !a.service.Proxies().Trusts(peer) {
-		a.service.Untrusted(peer.String())
+		a.service.RefuseUntrusted(service.HTTP, peer.String())
 		status := http.StatusForbidden
 		if denied == status {
 			status = http.StatusInternalServerError // this proxy interprets 403 as a denial
@@ -36,6 +37,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !a.service.HasRoutes() {
+		a.refused(service.NoRoutes)
 		httplimit.NewProblem(http.StatusInternalServerError, "", problem.NoRoutes).Write(w)
 		return
 	}
@@ -45,6 +47,11 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 		err = cmp.Or(described.Check(), a.service.CheckQuery(&described))
 	}
 	if err != nil {
+		why := service.Malformed // by a client
+		if errors.Is(err, errUndescribed) {
+			why = service.Undescribed
+		}
+		a.refused(why)
 		httplimit.NewProblem(http.StatusBadRequest, "", err.Error()).Write(w)
 		return
 	}
@@ -118,7 +125,7 @@ func describe(r *route.Request, h http.Header) error {
 		}
 	}
 	if found == "" {
-		return errors.New("no header describes the request" + acceptedTarget + ", in X-Original-URI, X-Forwarded-Uri or X-Original-URL")
+		return errUndescribed
 	}
 	return nil
 }
@@ -136,6 +143,9 @@ func one(h http.Header, names ...string) (value string, err error) {
 	}
 	return value, nil
 }
+
+// errUndescribed is the error for a proxy that sends none of the headers.
+var errUndescribed = errors.New("no header describes the request" + acceptedTarget + ", in X-Original-URI, X-Forwarded-Uri or X-Original-URL")
 
 const acceptedTarget = "; accepted: a path such as /users/7?v=2, or a whole URL, of up to 8 KiB"
 

@@ -168,7 +168,7 @@ func (v *verb) misplaced(f verbs.Field, form *verbs.Form) error {
 
 // unknown returns the error for a field that is none of those accepted.
 func unknown(name string, accepted []string) error {
-	return badField(name, fmt.Sprintf("unknown field %.128q; accepted: %s", name, strings.Join(accepted, ", ")+yamlfile.DidYouMean(name, accepted)))
+	return badField(name, fmt.Sprintf("unknown field %.128q; %saccepted: %s", name, yamlfile.DidYouMean(name, accepted), strings.Join(accepted, ", ")))
 }
 
 // badValue returns the error for a value that encoding/json cannot decode. Messages refer to the value by name. Errors

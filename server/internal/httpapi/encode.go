@@ -15,6 +15,7 @@ import (
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/problem"
+	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
 
@@ -176,6 +177,7 @@ func (a *api) policies(w http.ResponseWriter, r *http.Request) {
 	set := a.service.Policies()
 	user, guarded := users.From(r.Context())
 	if !guarded && !problem.KnownHost(r, a.hosts) {
+		a.refused(service.NoRight)
 		httplimit.NewProblem(http.StatusForbidden, "", problem.UnknownHost).Write(w)
 		return
 	}

@@ -32,9 +32,9 @@ func New(s *service.Service, hosts ...string) http.Handler {
 		for _, method := range p.methods {
 			methods[method] = p.handle
 		}
-		mux.HandleFunc(p.path, problem.Methods(methods))
+		mux.HandleFunc(p.path, problem.Methods(methods, a.refuses(service.NoPath)))
 	}
-	mux.HandleFunc("/", problem.NotFound)
+	mux.HandleFunc("/", problem.NotFound(a.refuses(service.NoPath)))
 	return requestid.Handler(mux)
 }
 
@@ -42,6 +42,12 @@ type api struct {
 	service *service.Service
 	hosts   []string
 }
+
+// refused counts a request that is refused before a decision.
+func (a *api) refused(why service.Refusal) { a.service.Refused(service.HTTP, why) }
+
+// refuses returns a function that counts requests that are refused for a reason.
+func (a *api) refuses(why service.Refusal) func() { return func() { a.refused(why) } }
 
 // path is a path with its methods. All methods share one handler.
 type path struct {
@@ -52,7 +58,7 @@ type path struct {
 
 func (a *api) paths() []path {
 	paths := []path{
-		{"/v1/policies", problem.WithoutPages(a.policies), []string{http.MethodGet}},
+		{"/v1/policies", problem.WithoutPages(a.policies, a.refuses(service.WebPage)), []string{http.MethodGet}},
 		{"/v1/authorize", a.authorize, []string{http.MethodGet, http.MethodPost}},
 		{"/healthz", Alive, []string{http.MethodGet}},
 		{"/readyz", Ready(a.service), []string{http.MethodGet}},
@@ -61,7 +67,7 @@ func (a *api) paths() []path {
 		v := &verbs.All[i]
 		served := &verb{v, answers[v.Answer], v.Fields().Names()}
 		decide := func(w http.ResponseWriter, r *http.Request) { a.decide(w, r, served) }
-		paths = append(paths, path{"/v1/" + v.Name, problem.WithoutPages(decide), []string{http.MethodPost}})
+		paths = append(paths, path{"/v1/" + v.Name, problem.WithoutPages(decide, a.refuses(service.WebPage)), []string{http.MethodPost}})
 	}
 	return paths
 }
@@ -77,14 +83,21 @@ type verb struct {
 func (a *api) decide(w http.ResponseWriter, r *http.Request, v *verb) {
 	forbidden, limits := a.service.Permit(r.Context(), v.Kind)
 	if forbidden != nil {
+		a.refused(service.NoRight)
 		problem.Unread(w, r)
 		problemOf(&service.Error{Code: service.Forbidden, Err: forbidden}).Write(w)
 		return
 	}
 	call, err := decode(w, r, v, limits)
 	if err != nil {
+		a.refused(refusalFor(err))
 		problemOf(err).Write(w)
 		return
+	}
+	for _, err := range call.errs {
+		if err != nil {
+			a.refused(refusalFor(err))
+		}
 	}
 	responses := make([]decide.Response, len(call.requests))
 	if len(responses) > 0 { // not if the batch contains only errors

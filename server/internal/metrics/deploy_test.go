@@ -75,7 +75,7 @@ var (
 
 // functionsOf lists the PromQL functions and operators that the queries may use, with their number of arguments. -1
 // means that the number is not checked.
-var functionsOf = map[string]int{"sum": 1, "rate": 1, "increase": 1, "histogram_quantile": 2, "topk": 2, "by": -1, "on": -1}
+var functionsOf = map[string]int{"sum": 1, "rate": 1, "increase": 1, "histogram_quantile": 2, "topk": 2, "quantile_over_time": 2, "time": -1, "by": -1, "on": -1, "or": -1}
 
 // TestBoardAndAlerts checks for each query that the brackets match, that the functions are known and have the right
 // number of arguments, and that each metric and label exists.

@@ -125,6 +125,11 @@ var (
 			Value: func(s fallback.Stats) float64 { return float64(s.Processes) },
 		},
 		metric.Row[fallback.Stats]{
+			Name:  "headgate_fallback_processes_expected",
+			Help:  "The number of servers that --expect-processes gives; 0 without it.",
+			Value: func(s fallback.Stats) float64 { return float64(s.Expected) },
+		},
+		metric.Row[fallback.Stats]{
 			Name:  "headgate_fallback_losses_total",
 			Help:  "How often the store came back without its data.",
 			Value: func(s fallback.Stats) float64 { return float64(s.Losses) },

@@ -68,10 +68,11 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 // once it has counted one.
 func TestFrontEndsThatAreOff(t *testing.T) {
 	m := metrics.New("v1")
-	secrets := &metrics.Secrets{
-		Wrong: func(from service.FrontEnd) uint64 { return map[service.FrontEnd]uint64{service.Gateway: 2}[from] }, Serving: m.Serving,
+	refused := &metrics.Refused{
+		WrongSecrets: func(from service.FrontEnd) uint64 { return map[service.FrontEnd]uint64{service.Gateway: 2}[from] },
+		Requests:     func(service.FrontEnd, service.Refusal) uint64 { return 0 }, Serving: m.Serving,
 	}
-	if err := m.Add(secrets); err != nil {
+	if err := m.Add(refused); err != nil {
 		t.Fatal(err)
 	}
 	of := func(name string) string {

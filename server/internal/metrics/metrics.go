@@ -7,7 +7,9 @@
 //	store.go      calls to the store, and the state of the server
 //	layers.go     the counts of the stores and layers
 //	listen.go     connections and bytes
-//	secrets.go    wrong secrets
+//	refused.go    requests that are refused before a decision, and wrong secrets
+//	files.go      files with errors, and the ends of certificates
+//	keys.go       an estimate of the number of distinct keys
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
@@ -48,7 +50,8 @@ type Metrics struct {
 	storeCall, storeWait, storeOps prometheus.Histogram
 	listeners                      [service.FrontEnds]listenerCounts
 	reloads                        [2]atomic.Uint64 // failed, succeeded
-	invalid                        atomic.Bool      // the file on disk has errors
+	files                          files
+	keys                           keys
 }
 
 // New returns metrics with zero counts.
@@ -68,7 +71,7 @@ func New(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(calls{m}, m.storeCall, m.storeWait, m.storeOps, build,
-		decisions.Of(m.self), listens.Of(m.self), reloads.Of(m.self),
+		decisions.Of(m.self), listens.Of(m.self), reloads.Of(m.self), filesTable.Of(m.self), keysTable.Of(m.self),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -99,22 +102,13 @@ func (m *Metrics) SetPolicies(set *policy.Set) {
 	}
 }
 
-// Reloaded counts a successful or failed activation of policies.
+// Reloaded counts an activation of policies, or an attempt that failed, such as a file with errors.
 func (m *Metrics) Reloaded(err error) {
 	if err != nil {
 		m.reloads[0].Add(1)
 		return
 	}
 	m.reloads[1].Add(1)
-}
-
-// Rejected counts a file with errors: a policies file, or Envoy's configuration. A nil error means that the file is
-// valid again.
-func (m *Metrics) Rejected(err error) {
-	m.invalid.Store(err != nil)
-	if err != nil {
-		m.reloads[0].Add(1)
-	}
 }
 
 // Upper bounds of the buckets of the classic histograms: durations in seconds, and numbers of requests or operations.

@@ -245,14 +245,23 @@ func TestServerState(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.metrics.Reloaded(nil)
-	w.metrics.Rejected(errors.New("a file with errors"))
+	w.metrics.Reloaded(errors.New("a file with errors"))
+	w.metrics.File("users-file")(errors.New("a file with errors"))
+	w.metrics.File("users-file")(nil) // another listener's
+	w.metrics.File("config")(nil)
+	w.metrics.Certificate("http", func() time.Time { return time.Unix(1800000000, 0) })
+	w.service.Refused(service.HTTP, service.Untrusted)
+	if err := w.metrics.Add(&metrics.Refused{WrongSecrets: func(service.FrontEnd) uint64 { return 0 }, Requests: w.service.Refusals, Serving: w.metrics.Serving}); err != nil {
+		t.Fatal(err)
+	}
 	w.metrics.Called(5, time.Millisecond)
 	w.metrics.Wrap(w.store).Do(t.Context(), nil, nil)
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"store_up": 0, "store_away class=out_of_memory": 1, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
 		"policies_generation": 4, "route_when_errors_total": 5, "policies": 3, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
-		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "policy_file_invalid": 1, "store_call_operations": 1,
+		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "file_invalid file=users-file": 1, "file_invalid file=config": 0,
+		"certificate_end_timestamp_seconds listener=http": 1800000000, "refused_requests_total frontend=http reason=untrusted": 1, "store_call_operations": 1,
 		"store_queue_seconds": 1, "store_call_seconds": 1, "build_info goversion=" + goVersion + " version=v1": 1,
 	} {
 		if value, ok := got[name]; !ok || value != want {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/server/internal/metric"
 )
 
@@ -144,6 +145,24 @@ var serverTable = metric.NewTable(
 	},
 )
 
+// redisMemoryTable has the memory of the Redis, which is read at each scrape.
+var redisMemoryTable = metric.NewTable(
+	metric.Row[float64]{
+		Name:  "headgate_redis_memory_ratio",
+		Help:  "The used part of the Redis server's maxmemory; 0 if it has no maxmemory. Of a Cluster, of one node.",
+		Value: func(used float64) float64 { return used },
+	},
+)
+
+// collectRedisMemory omits the metric if Redis does not answer.
+func collectRedisMemory(store *redisstore.Store, to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if used, err := store.MemoryUsed(ctx); err == nil {
+		redisMemoryTable.Collect(used, to)
+	}
+}
+
 // state is a server at a scrape.
 type state struct {
 	*Server
@@ -156,9 +175,13 @@ func (s *Server) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (s *Server) Collect(to chan<- prometheus.Metric) {
-	serverTable.Collect(state{s, s.Outage()}, to)
+	now := state{s, s.Outage()}
+	serverTable.Collect(now, to)
 	for layer := range engine.Layers(s.Store) {
 		collectStore(layer, to)
+		if redis, ok := layer.(*redisstore.Store); ok && !now.outage.Away {
+			collectRedisMemory(redis, to)
+		}
 	}
 }
 
@@ -172,10 +195,5 @@ var reloads = metric.NewTable(
 				add(float64(m.reloads[i].Load()), result)
 			}
 		},
-	},
-	metric.Row[*Metrics]{
-		Name:  "headgate_policy_file_invalid",
-		Help:  "1 while the policies file or Envoy configuration has errors, and the last valid one stays in force.",
-		Value: func(m *Metrics) float64 { return oneIf(m.invalid.Load()) },
 	},
 )

@@ -34,7 +34,7 @@ func OpenStateFile(path string) (Store, error) {
 		return nil, err
 	}
 	if len(changes) > MaxChanges {
-		return nil, fmt.Errorf("state file %s: %d changes; accepted: up to %d", path, len(changes), MaxChanges)
+		return nil, fmt.Errorf("--state-file %s: %d changes; accepted: up to %d", path, len(changes), MaxChanges)
 	}
 	for _, c := range changes {
 		m.changes[c.name()] = c
@@ -53,24 +53,24 @@ func readState(path string) ([]Change, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("state file: %w", err)
+		return nil, fmt.Errorf("--state-file: %w", err)
 	}
 	if info.Size() > maxStateBytes {
-		return nil, fmt.Errorf("state file %s: %d bytes; accepted: up to %d", path, info.Size(), maxStateBytes)
+		return nil, fmt.Errorf("--state-file %s: %d bytes; accepted: up to %d", path, info.Size(), maxStateBytes)
 	}
 	data, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		return nil, fmt.Errorf("state file: %w", err)
+		return nil, fmt.Errorf("--state-file: %w", err)
 	}
 	if len(data) == 0 {
-		return nil, fmt.Errorf("state file %s: empty; accepted: what a server has written, or no file", path)
+		return nil, fmt.Errorf("--state-file %s: empty; accepted: what a server has written, or no file", path)
 	}
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("state file %s: %w", path, err)
+		return nil, fmt.Errorf("--state-file %s: %w", path, err)
 	}
 	if s.Format != stateFormat {
-		return nil, fmt.Errorf("state file %s: format %d; accepted: %d", path, s.Format, stateFormat)
+		return nil, fmt.Errorf("--state-file %s: format %d; accepted: %d", path, s.Format, stateFormat)
 	}
 	return s.Changes, nil
 }
@@ -79,14 +79,14 @@ func readState(path string) ([]Change, error) {
 func writeState(path string, changes []Change) error {
 	data, err := json.MarshalIndent(state{Format: stateFormat, Changes: changes}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("state file %s: %w", path, err)
+		return fmt.Errorf("--state-file %s: %w", path, err)
 	}
 	err = files.Replace(path, func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("state file: %w", err)
+		return fmt.Errorf("--state-file: %w", err)
 	}
 	return nil
 }

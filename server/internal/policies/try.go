@@ -61,7 +61,7 @@ func noPolicy(config *policy.Config, c *Change) error {
 	}
 	return &engine.InputError{
 		Field: "policy", Value: strconv.Quote(name),
-		Accepted: "a policy that headgate policy list prints" + yamlfile.DidYouMean(name, config.Policies.Names()),
+		Accepted: "a policy that headgate policy list prints", Meant: yamlfile.Nearest(name, config.Policies.Names()),
 	}
 }
 

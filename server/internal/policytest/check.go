@@ -159,7 +159,7 @@ func (c *stepChecker) words() {
 // oneOf reports a value that is not accepted, and suggests the nearest accepted value.
 func (c *stepChecker) oneOf(name string, value *string, accepted []string) {
 	if value != nil && !slices.Contains(accepted, *value) {
-		c.field(name, engine.Quote(*value), strings.Join(accepted, ", ")+yamlfile.DidYouMean(*value, accepted))
+		c.invalid(name+" is "+engine.Quote(*value)+"; "+yamlfile.DidYouMean(*value, accepted)+"accepted: "+strings.Join(accepted, ", "), append(slices.Clone(c.at), name)...)
 	}
 }
 

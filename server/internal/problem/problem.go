@@ -89,11 +89,12 @@ func Unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// WithoutPages wraps handle: a request sent by a web page, according to the browser's headers, gets a 403. All other
-// requests go to handle.
-func WithoutPages(handle http.HandlerFunc) http.HandlerFunc {
+// WithoutPages wraps handle: a request sent by a web page, according to the browser's headers, gets a 403, and refused
+// is called. All other requests go to handle.
+func WithoutPages(handle http.HandlerFunc, refused func()) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fromPage(r) {
+			refused()
 			Unread(w, r)
 			httplimit.NewProblem(http.StatusForbidden, "", "a web page sent this request; accepted: requests of programs, without Origin").Write(w)
 			return
@@ -135,14 +136,18 @@ func KnownHost(r *http.Request, names []string) bool {
 	return local != nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
-// NotFound answers a request for an unknown path.
-func NotFound(w http.ResponseWriter, r *http.Request) {
-	httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+engine.Cut(r.URL.Path)).Write(w)
+// NotFound returns the handler for unknown paths. It calls refused for each request.
+func NotFound(refused func()) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		refused()
+		httplimit.NewProblem(http.StatusNotFound, "", "no such path: "+engine.Cut(r.URL.Path)).Write(w)
+	}
 }
 
 // Methods dispatches requests by method, and answers other methods with a problem. It is used because a mux with
-// methods in its patterns would answer other methods in plain text. GET includes HEAD.
-func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
+// methods in its patterns would answer other methods in plain text. GET includes HEAD. It calls refused for requests with
+// other methods.
+func Methods(handlers map[string]http.HandlerFunc, refused func()) http.HandlerFunc {
 	methods := slices.Sorted(maps.Keys(handlers))
 	return func(w http.ResponseWriter, r *http.Request) {
 		handle := handlers[r.Method]
@@ -153,6 +158,7 @@ func Methods(handlers map[string]http.HandlerFunc) http.HandlerFunc {
 			handle(w, r)
 			return
 		}
+		refused()
 		w.Header().Set("Allow", strings.Join(methods, ", "))
 		httplimit.NewProblem(http.StatusMethodNotAllowed, "", "method must be "+strings.Join(methods, " or ")).Write(w)
 	}

@@ -9,7 +9,7 @@ import (
 
 // TestWithoutPages checks that requests sent by a browser for a web page get a 403, and that others reach the handler.
 func TestWithoutPages(t *testing.T) {
-	handler := WithoutPages(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	handler := WithoutPages(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }, func() {})
 	for header, want := range map[string]int{
 		"Origin: http://elsewhere.example": http.StatusForbidden, "Origin: null": http.StatusForbidden,
 		"Sec-Fetch-Site: cross-site": http.StatusForbidden, "Sec-Fetch-Site: same-site": http.StatusForbidden,

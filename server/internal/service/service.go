@@ -9,6 +9,7 @@
 //	sign.go      reservations as signed text
 //	policies.go  the active policies, which can be replaced while requests are decided
 //	ready.go     readiness, for load balancers
+//	refused.go   counts of requests that are refused before a decision
 package service
 
 import (
@@ -93,6 +94,7 @@ type Service struct {
 	policies  atomic.Pointer[inForce]
 	readiness readiness
 	draining  atomic.Bool
+	refusals  refusals
 }
 
 // New returns a service.
@@ -112,8 +114,9 @@ func New(c Config) *Service {
 // AllowWrites reports whether clients can give units back and reset keys.
 func (s *Service) AllowWrites() bool { return s.config.AllowWrites }
 
-// Untrusted calls [Config.Untrusted], if it is set.
-func (s *Service) Untrusted(caller string) {
+// RefuseUntrusted counts a call by a proxy that is not trusted, and calls [Config.Untrusted], if it is set.
+func (s *Service) RefuseUntrusted(from FrontEnd, caller string) {
+	s.Refused(from, Untrusted)
 	if s.config.Untrusted != nil {
 		s.config.Untrusted(caller)
 	}

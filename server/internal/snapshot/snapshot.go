@@ -98,7 +98,7 @@ func (k *Keeper) Save(ctx context.Context) error {
 			k.config.Logger.Error("snapshot failed: the last one is kept", "file", k.config.Path, "last", k.stats.At, "error", err)
 			k.stats.Failed, k.stats.Failing = k.stats.Failed+1, true
 		}
-		return fmt.Errorf("snapshot: %w", err)
+		return fmt.Errorf("--snapshot: %w", err)
 	}
 	if k.stats.Failing {
 		k.config.Logger.Info("snapshots are working again", "file", k.config.Path, "keys", keys)

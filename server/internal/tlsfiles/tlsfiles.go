@@ -5,9 +5,11 @@ package tlsfiles
 import (
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/files"
@@ -27,6 +29,7 @@ type Files struct {
 type read struct {
 	config *tls.Config
 	text   [sha256.Size]byte
+	ends   time.Time
 }
 
 // Open reads the files. The argument protocols lists the server's ALPN protocols, such as h2.
@@ -55,6 +58,9 @@ func (f *Files) Listen(l net.Listener) net.Listener {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.current.Load().config, nil },
 	})
 }
+
+// Ends returns when the first certificate of the chain becomes invalid.
+func (f *Files) Ends() time.Time { return f.current.Load().ends }
 
 // Reload reads the files again, and reports whether they have changed. On error the previous contents stay in use.
 func (f *Files) Reload() (changed bool, err error) {
@@ -88,5 +94,11 @@ func (f *Files) read() (*read, error) {
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return &read{config, [sha256.Size]byte(hash.Sum(nil))}, nil
+	ends := pair.Leaf.NotAfter
+	for _, der := range pair.Certificate[1:] {
+		if issuer, err := x509.ParseCertificate(der); err == nil && issuer.NotAfter.Before(ends) {
+			ends = issuer.NotAfter
+		}
+	}
+	return &read{config, [sha256.Size]byte(hash.Sum(nil)), ends}, nil
 }

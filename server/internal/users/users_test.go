@@ -135,7 +135,7 @@ func TestBadFiles(t *testing.T) {
 		"...\nusers: {}":                                  `:1:1: "..." ends a document before one begins; accepted: a file that begins with its first field`,
 		"users: {}\n---\nusers: {}":                       ":3:1: more than one YAML document; accepted: one",
 		"users: {\n":                                      ":2:1: did not find expected node content",
-		"users:\n  a: {may: [decide], sha265: []}":        `:2:22: users.a: unknown field "sha265"; accepted: inline, may, policies, sha256; did you mean "sha256"?`,
+		"users:\n  a: {may: [decide], sha265: []}":        `:2:22: users.a: unknown field "sha265"; did you mean "sha256"? accepted: inline, may, policies, sha256`,
 		"users: {a: {may: [decide]}, a: {may: [decide]}}": `:1:29: users: "a" is on line 1 already`,
 	} {
 		path := filepath.Join(t.TempDir(), "users.yaml")

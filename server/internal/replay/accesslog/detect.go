@@ -23,6 +23,8 @@ type format struct {
 	name, about, text string
 	// hashes is true if #XX in quotes stands for a byte, and a backslash for itself.
 	hashes bool
+	// addressed is true if the client must be an address, because lines of another format would otherwise fit too.
+	addressed bool
 }
 
 // formats are the named format strings. A format with more fields is before those with fewer. Lines may contain extra
@@ -32,12 +34,18 @@ var formats = []format{
 	{name: "main", about: "nginx's main: combined with X-Forwarded-For", text: combinedLog + ` "$http_x_forwarded_for"`},
 	{name: "vhost_combined", about: "Apache's vhost_combined", text: `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
 	{name: "combined", about: "combined of nginx and Apache", text: combinedLog},
+	// Not before combined, whose client can be a list of addresses.
+	{name: "host_combined", about: "combined after the name of the host", text: "$host " + combinedLog, addressed: true},
 	{name: "common", about: "common of Apache", text: `%h %l %u %t "%r" %>s %b`},
 	{name: "alb", about: "AWS Application Load Balancer", text: `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
 	// Captured headers are read as part of the queues.
 	{name: "haproxy", about: "HAProxy's httplog", text: `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`, hashes: true},
-	{name: "uwsgi", about: "uWSGI's request log", text: `[pid: $pid|app: $app|req: $req] $remote_addr ($user) {$vars vars in $size bytes} [$time_local] $request_method $request_uri => generated $body bytes in $msecs msecs ($protocol $status)`},
+	{name: "uwsgi", about: "uWSGI's request log", text: uwsgiLog},
+	{name: "uwsgi", about: "uWSGI's request log with memory reports", text: `{address space usage: $space} {rss usage: $rss} ` + uwsgiLog},
 }
+
+// uwsgiLog is the default format of uWSGI. Requests take msecs or micros, also via sendfile().
+const uwsgiLog = `[pid: $pid|app: $app|req: $req] $remote_addr ($user) {$vars vars in $size bytes} [$time_local] $request_method $request_uri => generated $body bytes in $took ($protocol $status)`
 
 // combinedLog is the format combined of nginx. Apache's has the same lines.
 const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
@@ -46,7 +54,7 @@ const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $
 func (f *format) parse() (*template, error) {
 	t, err := parseFormat(f.text, true)
 	if t != nil {
-		t.hashes = f.hashes
+		t.hashes, t.addressed = f.hashes, f.addressed
 	}
 	return t, err
 }
@@ -67,7 +75,7 @@ const (
 var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat, w3cFormat}
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, host_combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -106,10 +114,10 @@ func (o *Options) choose(first []string) (taken, error) {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
 	}
-	messages, sent := syslogMessages(first)
+	messages, carrier := messagesIn(first)
 	format, err := o.chooseAmong(named, messages)
-	if err == nil && sent {
-		format.reader, format.about = syslogged{format.reader}, format.about+", by syslog"
+	if err == nil && carrier != "" {
+		format.reader, format.about = carried{format.reader}, format.about+", "+carrier
 	}
 	return format, err
 }
@@ -175,7 +183,7 @@ func (o *Options) chooseFields(named []column, first []string) (taken, error) {
 	if len(first) == 0 {
 		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
 	}
-	if o.Format != csvFormat && o.Format != w3cFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{")) {
+	if o.Format != csvFormat && o.Format != w3cFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{") && objects(first) > 0) {
 		j, err := newJSON(named, first)
 		if err != nil {
 			return taken{}, err

@@ -113,3 +113,17 @@ func TestDirectivesInsideALog(t *testing.T) {
 		t.Errorf("%+v, %+v", requests, s)
 	}
 }
+
+// TestFieldsBeforeTheClient checks that lines with an unknown field before the client have no format. Regression: the
+// field was taken for the client, so that a whole site was one key, or each request had its own.
+func TestFieldsBeforeTheClient(t *testing.T) {
+	for _, line := range []string{
+		`"203.0.113.7, 199.96.1.1" 10.2.1.185 - - [22/Jan/2016:13:18:29 +0000] "GET /a HTTP/1.1" 200 25507 "-" "x"`,
+		`req-77 203.0.113.7 - - [22/Jan/2016:13:18:29 +0000] "GET /a HTTP/1.1" 200 25507`,
+		`{address space usage: 806 bytes/7MB} something else`,
+	} {
+		if format, err := (&Options{}).choose([]string{line, line, line}); err == nil || !strings.Contains(err.Error(), "no format is known that reads") {
+			t.Errorf("%s: %v %v", line, format.about, err)
+		}
+	}
+}

@@ -112,6 +112,31 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Query: "y=1", Status: 200, Size: -1},
 		},
 		{
+			name: "uwsgi with memory reports", about: "uWSGI's request log with memory reports",
+			lines:   []string{`{address space usage: 806 bytes/7MB} {rss usage: 342 bytes/3MB} [pid: 5|app: 0|req: 1/1] 203.0.113.7 () {28 vars in 324 bytes} [Sun Nov 22 14:05:09 2026] GET /x => generated 10 bytes in 68 micros via sendfile() (HTTP/1.1 200) 2 headers in 44 bytes (1 switches on core 0)`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Status: 200, Size: -1},
+		},
+		{
+			name: "the name of the host before combined", about: "combined after the name of the host",
+			lines:   []string{`shop.example.com 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Client: client, Method: "GET", Host: "shop.example.com", Path: "/x", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "in the log of Kubernetes", about: "combined of nginx and Apache, in the log of a container",
+			lines:   []string{`2026-11-22T14:05:09.123456789Z stdout F 203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] "GET /x HTTP/1.1" 200 1 "-" "x"`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "in the log of Docker", about: "combined of nginx and Apache, in the log of a container",
+			lines:   []string{`{"log":"203.0.113.7 - - [22/Nov/2026:14:05:09 +0000] \"GET /x HTTP/1.1\" 200 1 \"-\" \"x\"\n","stream":"stdout","time":"2026-11-22T14:05:09.1Z"}`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/x", Agent: "x", Status: 200, Size: -1},
+		},
+		{
+			name: "JSON in the log of Docker", about: "lines of JSON",
+			lines:   []string{`{"log":"{\"ts\":1795356309,\"uri\":\"/x\"}\n","stream":"stdout","time":"2026-11-22T14:05:09.1Z"}`},
+			request: Request{Time: at, Path: "/x", Size: -1},
+		},
+		{
 			name: "a client without an address", about: "combined of nginx and Apache",
 			lines:   []string{`host7.example.net - - [22/Nov/2026:14:05:09 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`},
 			request: Request{Time: at, Name: "host7.example.net", Method: "GET", Path: "/", Agent: "x", Status: 200, Size: -1},

@@ -1,31 +1,71 @@
 package accesslog
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
-// syslogged reads lines that syslog wrote: each has the time, the host and the program before the server's own line.
-type syslogged struct{ reader }
+// carried reads lines that another program wrote: syslog, or the runtime of a container. Each has the server's own line
+// as its message.
+type carried struct{ reader }
 
-func (s syslogged) read(line string, q *Request) error {
-	message, _ := syslogMessage(line)
-	return s.reader.read(message, q)
+func (c carried) read(line string, q *Request) error {
+	message, _ := messageIn(line)
+	return c.reader.read(message, q)
 }
 
-// syslogMessages returns the messages in the lines, and whether most of the lines are from syslog.
-func syslogMessages(lines []string) (messages []string, most bool) {
+// The programs that carry the lines of servers, as descriptions of formats have them.
+const (
+	bySyslog    = "by syslog"
+	inContainer = "in the log of a container"
+)
+
+// messagesIn returns the messages in the lines, and the program that wrote most of the lines. If there is none, it
+// returns the lines and "".
+func messagesIn(lines []string) (messages []string, carrier string) {
 	n := 0
 	for _, line := range lines {
-		message, ok := syslogMessage(line)
-		if messages = append(messages, message); ok {
+		message, by := messageIn(line)
+		if messages = append(messages, message); by != "" {
+			carrier = by
 			n++
 		}
 	}
 	if 2*n <= len(lines) {
-		return lines, false
+		return lines, ""
 	}
-	return messages, true
+	return messages, carrier
+}
+
+// messageIn returns the message in a line, and the program that wrote the line, or the line and "".
+func messageIn(line string) (message, carrier string) {
+	if message, ok := containerMessage(line); ok {
+		return message, inContainer
+	}
+	if message, ok := syslogMessage(line); ok {
+		return message, bySyslog
+	}
+	return line, ""
+}
+
+// streams are the beginnings of a line in a log of Kubernetes, after its time.
+var streams = []string{"stdout F ", "stderr F ", "stdout P ", "stderr P "}
+
+// containerMessage returns the message in a line of a container's log, as Kubernetes writes it, or Docker with its driver
+// json-file.
+func containerMessage(line string) (message string, ok bool) {
+	if strings.HasPrefix(line, `{"log":"`) && gjson.Valid(line) {
+		return strings.TrimSuffix(gjson.Get(line, "log").Str, "\n"), true
+	}
+	at, rest, _ := strings.Cut(line, " ")
+	i := slices.IndexFunc(streams, func(stream string) bool { return strings.HasPrefix(rest, stream) })
+	if i < 0 || !isISO(at) {
+		return "", false
+	}
+	return rest[len(streams[i]):], true
 }
 
 // syslogMessage returns the message in a line of syslog: RFC 5424, or RFC 3164 with its usual variants, with or without

@@ -3,6 +3,7 @@ package accesslog
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ type template struct {
 	more bool
 	// hashes is true if quoted values have the escapes of HAProxy: #XX is a byte, and a backslash is itself.
 	hashes bool
+	// addressed is true if the client must be an address.
+	addressed bool
 	// forwarded is true if a client was a list of addresses: X-Forwarded-For is logged in its place.
 	forwarded bool
 	// stamps parses the times.
@@ -172,7 +175,21 @@ func (t *template) read(line string, q *Request) (err error) {
 	if rest != "" && !t.more {
 		return engine.InvalidInput("line", engine.Quote(rest), "no text after the last field of the format")
 	}
+	if t.addressed && !q.Client.IsValid() || t.more && q.Name != "" && addressFollows(line) {
+		return engine.InvalidInput("client", engine.Quote(q.Name), "an address; if another field comes before it, the whole format in --format")
+	}
 	return q.check()
+}
+
+// addressFollows reports whether a line has an address after its first field and before its time. If the client is no
+// address, another field comes before it, and all requests would have a few keys.
+func addressFollows(line string) bool {
+	before, _, timed := strings.Cut(line, " [")
+	fields := strings.Fields(before)
+	return timed && len(fields) > 1 && slices.ContainsFunc(fields[1:], func(field string) bool {
+		_, err := netip.ParseAddr(strings.Trim(field, `",`))
+		return err == nil
+	})
 }
 
 // end returns the index where the value at the start of text ends, or -1. If hashes is true, a backslash is itself.

@@ -50,6 +50,7 @@ export const en = {
   outages: "outages since startup: {n}",
   losses: "data losses: {n}",
   doubtedUntil: "limits recover until {time}",
+  fileInvalid: "File invalid: {file}. Its last valid version is in force.",
   acceptLoss: "Accept the loss",
   acceptLossMeans: "All servers trust the store again within a second. Keys can then spend again the units that it has lost.",
   lossAccepted: "The loss is accepted.",

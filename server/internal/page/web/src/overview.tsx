@@ -71,6 +71,12 @@ function Promise({ last, accept }: { last: Snapshot | null; accept?: () => void 
         {store.doubted_until && " · " + t("doubtedUntil", { time: time(store.doubted_until) })}
         {store.unknown > 0 && " · " + t("unknownTotal", { n: whole(store.unknown) })}
       </p>
+      {last.invalid_files?.map((f) => (
+        <details key={f.file}>
+          <summary>{t("fileInvalid", { file: f.file })}</summary>
+          <pre>{f.error}</pre>
+        </details>
+      ))}
       {accept && store.doubted_until && <button type="button" onClick={accept}>{t("acceptLoss")}</button>}
     </section>
   );

@@ -238,6 +238,16 @@ export interface Config {
   changes: number;
   policies: Summary[];
   routes: unknown;
+  /** InvalidFiles lists the files with errors. The rest of the configuration is the last valid one. */
+  invalid_files?: InvalidFile[];
+}
+
+/** InvalidFile is a file with errors, whose last valid version stays in force. */
+export interface InvalidFile {
+  /** File is what the file is, such as config or users-file. */
+  file: string;
+  /** Error is at most [MaxFileError] bytes long. */
+  error: string;
 }
 
 /** Reloaded is the answer to a reload. */
@@ -266,6 +276,8 @@ export interface Snapshot extends Second {
   generation: number;
   policy_count: number;
   change_count: number;
+  /** InvalidFiles lists the files with errors, whose last valid versions stay in force. */
+  invalid_files?: InvalidFile[];
 }
 
 /** Store is the state of the store. */

@@ -50,6 +50,7 @@ export const zh: Record<keyof typeof en, string> = {
   outages: "启动以来的中断次数：{n}",
   losses: "数据丢失次数：{n}",
   doubtedUntil: "限制恢复至 {time}",
+  fileInvalid: "文件无效：{file}。当前生效的是其上一个有效版本。",
   acceptLoss: "接受丢失",
   acceptLossMeans: "所有服务器将在一秒内重新信任存储。各键可以再次使用存储丢失的配额。",
   lossAccepted: "已接受丢失。",

@@ -1,0 +1,50 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/headgate/headgate/policy"
+)
+
+// TestTraps checks the notes about routes that take requests away from a wider limit, about keys that can be equal, and
+// about shares that refill slowly, and that files without these traps have none.
+func TestTraps(t *testing.T) {
+	const (
+		taken    = "route 0 does not count its requests under all of route 1"
+		equal    = "equal texts are one key"
+		slow     = "a server that starts while the store is unavailable denies policy "
+		policies = "policies: {login: 5/s, all: 100/s, both: {all: [login, all]}}\n"
+	)
+	for _, c := range []struct{ text, want string }{
+		{policies + "routes: [{match: {path: /login}, key: [client_ip], policies: [login]}, {key: [client_ip], policies: [all]}]", taken},
+		{policies + "routes: [{match: {path: /login}, key: [client_ip], policies: [login]}, {key: [client_ip], policies: [both]}]", strings.Replace(taken, "all of", "both of", 1)},
+		{policies + "routes: [{match: {path: /login}, key: [client_ip], policies: [login, all]}, {key: [client_ip], policies: [all]}]", ""},
+		{policies + "routes: [{match: {path: /login}, key: [client_ip], policies: [both]}, {key: [client_ip], policies: [all]}]", ""},
+		{policies + "routes: [{match: {path: /login}, key: [client_ip], policies: [login]}, {match: {path: /x}, key: [client_ip], policies: [all]}]", ""},
+
+		{policies + "routes: [{match: {path: '/{id}'}, key: [{path: id}], policies: [all]}, {key: [{header: X-User}], policies: [all]}]", equal},
+		{policies + "routes: [{match: {path: /a}, key: [{const: total}], policies: [all]}, {key: [{header: X-User}], policies: [all]}]", equal},
+		{policies + "routes: [{match: {path: /a}, key: [{const: a}, {query: u}], policies: [all]}, {key: [{const: b}, {header: X-User}], policies: [all]}]", ""},
+		{policies + "routes: [{match: {path: /a}, key: [{header: X-User}], policies: [all]}, {key: [{header: X-User}], policies: [all]}]", ""},
+		{policies + "routes: [{match: {path: /a}, key: [{header: X-User}, client_ip], policies: [all]}, {key: [{header: X-User}], policies: [all]}]", ""},
+
+		{"policies: {quota: {algorithm: fixed-window, limit: 10, window: 1d}}", slow + "quota for up to 7h12m, because one of 3 shares"},
+		{"policies: {quota: {algorithm: fixed-window, limit: 10, window: 1d, failure: allow}}", ""},
+		{"policies: {quota: {algorithm: fixed-window, limit: 10000, window: 1d}}", ""},
+	} {
+		config, err := policy.Parse("x.yaml", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, note := range append(config.Notes(), config.ShareNotes(3)...) {
+			if strings.Contains(note, "does not count its requests") || strings.Contains(note, equal) || strings.HasPrefix(note, slow) {
+				found = append(found, note)
+			}
+		}
+		if got := strings.Join(found, "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) || len(found) > 1 {
+			t.Errorf("%s:\n%s\nwant %q", c.text, got, c.want)
+		}
+	}
+}
