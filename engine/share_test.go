@@ -10,7 +10,7 @@ import (
 )
 
 // The shares of n processes are as stated for [engine.Shares]. Except for a pacer's bursts, they never add up to more
-// than the limit.
+// than the limit (regression: bug 154).
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		limit string

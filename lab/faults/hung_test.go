@@ -14,7 +14,7 @@ import (
 )
 
 // While a server hangs, every caller gets its answer soon after its own deadline, also while the process's other calls,
-// whose deadlines are later, wait for a connection.
+// whose deadlines are later, wait for a connection (regression: bug 163).
 func TestHungServerHoldsNoCaller(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

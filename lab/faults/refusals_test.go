@@ -17,6 +17,7 @@ import (
 
 // A server that answers but refuses what it is asked is an outage, in which shares decide, for a process for which it
 // has worked. A process that starts then gets an error that names the mistake, and works as soon as the server does.
+// Regression: bug 158.
 func TestRefusalIsAnOutageOnceRedisHasWorked(t *testing.T) {
 	t.Parallel()
 	set := func(name, bad, good string) [2]func(*redistest.Server) {

@@ -18,6 +18,7 @@ import (
 
 // A failover behind one address, such as a Kubernetes Service: the old primary stays up as a replica, and the
 // connections to it stay open. Stores of every kind dial the address again, and decide exactly on the new primary.
+// Regression: bug 159.
 func TestFailoverBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	primary, replica := redistest.Replicated(t, redistest.Redis)

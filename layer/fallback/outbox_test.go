@@ -406,6 +406,7 @@ func TestAcquireRacesItsRelease(t *testing.T) {
 }
 
 // A share counts the permits that the store granted to its process, until they are released, settled or lost.
+// Regression: bug 157.
 func TestSharesCountPermitsOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -14,7 +14,7 @@ import (
 
 // A share is whole if the store has answered its process. The share of a process that starts during the outage is empty,
 // and refills, so that restarts do not grant units twice (regression: bug 63; with hourly restarts, a limit of 1000 a day
-// let 25 960 units a day pass).
+// let 25 960 units a day pass) (regression: bug 149).
 func TestSharesAreWholeOnceHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -57,7 +57,7 @@ func TestNoShareIsBelowOneUnit(t *testing.T) {
 	})
 }
 
-// The wait of a denial that the store itself had stated stays, although a share's is at most 5 s.
+// The wait of a denial that the store itself had stated stays, although a share's is at most 5 s (regression: bug 151).
 func TestDenialOfTheStoreOutlivesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
@@ -78,7 +78,7 @@ func TestDenialOfTheStoreOutlivesIt(t *testing.T) {
 }
 
 // The number of processes counts once it has not changed for a minute of contact. Before, it is the largest since it was
-// stable, or the expected number.
+// stable, or the expected number (regression: bug 155).
 func TestProcessesCountAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -30,6 +30,7 @@ func leave(t *testing.T, p process, n int, after time.Duration, cancels bool) {
 }
 
 // If a store hangs, it is taken out of use although all callers leave long before it counts as late.
+// Regression: bug 161.
 func TestCallersThatLeaveRevealAHungStore(t *testing.T) {
 	for _, cancels := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,7 @@ func (d *deadlines) Do(ctx context.Context, ops []engine.Op, results []engine.An
 	d.server.Do(ctx, ops, results)
 }
 
-// A process without requests notices that its store is away, and that it is back.
+// A process without requests notices that its store is away, and that it is back (regression: bug 162).
 func TestIdleProcessNoticesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

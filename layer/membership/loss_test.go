@@ -152,7 +152,7 @@ func TestLossByAnotherClock(t *testing.T) {
 }
 
 // A loss whose record could not be written is recorded by a later beat. Otherwise a process that starts later would trust
-// the store.
+// the store (regression: bug 156).
 func TestLossIsRecordedLater(t *testing.T) {
 	s := &interrupted{Store: store(t), after: func() {}}
 	refusing := &unrecorded{interrupted: s}

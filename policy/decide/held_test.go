@@ -85,6 +85,7 @@ func TestHolds(t *testing.T) {
 
 // TestRetryAfterOfPermits checks that a denial by a concurrency limit has a short Retry-After, although its decision's
 // wait is the time until a permit expires; another limit's wait, and a cost that can never pass, stay as they are.
+// Regression: bug 164.
 func TestRetryAfterOfPermits(t *testing.T) {
 	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
 	if err != nil {
