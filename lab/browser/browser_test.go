@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	// On a busy machine, a decision may take longer than the default deadline, and the store would count as
 	// unavailable.
-	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--admin-token-file", w.token}
+	shared := []string{"--deadline", "1s", "--config", file, "--store", "redis://" + w.redis.Addr(), "--expect-processes", "2", "--admin-token-file", w.token}
 	guarded := serve(shared...)
 	serve(shared...) // another process
 	var many strings.Builder

@@ -358,7 +358,7 @@ await step("the store dies and returns while the page is open", async () => {
   await ask("stop");
   const began = performance.now();
   await status(tab, "The store is away").waitFor();
-  await tab.getByText("has not answered for").first().waitFor();
+  await tab.getByText("away for").first().waitFor();
   await tab.getByText("this process's share of each limit (1 of 2)").first().waitFor();
   console.log("#the death of the store showed after " + Math.round(performance.now() - began) + " ms");
   await picture(tab, "dashboard-away");
