@@ -32,7 +32,9 @@ func BenchmarkBoxes(b *testing.B) {
 }
 
 // BenchmarkFullAgain measures decisions on 100 000 keys that are full again at each request.
-func BenchmarkFullAgain(b *testing.B) { decideAll(b, rule.TokenBucket(rule.PerSecond(1000), rule.Burst(10))) }
+func BenchmarkFullAgain(b *testing.B) {
+	decideAll(b, rule.TokenBucket(rule.PerSecond(1000), rule.Burst(10)))
+}
 
 // BenchmarkNewKeys measures decisions on keys without a stored state, as in a flood of invented keys.
 func BenchmarkNewKeys(b *testing.B) {
