@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/server/internal/peers"
 )
 
 // Listen returns a listener whose connections fail a write that takes longer than the stall timeout.
@@ -57,3 +59,6 @@ func (b *buffers) Get() []byte {
 
 // Put implements [httputil.BufferPool].
 func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferBytes]byte)(p)) }
+
+// CloseWrite ends the gateway's side of the connection: see [peers.Conn.CloseWrite].
+func (c *stallConn) CloseWrite() error { return peers.CloseWrite(c.Conn) }

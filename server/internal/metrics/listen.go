@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headgate/headgate/server/internal/metric"
+	"github.com/headgate/headgate/server/internal/peers"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
@@ -73,6 +74,9 @@ func (c *conn) Close() error {
 	c.closed.Do(func() { c.counts.open.Add(-1) })
 	return c.Conn.Close()
 }
+
+// CloseWrite ends the server's side of the connection: see [peers.Conn.CloseWrite].
+func (c *conn) CloseWrite() error { return peers.CloseWrite(c.Conn) }
 
 // listens are the metrics of the listeners.
 var listens = metric.NewTable(
