@@ -80,7 +80,7 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 }
 
 // A store that gets new keys drops states that expired a minute ago, even if it is not full. Until then a key that is full
-// again is found where it was, unless a quarter of the store is in use.
+// again is found where it was, unless a quarter of the store is in use (regression: bug 174).
 func TestNewKeysDropExpiredOnes(t *testing.T) {
 	clock := headgatetest.NewClock()
 	store, l := open(t, memstore.Config{MaxKeys: 2000, Clock: clock.Now})

@@ -276,7 +276,7 @@ func TestChartStarts(t *testing.T) {
 }
 
 // TestChartChecksPolicies runs the Job that checks the policies before Helm replaces them, with valid policies and with
-// policies that have an error.
+// policies that have an error (regression: bug 173).
 func TestChartChecksPolicies(t *testing.T) {
 	headgate := programs.Headgate(t)
 	for policies, want := range map[string]string{"policies: {api: 100/s}": "api: 100/s", "policies: {api: 100/sec}": `did you mean "100/s"?`} {

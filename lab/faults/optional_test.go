@@ -18,6 +18,7 @@ import (
 // TestMissingRights checks a user without the rights that were added last. Commands for operators, which pages and
 // scrapes send again and again, are refused once, so that they do not fill the ACL LOG. A reservation with a term needs
 // PTTL only to save a command, and is kept without it. Regression: it was charged, and the answer was an error.
+// Regression: bug 169.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)

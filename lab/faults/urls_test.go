@@ -299,7 +299,7 @@ func TestSkewIsLearnt(t *testing.T) {
 }
 
 // TestTLSMistakes checks that a URL with TLS for a server without it, and one without TLS for a server that wants it,
-// cause an error that says so, also where the server may be away at the start.
+// cause an error that says so, also where the server may be away at the start (regression: bug 167).
 func TestTLSMistakes(t *testing.T) {
 	t.Parallel()
 	plain := redistest.Standalone(t, redistest.Redis, "requirepass pw")

@@ -62,6 +62,7 @@ func (r *relay) Write(p []byte) (int, error) {
 // TestOneHungServer stops one of two Headgates like a machine that hangs: its connections stay open, and nothing
 // answers. Every request must still be decided, and nearly all without the hung server, because each request to it
 // waits. Regression: nginx sent half of the requests to it, waited for half a second, and let them pass.
+// Regression: bug 166.
 func TestOneHungServer(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) { oneHungServer(t, &all[i]) })

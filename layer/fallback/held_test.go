@@ -144,7 +144,7 @@ func TestBoundOfExpectedProcesses(t *testing.T) {
 	})
 }
 
-// Shares use the store's time as last heard, so that a loss ends with the store's window.
+// Shares use the store's time as last heard, so that a loss ends with the store's window (regression: bug 175).
 func TestSharesUseTheStoresTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate/headgate/policy/files"
 )
 
-// TestLock checks that a file can be reserved once, and again after the lock is closed.
+// TestLock checks that a file can be reserved once, and again after the lock is closed (regression: bug 168).
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	held, err := files.Lock(path)

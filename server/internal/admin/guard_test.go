@@ -93,6 +93,7 @@ func TestGuard(t *testing.T) {
 
 // TestRefusalsDoNotFloodTheLog checks that 10 lines per second are logged, followed by the number of omitted lines.
 // TestOpeningThePageIsNoWarning checks that the calls of a page that has no token yet are refused without a warning.
+// Regression: bug 170.
 func TestOpeningThePageIsNoWarning(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(file, []byte("a-token-of-the-operator\n"), 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRefusedRequestsAreCounted checks that requests that the gateway refuses without a decision are counted under
-// their reason, and that others are not.
+// their reason, and that others are not (regression: bug 165).
 func TestRefusedRequestsAreCounted(t *testing.T) {
 	limiter := core.New(core.Config{})
 	defer limiter.Close()

@@ -115,7 +115,7 @@ func TestDirectivesInsideALog(t *testing.T) {
 }
 
 // TestFieldsBeforeTheClient checks that lines with an unknown field before the client have no format. Regression: the
-// field was taken for the client, so that a whole site was one key, or each request had its own.
+// field was taken for the client, so that a whole site was one key, or each request had its own (regression: bug 172).
 func TestFieldsBeforeTheClient(t *testing.T) {
 	for _, line := range []string{
 		`"203.0.113.7, 199.96.1.1" 10.2.1.185 - - [22/Jan/2016:13:18:29 +0000] "GET /a HTTP/1.1" 200 25507 "-" "x"`,
