@@ -65,6 +65,8 @@ type Parts struct {
 	Rates []Rate
 	// Settings contains the fields given in the text.
 	Settings []Setting
+	// Named is set if the text names the algorithm, or a field that implies it.
+	Named bool
 }
 
 // ParseParts parses the parts of a limit's text, for [ParseLimit]. The error is an [*InputError].
@@ -83,7 +85,7 @@ func ParseParts(text string) (Parts, error) {
 		if len(p.words) > 0 {
 			return Parts{}, invalid("limit", text, a.String()+" alone")
 		}
-		return Parts{Algorithm: a}, nil
+		return Parts{Algorithm: a, Named: true}, nil
 	case a.Holds():
 		err = p.count()
 	default:
@@ -99,7 +101,7 @@ func ParseParts(text string) (Parts, error) {
 	if !named {
 		a = p.implied
 	}
-	return Parts{Algorithm: a, Rates: p.rates, Settings: settings}, err
+	return Parts{Algorithm: a, Rates: p.rates, Settings: settings, Named: named || a != unnamed}, err
 }
 
 // ParseAlgorithm returns the algorithm with the given name or alias. ok is false if there is no such algorithm.

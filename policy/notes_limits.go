@@ -18,7 +18,7 @@ const leastUsable = 90
 func usable(l engine.Limit) int64 {
 	n := l.Numbers()
 	least := int64(100)
-	if l.Algorithm() != algo.SlidingWindow || n.Variant == algo.Lenient {
+	if n.Segment == 0 || n.Variant == algo.Lenient { // only sliding windows have segments
 		return least
 	}
 	for _, w := range n.Windows() {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/engine/algo"
 )
 
 // fields returns the limit as fields, so that other fields can replace some of them. If the limit is text, fields
@@ -84,10 +83,10 @@ func (f *LimitFields) textOn(text string) (named LimitFields, ok bool, err error
 	if !known || err != nil {
 		return named, false, nil // the error is that of the whole limit
 	}
-	first, _, _ := strings.Cut(strings.TrimLeft(text, " "), " ")
-	if _, any := engine.ParseAlgorithm(first); !any && parts.Algorithm != own && parts.Algorithm == algo.TokenBucket {
-		text = word + " " + text // neither a name nor a field says which algorithm it is
-	} else if parts.Algorithm != own {
+	switch {
+	case !parts.Named:
+		text = word + " " + text
+	case parts.Algorithm != own:
 		return named, false, nil
 	}
 	if named, err = (&LimitSpec{Text: text}).fields(); err == nil {
