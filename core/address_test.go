@@ -6,7 +6,7 @@ import (
 )
 
 // TestEmbeddedIPv4IsTheClient checks which IPv4 address counts for an IPv6 address that contains one. The examples of
-// Teredo and 6to4 are those of their RFCs, with documentation addresses.
+// Teredo and 6to4 are those of their RFCs, with documentation addresses (regression: bug 177).
 func TestEmbeddedIPv4IsTheClient(t *testing.T) {
 	for address, want := range map[string]string{
 		"203.0.113.7":                          "203.0.113.7",

@@ -8,7 +8,7 @@ import (
 
 // turn makes a process whose callers wait for permits leave freed ones to other processes now and then. Its own callers
 // hear of a release at once and other processes only when they ask again, so without turns the process that came first
-// would keep all permits for as long as callers wait (bug 160).
+// would keep all permits for as long as callers wait (regression: bug 160).
 type turn struct {
 	began time.Time     // the first release since the last pause
 	last  time.Time     // the last release since then

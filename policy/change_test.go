@@ -37,7 +37,7 @@ func limits(t *testing.T, c *policy.Config, name, key string) string {
 }
 
 // A change replaces only the fields that it sets, also as text, or the whole limit if it sets another algorithm, deny,
-// unlimited, all or first. Other fields keep their values from the file.
+// unlimited, all or first. Other fields keep their values from the file (regression: bug 182).
 func TestChanges(t *testing.T) {
 	config, err := policy.Parse("base.yaml", []byte(base))
 	if err != nil {

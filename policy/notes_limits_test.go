@@ -6,7 +6,7 @@ import (
 )
 
 // TestLimitsThatCannotBeUsed checks the part of a limit that a key gets if it always sends, and that each limit below
-// nine tenths has a note.
+// nine tenths has a note (regression: bug 180).
 func TestLimitsThatCannotBeUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		"limit: 1, window: 1m":                                                    "",

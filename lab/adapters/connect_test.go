@@ -58,6 +58,7 @@ func gatewayTo(t *testing.T, file string) string {
 
 // TestConnectThroughTheGateway checks that a client of Connect gets the gateway's denials as its own errors, with the
 // headers of the decision: over unary calls in each encoding and by GET, and over streams. Other clients get a problem.
+// Regression: bug 179.
 func TestConnectThroughTheGateway(t *testing.T) {
 	url := gatewayTo(t, `
 upstreams: {demo: `+connectUpstream(t)+`}

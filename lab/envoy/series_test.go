@@ -18,6 +18,7 @@ import (
 
 // TestSameSeries sends the same random requests to envoyproxy/ratelimit with its Prometheus exporter, and to Headgate
 // with --envoy-metrics. It compares names, labels and values of all series of rules, and of the loads of files.
+// Regression: bug 176.
 func TestSameSeries(t *testing.T) {
 	binary(t)
 	root, exporter := t.TempDir(), "127.0.0.1:"+freePort(t)

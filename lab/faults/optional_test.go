@@ -33,7 +33,7 @@ func TestMissingRights(t *testing.T) {
 	if open, err := store.OpenCount(ctx); err != nil || open != 1 {
 		t.Errorf("%d open reservations, %v", open, err)
 	}
-	if ttl, _ := s.MustDo("pttl", "headgate/coordinator/open/{0}").(int64); ttl < 60_000 {
+	if ttl, _ := s.MustDo("pttl", "hg/coordinator/open/{0}").(int64); ttl < 60_000 {
 		t.Errorf("the reservations expire in %d ms", ttl)
 	}
 	s.MustDo("acl", "setuser", "app", "-info")

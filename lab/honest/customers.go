@@ -62,6 +62,7 @@ type answer struct {
 	Allowed   bool   `json:"allowed"`
 	Mode      string `json:"mode"`
 	Overshoot int64  `json:"overshoot_max"`
+	Detail    string `json:"detail"` // of an error
 }
 
 // run sends requests until ctx ends. The customers take turns, spread evenly over the time.
@@ -107,7 +108,7 @@ func (c *caller) ask(ctx context.Context, customer int) {
 	if err == nil {
 		_ = json.NewDecoder(r.Body).Decode(&a)
 		_ = r.Body.Close()
-		status = strconv.Itoa(r.StatusCode)
+		status = strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + a.Detail)
 		if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil {
 			back = time.Duration(seconds) * time.Second
 		}
@@ -148,6 +149,21 @@ func (s *seen) over(p policy) (most int64) {
 		}
 	}
 	return most
+}
+
+// wrongly returns the number of customers who were denied. A few may have met a server that was too busy: it answers 503
+// if a request's deadline has passed before it could be sent to the store.
+func (s *seen) wrongly() (n int) {
+	const busy = 3
+	errors := 0
+	for _, status := range s.denied {
+		if strings.HasPrefix(status, "503") {
+			errors++
+		} else {
+			n++
+		}
+	}
+	return n + max(0, errors-busy)
 }
 
 // reasons counts the customers that were denied by their first answer, such as "12 (429 12)".

@@ -13,7 +13,7 @@ import (
 )
 
 // A change that denies a key until a time answers with the wait until that time. A denial without an end, as before, has
-// none.
+// none (regression: bug 181).
 func TestDenialsEndWithTheirChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("x.yaml", []byte(`

@@ -69,7 +69,7 @@ routes:
 }
 
 // A limit whose policy has no headers is hidden, also where it is the binding one: the headers are those of the other
-// limits of the request, in their style.
+// limits of the request, in their style (regression: bug 185).
 func TestHeadersOffHidesALimit(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte(`
 policies:

@@ -13,7 +13,7 @@ import (
 )
 
 // A client that sends all of a large body before it reads, as most do, gets the answer to it, and no reset connection:
-// over HTTP, through the gateway and on the admin listener.
+// over HTTP, through the gateway and on the admin listener (regression: bug 184).
 func TestLargeBodiesGetTheirAnswer(t *testing.T) {
 	base, err := (policy.Reader{Gateway: true}).Parse("p.yaml", []byte(`{policies: {none: {deny: true}}, upstreams: {up: "http://127.0.0.1:9"}, routes: [{upstream: up, key: [client_ip], policies: [none]}]}`))
 	if err != nil {

@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"headgate": func() { os.Exit(run()) }})
 }
 
-// TestScripts runs the scripts in testdata, which test the command line.
+// TestScripts runs the scripts in testdata, which test the command line: a change that denies everybody needs --yes
+// (regression: bug 183).
 func TestScripts(t *testing.T) { testscript.Run(t, params(t, "testdata")) }
 
 // params returns the parameters for the scripts in a folder.

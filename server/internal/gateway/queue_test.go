@@ -48,7 +48,7 @@ func TestPacerDelaysInsteadOfDenying(t *testing.T) {
 }
 
 // TestDisconnectGivesPlaceBack checks that if a client disconnects while its request waits, the slot is free again and
-// the units of the request's other limits are returned.
+// the units of the request's other limits are returned (regression: bug 178).
 func TestDisconnectGivesPlaceBack(t *testing.T) {
 	g := start(t, paced, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	if got := g.send("GET", "/slow"); got.status != 200 {

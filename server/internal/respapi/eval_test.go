@@ -13,7 +13,7 @@ import (
 const call = "return redis.call('CL.THROTTLE', KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4])"
 
 // TestEval checks that scripts that consist of a call of CL.THROTTLE have its reply, by EVAL, and by EVALSHA after EVAL or
-// SCRIPT LOAD on any connection.
+// SCRIPT LOAD on any connection (regression: bug 186).
 func TestEval(t *testing.T) {
 	address := serving(t, newService(t, headgatetest.NewClock(), nil))
 	c, other := dial(t, address), dial(t, address)

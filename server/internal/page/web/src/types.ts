@@ -445,6 +445,8 @@ export interface Standing {
   strikes?: number;
   /** State is true if the store has state for the key. Without state, no units are spent. */
   state: boolean;
+  /** StoredAs are the names of the Redis keys of that state. They are omitted in memory. */
+  stored_as?: string[];
   mode?: string;
   /** Error is the reason why the standing is not known. It is omitted if the standing is known. */
   error?: string;
