@@ -36,6 +36,8 @@ type Config struct {
 	StateFile string
 	// Failure is the failure mode of inline limits.
 	Failure policy.Failure
+	// Origins are the origins whose pages can read the gateway's own answers, and the denials of authorize.
+	Origins []string
 	// AllowWrites lets clients give units back and reset keys.
 	AllowWrites bool
 	// Store is the URL of the store. "" and "memory" mean the memory of this process.

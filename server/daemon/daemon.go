@@ -151,7 +151,7 @@ func (d *Daemon) openService() {
 	d.service = service.New(service.Config{
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger),
+		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,
 	})
 }
 

@@ -20,7 +20,6 @@ type GatewayConfig struct {
 	StallTimeout    time.Duration
 	BodyRate        int64
 	MaxWaiting      int
-	Origins         []string
 	ReadyPath       string
 }
 
@@ -59,7 +58,7 @@ func (d *Daemon) openGateway() error {
 	d.warnNoRoutes(base.Routes)
 	d.gateway = gateway.New(gateway.Config{
 		Service: d.service, Upstream: c.Upstream, DenyUnmatched: c.DenyUnmatched, UpstreamTimeout: c.UpstreamTimeout,
-		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, BodyRate: c.BodyRate, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, Origins: c.Origins, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
+		UpstreamCAs: c.UpstreamCAs, StallTimeout: c.StallTimeout, BodyRate: c.BodyRate, Peers: d.peerRule(), MaxWaiting: c.MaxWaiting, Origins: d.config.Origins, ReadyPath: c.ReadyPath, Logger: d.config.Logger,
 	})
 	d.http = d.gateway.Server(d.config.Logger)
 	return nil

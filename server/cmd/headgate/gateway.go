@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +48,6 @@ signals are those of serve.`,
 	flags.DurationVar(&f.own.StallTimeout, "stall-timeout", 30*time.Second, "end a connection that accepts no bytes for this long, and a request whose body pauses for this long; 1s to 1h")
 	flags.Int64Var(&f.own.BodyRate, "body-rate", 1024, "minimum number of `bytes` of a body in 10 s, 0 to 1048576; a slower client gets 408; 0 for no bound; for gRPC it applies within a message")
 	flags.IntVar(&f.own.MaxWaiting, "max-waiting", 5000, "maximum number of requests that wait for their slot, 0 to 10000; others get 503")
-	flags.StringSliceVar(&f.own.Origins, "cors-origin", nil, "an `origin` whose pages can read the gateway's own answers, such as https://app.example.com, or *; can be repeated")
 	flags.StringVar(&f.own.ReadyPath, "ready-path", "", "`path` where the gateway reports its readiness to load balancers")
 	return c
 }
@@ -89,11 +87,6 @@ func (f *gatewayFlags) checkOwn() (err error) {
 		return fmt.Errorf("--max-waiting %d: accepted: 0 to 10000", g.MaxWaiting)
 	case g.ReadyPath != "" && !strings.HasPrefix(g.ReadyPath, "/"):
 		return fmt.Errorf("--ready-path %s: accepted: a path, such as /readyz", strconv.Quote(g.ReadyPath))
-	}
-	for _, origin := range g.Origins {
-		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
-			return fmt.Errorf("--cors-origin %s: accepted: *, or a scheme and a host, such as https://app.example.com", strconv.Quote(origin))
-		}
 	}
 	if f.upstreamCA != "" {
 		if g.UpstreamCAs, err = files.Certificates(f.upstreamCA); err != nil {

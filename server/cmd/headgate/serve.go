@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/url"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -97,6 +98,7 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.Admin.TokenFile, "admin-token-file", "", "`file` with the operators: users that may read or operate, or one or two tokens, one per line, and lines \"read TOKEN\" with read-only tokens; without it --admin must be on loopback")
 	flags.IntVar(&f.Admin.AuditSample, "audit-sample", 0, "audit one key in this many, 1 to 1048576: metrics count the units by which this server exceeded its limit; 0 audits none")
 	flags.StringSliceVar(&f.Admin.Hosts, "admin-host", nil, "another host `name` of this server, besides its address and localhost, for operators' browsers and /v1/policies; can be repeated")
+	flags.StringSliceVar(&f.Origins, "cors-origin", nil, "an `origin` whose pages can read denials by the gateway and by authorize, such as https://app.example.com, or *; can be repeated")
 	f.addTLS(flags)
 	f.addTraces(flags)
 }
@@ -164,6 +166,11 @@ func (f *serveFlags) check() error {
 	refuse(f.RESPIdle != 0 && (f.RESPIdle < time.Second || f.RESPIdle > 24*time.Hour), "--resp-idle %s: accepted: 0s, or 1s to 24h", f.RESPIdle)
 	refuse(f.PeerShare < 1 || f.PeerShare > 100, "--peer-share %d: accepted: 1 to 100", f.PeerShare)
 	refuse(f.Drain < 0 || f.Drain > time.Hour, "--drain %s: accepted: 0s to 1h", f.Drain)
+	for _, origin := range f.Origins {
+		u, err := url.Parse(origin)
+		refuse(origin != "*" && (err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host),
+			"--cors-origin %s: accepted: *, or a scheme and a host, such as https://app.example.com", strconv.Quote(origin))
+	}
 	return errors.Join(errs...)
 }
 

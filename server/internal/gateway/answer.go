@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // answered handles the header of an upstream's response. It counts the response, reports it to the adaptive limits, and
@@ -24,7 +25,7 @@ func (g *Gateway) answered(r *http.Response) error {
 	if e.decided {
 		e.outcomes(r.StatusCode, r.Header)
 		e.responses[0].ReplaceHeaders(r.Header)
-		e.expose(r.Header)
+		service.Expose(r.Header, e.origin)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/server/internal/service"
 )
 
 // connectStream begins the content types of streams of the Connect protocol.
@@ -71,7 +72,7 @@ func writeConnect(w http.ResponseWriter, p *httplimit.Problem, kind string) {
 // decisionOf returns the headers of the decision.
 func decisionOf(h http.Header) http.Header {
 	decision := http.Header{}
-	for name := range strings.SplitSeq(exposed, ", ") {
+	for name := range strings.SplitSeq(service.Exposed, ", ") {
 		if values := h.Values(name); len(values) > 0 {
 			decision[name] = values
 		}

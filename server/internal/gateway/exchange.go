@@ -148,7 +148,7 @@ func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 // write answers a request with a problem, in the client's protocol.
 func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
-	e.share(w.Header())
+	service.Share(w.Header(), e.origin)
 	switch {
 	case e.grpc:
 		writeGRPC(w, &p)

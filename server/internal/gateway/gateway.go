@@ -9,7 +9,6 @@
 //	headers.go   headers that no route or upstream may see
 //	permits.go   permits that requests hold
 //	overload.go  bounds on concurrent requests to an upstream
-//	cors.go      answers that pages of other origins can read
 //	path.go      paths that would leave an upstream's path
 //	forward.go   the request to the upstream
 //	answer.go    the answer to the client: the upstream's, or a problem
@@ -72,9 +71,8 @@ type Config struct {
 	// MaxWaiting is the maximum number of requests that may wait for their slots from pacers. Further requests get a
 	// 503.
 	MaxWaiting int
-	// Origins are the origins whose pages can read the gateway's own answers, such as https://app.example.com; "*" means
-	// any origin, without credentials.
-	Origins []string
+	// Origins are the origins whose pages can read the gateway's own answers.
+	Origins service.Origins
 	// ReadyPath is the path for probes of the gateway's own readiness. If it is "", there is no such path.
 	ReadyPath string
 	// Logger logs the failures of upstreams.
@@ -155,7 +153,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	dropForged(r.Header, proxies.Trusts(peer))
 	e := &exchange{
 		Context: requestid.With(r.Context(), r.Header.Get(requestid.Header)), body: body, grpc: isGRPC(r), connect: isConnect(r), kind: r.Header.Get("Content-Type"),
-		client: proxies.Client(peer, r.Header), origin: g.origin(r.Header),
+		client: proxies.Client(peer, r.Header), origin: g.config.Origins.Of(r.Header),
 	}
 	place, ok := g.enter(w, e)
 	if !ok {

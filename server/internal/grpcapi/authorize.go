@@ -70,6 +70,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 	case responses[0].Err != nil && p.Status != http.StatusBadRequest:
 		return nil, status.Error(codes.Unavailable, p.Detail)
 	default:
+		a.service.ShareDenial(h, described.Header)
 		return denied(p, h), nil
 	}
 }

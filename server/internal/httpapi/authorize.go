@@ -63,6 +63,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	var responses [1]decide.Response
 	a.service.Do(r.Context(), service.HTTP, []decide.Request{request}, responses[:])
 	if p, ok := problem.OfRoute(w.Header(), denied, &request, &responses[0]); !ok {
+		a.service.ShareDenial(w.Header(), described.Header)
 		p.Write(w)
 		return
 	}

@@ -168,3 +168,25 @@ func hasHeader(h http.Header, name, value string) bool {
 	values := h.Values(name)
 	return len(values) == 1 && strings.HasPrefix(values[0], value)
 }
+
+// TestPagesReadDenials checks that a page of another origin can read a denial that its proxy returns, if the server
+// names the origin.
+func TestPagesReadDenials(t *testing.T) {
+	config, err := policy.Parse("test.yaml", []byte(authorizing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Limiter: core.New(core.Config{}), Origins: service.Origins{"https://app.test"}})
+	s.SetPolicies(config.Policies, config.Routes)
+	h := New(s)
+	for i, origin := range []string{"https://app.test", "https://app.test", "https://app.test", "https://evil.test"} {
+		answer := ask(h, "POST", "", "X-Forwarded-Uri: /users/7", "Origin: "+origin)
+		want := ""
+		if i == 2 {
+			want = origin
+		}
+		if got := answer.Header().Get("Access-Control-Allow-Origin"); answer.Code != 200 && i < 2 || answer.Code != 429 && i >= 2 || got != want {
+			t.Errorf("request %d of %s: %d, %v", i, origin, answer.Code, answer.Header())
+		}
+	}
+}

@@ -66,6 +66,8 @@ type Config struct {
 	// Untrusted is called with a caller's address when the caller describes another request for the routes, but is not
 	// a trusted proxy. It can be nil.
 	Untrusted func(caller string)
+	// Origins are the origins whose pages can read the denials of authorize.
+	Origins Origins
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
 	// of the remaining time. 0 means no bound.
 	Deadline time.Duration
