@@ -31,7 +31,7 @@ return out`
 
 // scriptCeiling returns a contender that measures how many keys per second one Redis can decide in scripts with 100
 // keys each, using a client with low overhead.
-func scriptCeiling(ctx context.Context, address string) (contender, error) {
+func scriptCeiling(ctx context.Context, address, name, key string) (contender, error) {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer func() { _ = client.Close() }()
 	sha, err := client.ScriptLoad(ctx, ceilingScript).Result()
@@ -41,9 +41,9 @@ func scriptCeiling(ctx context.Context, address string) (contender, error) {
 	host, port, _ := strings.Cut(address, ":")
 	words := []string{"EVALSHA", sha, "100"}
 	for range 100 {
-		words = append(words, "key:__rand_int__")
+		words = append(words, key)
 	}
-	return contender{name: "Redis, scripts of 100 keys by redis-benchmark", rate: func(lasts time.Duration) (float64, error) {
+	return contender{name: name, rate: func(lasts time.Duration) (float64, error) {
 		calls := strconv.Itoa(max(100, int(lasts.Seconds()*3000)))
 		args := append([]string{"-h", host, "-p", port, "-c", "4", "-n", calls, "-r", "100000", "-q"}, words...)
 		out, err := exec.CommandContext(ctx, "redis-benchmark", args...).Output()
