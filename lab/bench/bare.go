@@ -25,7 +25,7 @@ type bareSlot struct {
 	at   time.Duration
 }
 
-func bareTable(keys int) (contender, error) {
+func bareTable(keys int, _ quota) (contender, error) {
 	t := &bare{seed: maphash.MakeSeed(), started: time.Now()}
 	for i := range t.shards {
 		t.shards[i].slots = make([]bareSlot, 64+2*keys/len(t.shards))

@@ -21,9 +21,27 @@ import (
 	"github.com/headgate/headgate/memstore"
 )
 
-// perDay is the limit in memory, in units per day. A unit takes 86 s to refill, so that a key's state still exists after
-// ten million keys have been created and the other contenders have had their turns.
-const perDay = 1000
+// quota is a limit in memory: units in a time, all at once.
+type quota struct {
+	units int64
+	per   time.Duration
+}
+
+var (
+	// daily keeps states: a unit takes 86 s to refill, so that a key's state still exists after ten million keys have been
+	// created and the other contenders have had their turns.
+	daily = quota{1000, 24 * time.Hour}
+	// fullAgain is the limit of keys that are full again at each request, as most users are.
+	fullAgain = quota{1000, time.Second}
+)
+
+// limit is the quota for Headgate.
+func (q quota) limit() engine.Limit { return rule.TokenBucket(rule.Per(q.units, q.per)) }
+
+// rate is the quota for x/time/rate.
+func (q quota) rate() *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(float64(q.units)/q.per.Seconds()), int(q.units))
+}
 
 // zipfs is added to the titles of rows whose keys have a Zipf distribution.
 const zipfs = ", Zipf-distributed"
@@ -41,14 +59,19 @@ func names(n int) []string {
 func memory(ctx context.Context, s settings) (tables []table, err error) {
 	for _, row := range []struct {
 		keys  int
+		quota quota
 		reach float64
-	}{{1, 0.45}, {10_000, 0.7}, {1 << 20, 0.5}} {
+	}{{1, daily, 0.45}, {10_000, daily, 0.7}, {100_000, fullAgain, 0.9}, {1 << 20, daily, 0.5}} {
 		keys := names(row.keys)
-		contenders, weights, err := inMemory(keys)
+		contenders, weights, err := inMemory(keys, row.quota)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := memoryRows(contenders, keys, row.reach, s)
+		title := fmt.Sprintf("In memory, %d keys", len(keys))
+		if row.quota == fullAgain {
+			title += " that are full again"
+		}
+		rows, err := memoryRows(contenders, keys, title, row.reach, s)
 		if err != nil {
 			return nil, err
 		}
@@ -69,13 +92,13 @@ func memory(ctx context.Context, s settings) (tables []table, err error) {
 }
 
 // memoryRows requests the keys with a uniform distribution and, if there are several, also with a Zipf distribution.
-func memoryRows(contenders []contender, keys []string, reach float64, s settings) (tables []table, err error) {
+func memoryRows(contenders []contender, keys []string, title string, reach float64, s settings) (tables []table, err error) {
 	for _, zipf := range []bool{false, true} {
 		if zipf && len(keys) == 1 {
 			break
 		}
 		t := table{
-			title: fmt.Sprintf("In memory, %d keys", len(keys)), unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders), costs: true,
+			title: title, unit: "ns a decision", lower: true, reach: reach, beside: rivals(contenders), costs: true,
 			note: "A bare table decides nothing: hash, clock, lock, one slot read and written. A limiter without keys has no table.",
 		}
 		if zipf {
@@ -100,10 +123,10 @@ func memoryRows(contenders []contender, keys []string, reach float64, s settings
 
 // inMemory creates the limiters, each in its best configuration for this number of keys, and requests each key once. It
 // also returns the memory that each limiter uses.
-func inMemory(keys []string) (contenders []contender, weights []line, err error) {
-	for _, make := range []func(keys int) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
+func inMemory(keys []string, q quota) (contenders []contender, weights []line, err error) {
+	for _, make := range []func(keys int, q quota) (contender, error){own, xTime, goLimiter, throttledGCRA, ulule, together, bareTable, noKeys} {
 		before := heap()
-		c, err := make(len(keys))
+		c, err := make(len(keys), q)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -143,7 +166,7 @@ func heap() int64 {
 // manyKeys compares Headgate with many keys and Headgate with few keys. It compares a bare table in the same way.
 func manyKeys(s settings) (table, error) {
 	t := table{title: "In memory, ten million keys", unit: "ns a decision", lower: true, reach: 4, beside: []string{"headgate, 100000 keys"}}
-	for _, make := range []func(keys int) (contender, error){own, bareTable} {
+	for _, make := range []func(keys int, q quota) (contender, error){own, bareTable} {
 		for _, n := range []int{10_000_000, 100_000} {
 			lines, err := evenly(make, n, s)
 			if err != nil {
@@ -156,9 +179,9 @@ func manyKeys(s settings) (table, error) {
 }
 
 // evenly measures one limiter with evenly distributed requests for n keys.
-func evenly(make func(keys int) (contender, error), n int, s settings) ([]line, error) {
+func evenly(make func(keys int, q quota) (contender, error), n int, s settings) ([]line, error) {
 	keys := names(n)
-	c, err := make(n)
+	c, err := make(n, daily)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +203,6 @@ const (
 	bareName    = "a bare table"
 )
 
-var daily = rule.TokenBucket(rule.PerDay(perDay))
-
 // inStore creates a limiter with a store for at least the given number of keys.
 func inStore(keys int) (*headgate.Limiter, error) {
 	store, err := memstore.New(memstore.Config{MaxKeys: max(keys, memstore.DefaultMaxKeys)})
@@ -192,12 +213,12 @@ func inStore(keys int) (*headgate.Limiter, error) {
 }
 
 // own is Headgate with a policy, whose limit is looked up only once.
-func own(keys int) (contender, error) {
+func own(keys int, q quota) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
 		return contender{}, err
 	}
-	policy, ctx := limiter.PolicyOf("bench", daily), context.Background()
+	policy, ctx := limiter.PolicyOf("bench", q.limit()), context.Background()
 	return contender{name: "headgate", ours: true, ask: func(key string) error {
 		_, err := policy.Allow(ctx, key)
 		return err
@@ -205,7 +226,7 @@ func own(keys int) (contender, error) {
 }
 
 // together is Headgate with a hundred keys per call.
-func together(keys int) (contender, error) {
+func together(keys int, q quota) (contender, error) {
 	limiter, err := inStore(keys)
 	if err != nil {
 		return contender{}, err
@@ -214,12 +235,12 @@ func together(keys int) (contender, error) {
 		ops     []engine.Op
 		results []engine.Answer
 	}
-	ctx, calls := context.Background(), sync.Pool{New: func() any { return new(call) }}
+	limit, ctx, calls := q.limit(), context.Background(), sync.Pool{New: func() any { return new(call) }}
 	askMany := func(keys []string) error {
 		c := calls.Get().(*call)
 		defer calls.Put(c)
 		for len(c.ops) < len(keys) {
-			c.ops = append(c.ops, engine.Single(engine.OpAllow, "", daily, 1))
+			c.ops = append(c.ops, engine.Single(engine.OpAllow, "", limit, 1))
 		}
 		for i, key := range keys {
 			c.ops[i].Key = key
@@ -237,28 +258,28 @@ func together(keys int) (contender, error) {
 }
 
 // noKeys is a single limiter for all callers. It shows the cost of a decision without a table of keys.
-func noKeys(int) (contender, error) {
-	l := rate.NewLimiter(rate.Limit(perDay)/86400, perDay)
+func noKeys(_ int, q quota) (contender, error) {
+	l := q.rate()
 	return contender{name: keyless, ask: func(string) error {
 		l.Allow()
 		return nil
 	}}, nil
 }
 
-func xTime(int) (contender, error) {
+func xTime(_ int, q quota) (contender, error) {
 	var limiters sync.Map
 	return contender{name: "x/time/rate in a sync.Map", ask: func(key string) error {
 		l, ok := limiters.Load(key)
 		if !ok {
-			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(perDay)/86400, perDay))
+			l, _ = limiters.LoadOrStore(key, q.rate())
 		}
 		l.(*rate.Limiter).Allow()
 		return nil
 	}}, nil
 }
 
-func goLimiter(int) (contender, error) {
-	store, err := memorystore.New(&memorystore.Config{Tokens: perDay, Interval: 24 * time.Hour})
+func goLimiter(_ int, q quota) (contender, error) {
+	store, err := memorystore.New(&memorystore.Config{Tokens: uint64(q.units), Interval: q.per})
 	ctx := context.Background()
 	return contender{name: "sethvargo/go-limiter", ask: func(key string) error {
 		_, _, _, _, err := store.Take(ctx, key)
@@ -266,8 +287,8 @@ func goLimiter(int) (contender, error) {
 	}, done: func() { _ = store.Close(ctx) }}, err
 }
 
-func throttledGCRA(int) (contender, error) {
-	limiter, err := throttledGCRAOf(throttled.PerDay(perDay), perDay-1)
+func throttledGCRA(_ int, q quota) (contender, error) {
+	limiter, err := throttledGCRAOf(throttled.PerDuration(int(q.units), q.per), int(q.units)-1)
 	ctx := context.Background()
 	return contender{name: "throttled GCRA", ask: func(key string) error {
 		_, _, err := limiter.RateLimitCtx(ctx, key, 1)
@@ -275,8 +296,8 @@ func throttledGCRA(int) (contender, error) {
 	}}, err
 }
 
-func ulule(int) (contender, error) {
-	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: 24 * time.Hour, Limit: perDay})
+func ulule(_ int, q quota) (contender, error) {
+	l := limiter.New(ululestore.NewStore(), limiter.Rate{Period: q.per, Limit: q.units})
 	ctx := context.Background()
 	return contender{name: "ulule/limiter", ask: func(key string) error {
 		_, err := l.Get(ctx, key)
