@@ -62,8 +62,8 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 9 || files < 15 {
-		t.Errorf("%d test files and %d policies files in the documentation, want 9 and at least 15", tested, files)
+	if tested != 8 || files < 15 {
+		t.Errorf("%d test files and %d policies files in the documentation, want 8 and at least 15", tested, files)
 	}
 }
 
