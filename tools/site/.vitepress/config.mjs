@@ -34,8 +34,8 @@ function links(md) {
 }
 
 /** searched renders a page for the search index, which has no pages for contributors. */
-async function searched(text, env, md) {
-  const html = await md.renderAsync(text, env);
+function searched(text, env, md) {
+  const html = md.render(text, env);
   return env.relativePath.startsWith("design/") ? "" : html;
 }
 
