@@ -12,7 +12,7 @@ import (
 )
 
 // While a lower class sends 20 times the rate, the higher class gets 90 % of the limit without a denial, and the
-// limit is fully used. docs/classes.md describes this case.
+// limit is fully used. docs/fair-shares.md describes this case.
 func TestLeavingUnderAFlood(t *testing.T) {
 	l, clock := onClock(t)
 	interactive := l.PolicyOf("api", rule.TokenBucket(rule.PerSecond(100), rule.Burst(200)))

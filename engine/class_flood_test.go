@@ -10,7 +10,7 @@ import (
 )
 
 // TestClassUnderFlood simulates two classes on a limit of 1000/s, with requests at random instants. The second class
-// floods the limit with 20 000/s. The first class must be denied no more often than docs/classes.md says, and the
+// floods the limit with 20 000/s. The first class must be denied no more often than docs/fair-shares.md says, and the
 // limit must be fully used.
 func TestClassUnderFlood(t *testing.T) {
 	if raced.On {

@@ -13,14 +13,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// pageOf returns the text of a documentation page.
+// pageOf returns the text of a documentation page, or of one of its sections.
 func pageOf(ts *testscript.TestScript, args []string) string {
-	if len(args) != 1 {
-		ts.Fatalf("usage: page PAGE, requests PAGE")
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: page PAGE [SECTION], requests PAGE [SECTION]")
 	}
-	text, err := os.ReadFile(filepath.Join(examples, "../docs", args[0]))
+	data, err := os.ReadFile(filepath.Join(examples, "../docs", args[0]))
 	ts.Check(err)
-	return string(text)
+	text := string(data)
+	if len(args) == 2 {
+		_, rest, found := strings.Cut(text, "\n## "+args[1]+"\n")
+		if !found {
+			ts.Fatalf("%s has no section %q", args[0], args[1])
+		}
+		text, _, _ = strings.Cut(rest, "\n## ")
+	}
+	return text
 }
 
 // blocksOf returns the blocks in a language on a page.
@@ -34,13 +42,13 @@ func blocksOf(page, language string) (all []string) {
 }
 
 // writePage writes a page's blocks to files: policies to policies.yaml, test cases to policies_test.yaml, rules of
-// Envoy's rate limit service to rules.yaml, and Envoy configuration to envoy.yaml: page PAGE.
+// Envoy's rate limit service to rules.yaml, and Envoy configuration to envoy.yaml: page PAGE [SECTION].
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
 	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
 		name := "policies.yaml"
 		for prefix, other := range map[string]string{
-			"policies: " + name: "policies_test.yaml", "domain:": "rules.yaml", "rate_limits:": "envoy.yaml", "typed_per_filter_config:": "envoy.yaml",
+			"policies: ": "policies_test.yaml", "domain:": "rules.yaml", "rate_limits:": "envoy.yaml", "typed_per_filter_config:": "envoy.yaml",
 		} {
 			if strings.HasPrefix(block, prefix) {
 				name = other
@@ -68,7 +76,7 @@ func has(answer, line string) bool {
 	return true
 }
 
-// sendRequests sends a page's requests to the server in order, and runs its commands: requests PAGE. Each line that the
+// sendRequests sends a page's requests to the server in order, and runs its commands: requests PAGE [SECTION]. Each line that the
 // page shows below a request or command must appear in the answer.
 func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 	sent := 0

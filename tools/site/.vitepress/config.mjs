@@ -33,6 +33,12 @@ function links(md) {
   });
 }
 
+/** searched renders a page for the search index, which has no pages for contributors. */
+function searched(text, env, md) {
+  const html = md.render(text, env);
+  return env.relativePath.startsWith("design/") ? "" : html;
+}
+
 export default defineConfig({
   title: "Headgate",
   description: "A rate limiter: a Go library, a server and a gateway",
@@ -51,7 +57,7 @@ export default defineConfig({
   themeConfig: {
     sidebar: sidebar(docs),
     outline: { level: [2, 3] },
-    search: { provider: "local" },
+    search: { provider: "local", options: { _render: searched } },
     version: SHOWN,
     socialLinks: [{ icon: "github", link: repository }],
   },
