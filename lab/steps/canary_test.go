@@ -46,24 +46,24 @@ func canaries() []canary {
 }
 
 // TestCanaries sends one request per second for an hour: to the old version alone, to the new version alone, and to
-// both in turn with the same key. The table is in docs/reference/changing-limits.md.
+// both in turn with the same key. docs/reference/changing-limits.md has the first row.
 func TestCanaries(t *testing.T) {
-	var table strings.Builder
-	for _, c := range canaries() {
-		old, _ := anHour(t, c.old, c.old)
-		fresh, _ := anHour(t, c.new, c.new)
-		a, b := anHour(t, c.old, c.new)
-		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d |\n", c.change, old.denied, fresh.denied, a.denied, b.denied)
-		if least := min(old.denied, fresh.denied); (a.denied+b.denied)*100 < least*99 && !strings.HasSuffix(c.change, "*") {
-			t.Errorf("%s: %d denied in turns, at least %d alone", c.change, a.denied+b.denied, least)
-		}
-	}
 	doc, err := os.ReadFile("../../docs/reference/changing-limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(doc), table.String()) {
-		t.Errorf("docs/reference/changing-limits.md has another table than\n%s", table.String())
+	page := strings.Join(strings.Fields(string(doc)), " ")
+	for i, c := range canaries() {
+		old, _ := anHour(t, c.old, c.old)
+		fresh, _ := anHour(t, c.new, c.new)
+		a, b := anHour(t, c.old, c.new)
+		stated := fmt.Sprintf("the old token bucket denies %d of its 1800 requests and the new one none; alone they would deny %d and %d", a.denied, old.denied, fresh.denied)
+		if i == 0 && (b.denied != 0 || !strings.Contains(page, stated)) {
+			t.Errorf("docs/reference/changing-limits.md does not say: %s", stated)
+		}
+		if least := min(old.denied, fresh.denied); (a.denied+b.denied)*100 < least*99 && !strings.HasSuffix(c.change, "*") {
+			t.Errorf("%s: %d denied in turns, at least %d alone", c.change, a.denied+b.denied, least)
+		}
 	}
 }
 

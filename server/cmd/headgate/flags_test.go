@@ -10,7 +10,7 @@ import (
 )
 
 // TestFlagsReference checks that docs/reference/flags.md lists exactly the flags of serve, replay and gateway, with
-// their defaults. The gateway's section also names the flags that it shares with serve.
+// their defaults and meanings. The gateway's section also names the flags that it shares with serve.
 func TestFlagsReference(t *testing.T) {
 	documented, _ := documentedFlags(t, "serve")
 	if len(documented) < 20 {
@@ -45,7 +45,10 @@ func documentedFlags(t *testing.T, command string) (defaults map[string]string, 
 	_, section, _ = strings.Cut(string(data), "## headgate "+command+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	defaults = map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^`]*` \\| ([^|]*)\\|").FindAllStringSubmatch(section, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^`]*` \\| ([^|]*)\\|(.*)\\|$").FindAllStringSubmatch(section, -1) {
+		if strings.TrimSpace(row[3]) == "" {
+			t.Errorf("--%s of %s has no meaning in flags.md", row[1], command)
+		}
 		defaults[row[1]] = strings.Trim(row[2], " `")
 	}
 	return defaults, section

@@ -46,11 +46,9 @@ const groups = {
   "Reference: limits": {
     "Limits as text": "reference/limits",
     "Policies file": "reference/policies",
-    "What a setting costs": "reference/tuning",
     Routes: "reference/routes",
     "Testing policies": "reference/testing-policies",
-    "Changing limits": "reference/changing-limits",
-    "Changing policies": "reference/changing-policies",
+    "Changing limits and policies": "reference/changing-limits",
     Promises: "reference/promises",
     Bounds: "reference/bounds",
     Faults: "reference/faults",
