@@ -13,6 +13,6 @@
 //	resp.go     servers, measured with redis-benchmark
 //	gateway.go  the gateway, and the HTTP front ends
 //	server.go   the processes
-//	report.go   tables (chart.go: drawings)
+//	report.go   tables, and docs/benchmarks.md with a row of each
 //	profile.go  where the time goes
 package main

@@ -8,10 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -97,9 +95,5 @@ func run(ctx context.Context, length, only, out, profiled string) error {
 	if err := s.profiles.write(os.Stdout); err != nil || out == "" {
 		return err
 	}
-	drawn := strings.TrimSuffix(out, ".md") + ".svg"
-	if err := chart(drawn, tables); err != nil {
-		return err
-	}
-	return report(out, filepath.Base(drawn), s, loaded, tables)
+	return report(out, s, loaded, tables)
 }

@@ -147,16 +147,24 @@ func (t *table) verdict(best line) string {
 			continue
 		}
 		is, _ := l.over(&best)
-		word, reached := "at least", is.median >= t.reach
+		word := "at least"
 		if t.lower {
-			word, reached = "at most", is.median <= t.reach
+			word = "at most"
 		}
-		if reached {
+		if t.reached(is) {
 			return fmt.Sprintf("Target: %s %.2g times %q. Measured: %s.", word, t.reach, best.name, is)
 		}
 		return fmt.Sprintf("Target: %s %.2g times %q. **Not reached: %s.**", word, t.reach, best.name, is)
 	}
 	return ""
+}
+
+// reached reports whether a ratio reaches the target.
+func (t *table) reached(is spread) bool {
+	if t.lower {
+		return is.median <= t.reach
+	}
+	return is.median >= t.reach
 }
 
 func number(v float64) string {
@@ -170,18 +178,38 @@ func number(v float64) string {
 	}
 }
 
-// report writes all tables and a description of the machine. The loaded argument describes the machine's load before
-// the first measurement.
-func report(path, drawn string, s settings, loaded string, tables []table) error {
+// row prints the table as a row of the report: Headgate's first line, and the best of the others.
+func (t *table) row(w io.Writer) {
+	i := slices.IndexFunc(t.lines, func(l line) bool { return l.ours })
+	best := t.best()
+	if i < 0 || best.value == 0 {
+		return
+	}
+	is, _ := t.lines[i].over(&best)
+	verdict := ""
+	switch {
+	case t.reach > 0 && !t.reached(is):
+		verdict = fmt.Sprintf("**not reached: %.2g**", t.reach)
+	case t.reach > 0:
+		verdict = fmt.Sprintf("%.2g", t.reach)
+	case t.lower == (is.median > 1):
+		verdict = "**not first**"
+	}
+	fmt.Fprintf(w, "| %s, %s | %s | %s: %s | %s | %s |\n", t.title, t.unit, number(t.lines[i].value), best.name, number(best.value), is, verdict)
+}
+
+// report writes a row for each table, and a description of the machine. The loaded argument describes the machine's load
+// before the first measurement.
+func report(path string, s settings, loaded string, tables []table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmarks\n\nMeasured by `make %s` on %s: %d cores (%s), %s, Redis on loopback.\nLoad average (1, 5 and 15 minutes) before: %s; after, this run included: %s.\n\n",
 		s.name, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.Version(), loaded, loadAverages())
-	fmt.Fprintf(&b, "Every comparison ran in one process, in turns; numbers are medians of %d rounds of %v. A ratio is to the best of\nthe others in its table: the median of the rounds' ratios, with the middle half of them. Such a machine is\nnoisy: read the ratios with their spread, and measure your own.\n\n", s.rounds, s.lasts)
-	fmt.Fprintf(&b, "![The tables below as bars](%s)\n\n", drawn)
+	fmt.Fprintf(&b, "Every comparison ran in one process, in turns; numbers are medians of %d rounds of %v. A ratio is to the best of\nthe others: the median of the rounds' ratios, with the middle half of them. Such a machine is noisy: read the ratios\nwith their spread, and measure your own. The command prints all contenders of each row.\n\n", s.rounds, s.lasts)
+	b.WriteString("| what | Headgate | best of the others | ratio | goal |\n|---|---:|---|---:|---|\n")
 	for i := range tables {
-		tables[i].write(&b)
+		tables[i].row(&b)
 	}
-	return os.WriteFile(path, []byte(strings.TrimRight(b.String(), "\n")+"\n"), 0o644)
+	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
 // loadAverages returns the system's load averages, if the system reports them.

@@ -47,12 +47,13 @@ func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
 	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
 		name := "policies.yaml"
-		for prefix, other := range map[string]string{
-			"policies: ": "policies_test.yaml", "domain:": "rules.yaml", "rate_limits:": "envoy.yaml", "typed_per_filter_config:": "envoy.yaml",
-		} {
-			if strings.HasPrefix(block, prefix) {
-				name = other
-			}
+		switch {
+		case strings.HasPrefix(block, "policies: "):
+			name = "policies_test.yaml"
+		case strings.HasPrefix(block, "domain:"):
+			name = "rules.yaml"
+		case strings.HasPrefix(block, "rate_limits:"), strings.HasPrefix(block, "typed_per_filter_config:"):
+			name = "envoy.yaml"
 		}
 		files[name] += block
 	}
