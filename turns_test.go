@@ -55,13 +55,14 @@ func calls(t *testing.T, processes int, held, later, length time.Duration) (made
 	return made
 }
 
-// Each of several processes with waiting callers gets at least half of its part, whichever came first (regression: bug 160).
+// Each of several processes with waiting callers gets at least half of its part, whichever came first. Turns are taken at
+// random, so it takes a while (regression: bug 160).
 func TestProcessesTakeTurns(t *testing.T) {
 	for name, c := range map[string]struct{ held, later, length time.Duration }{
-		"short calls":     {10 * time.Millisecond, 0, 30 * time.Second},
-		"calls of 100 ms": {100 * time.Millisecond, 0, 30 * time.Second},
-		"started later":   {100 * time.Millisecond, 2 * time.Second, 60 * time.Second},
-		"calls of 2 s":    {2 * time.Second, 0, 5 * time.Minute},
+		"short calls":     {10 * time.Millisecond, 0, time.Minute},
+		"calls of 100 ms": {100 * time.Millisecond, 0, 4 * time.Minute},
+		"started later":   {100 * time.Millisecond, 2 * time.Second, 4 * time.Minute},
+		"calls of 2 s":    {2 * time.Second, 0, 20 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
