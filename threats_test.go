@@ -14,7 +14,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z/]+)` ((?:Test|Fuzz)[A-Za-z0-9]+)")
+	named := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz)[A-Za-z0-9]+)`")
 	lines := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, "|")

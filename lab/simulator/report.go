@@ -79,12 +79,12 @@ func (r *report) table(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "| scenario | best fixed | %s |\n|---|---%s|\n", strings.Join(gates, " | "), strings.Repeat("|---", len(gates)))
 	for _, result := range r.Results {
-		fmt.Fprintf(b, "| %s | %d: %s, %s", result.Name, result.Best.Limit, percent(result.Best.Row.Goodput), ms(result.Best.Row.P99))
+		fmt.Fprintf(b, "| %s | %d: %s/%s", result.Name, result.Best.Limit, percent(result.Best.Row.Goodput), ms(result.Best.Row.P99))
 		for _, gate := range gates {
 			b.WriteString(" | ")
 			for _, row := range result.Rows {
 				if row.Gate == gate {
-					fmt.Fprintf(b, "%.0f, %s", row.OfBest*100, ms(row.P99))
+					fmt.Fprintf(b, "%.0f/%s", row.OfBest*100, ms(row.P99))
 				}
 			}
 		}
