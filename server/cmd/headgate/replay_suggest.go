@@ -18,6 +18,7 @@ import (
 type suggestFlags struct {
 	suggest                      bool
 	key, path, writeConfig, deny string
+	proxies                      []string
 }
 
 func (s *suggestFlags) define(c *cobra.Command) {
@@ -25,6 +26,7 @@ func (s *suggestFlags) define(c *cobra.Command) {
 	flags.BoolVar(&s.suggest, "suggest", false, "suggest limits for the keys in the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
+	flags.StringSliceVar(&s.proxies, "trusted-proxies", nil, "comma-separated `addresses` or networks of proxies, whose X-Forwarded-For is read (default the server's own machine)")
 	flags.StringVar(&s.writeConfig, "write-config", "", "write the limits to this `FILE` as a policies file")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 }
@@ -37,7 +39,7 @@ func (s *suggestFlags) check(c *cobra.Command) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"key", "path", "write-config", "deny"} {
+	for _, name := range []string{"key", "path", "trusted-proxies", "write-config", "deny"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: accepted: only with --suggest", name)
 		}
@@ -64,7 +66,7 @@ func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs 
 	if err != nil {
 		return err
 	}
-	options := suggest.Options{Key: s.key, Path: s.path, Deny: deny, MaxKeys: f.maxKeys, Listed: f.top}
+	options := suggest.Options{Key: s.key, Path: s.path, Proxies: s.proxies, Deny: deny, MaxKeys: f.maxKeys, Listed: f.top}
 	log, err := f.open(c, logs)
 	if err != nil {
 		return err

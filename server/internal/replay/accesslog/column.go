@@ -26,7 +26,7 @@ type column struct {
 
 // wholeTargets are the names of fields that contain the request's target as the client sent it. If it has no query, the
 // request had none, even if the server has rewritten it to one.
-var wholeTargets = []string{"request.uri", "request_uri", "x-envoy-origin-path", "x-envoy-original-path", "RequestPath", "ClientRequestURI", ":path"}
+var wholeTargets = []string{"request.uri", "request_uri", "x-envoy-origin-path", "x-envoy-original-path", "RequestPath", "ClientRequestURI", ":path", "httpRequest.requestUrl"}
 
 // columnPart is a field that --field accepts.
 type columnPart struct {
@@ -41,16 +41,16 @@ type columnPart struct {
 // the request line, so they override it.
 var columnParts = []columnPart{
 	{"time", partTime, []string{"StartUTC", "EdgeStartTimestamp", "started_at", "ts", "time", "timestamp", "@timestamp", "start_time", "time_iso8601", "time_local", "msec", "datetime", "date"}},
-	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "ClientHost", "ClientIP", "c-ip", "client", "ip"}},
+	{"client", partClient, []string{"request.client_ip", "request.remote_ip", "client_ip", "remote_addr", "remote_ip", "downstream_remote_address", "ClientHost", "ClientIP", "httpRequest.remoteIp", "c-ip", "client", "ip"}},
 	{"host", partHost, []string{"request.host", "request.headers.host", "authority", ":authority", "http_host", "RequestHost", "ClientRequestHost", "x-host-header", "cs-host", "cs(Host)", "host", "domain"}},
 	{"request", partRequest, []string{"request", "request_line"}},
-	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "RequestMethod", "ClientRequestMethod", "cs-method", "verb"}},
+	{"method", partMethod, []string{"request.method", "method", ":method", "request_method", "RequestMethod", "ClientRequestMethod", "httpRequest.requestMethod", "cs-method", "verb"}},
 	{"target", partTarget, append(slices.Clip(wholeTargets), "uri", "path", "url", "target")},
 	{"path", partPath, []string{"ClientRequestPath", "cs-uri-stem"}},
 	{"query", partQuery, []string{"query", "query_string", "args", "cs-uri-query"}},
-	{"status", partStatus, []string{"status", "response.status", "response_code", "status_code", "DownstreamStatus", "EdgeResponseStatus", "sc-status", "code"}},
+	{"status", partStatus, []string{"status", "response.status", "response_code", "status_code", "DownstreamStatus", "EdgeResponseStatus", "httpRequest.status", "sc-status", "code"}},
 	{"size", partSize, []string{"content_length", "request_size", "RequestContentSize"}},
-	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent", "request_User-Agent", "ClientRequestUserAgent", "cs(User-Agent)"}},
+	{"header.User-Agent", partHeader, []string{"user_agent", "http_user_agent", "agent", "request.headers.User-Agent", "request_User-Agent", "ClientRequestUserAgent", "httpRequest.userAgent", "cs(User-Agent)"}},
 	{"header.X-Forwarded-For", partHeader, []string{"x_forwarded_for", "http_x_forwarded_for", "request.headers.X-Forwarded-For", "request_X-Forwarded-For", "cs(X-Forwarded-For)"}},
 }
 

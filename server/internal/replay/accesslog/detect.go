@@ -38,6 +38,10 @@ var formats = []format{
 	{name: "host_combined", about: "combined after the name of the host", text: "$host " + combinedLog, addressed: true},
 	{name: "common", about: "common of Apache", text: `%h %l %u %t "%r" %>s %b`},
 	{name: "alb", about: "AWS Application Load Balancer", text: `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
+	{name: "elb", about: "AWS Classic Load Balancer", text: `$time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
+	{name: "s3", about: "Amazon S3's server access log", text: `$owner $bucket [$time_local] $remote_addr $requester $id $operation $object "$request" $status $error $sent_bytes $size $took $turn "$http_referer" "$http_user_agent"`},
+	{name: envoyFormat, about: "Istio's text format of Envoy", text: envoyLog + `$details $termination "$failure" ` + envoyRest + ` $cluster $local $downstream $remote_addr `},
+	{name: envoyFormat, about: "Envoy's text format", text: envoyLog + envoyRest},
 	// Captured headers are read as part of the queues.
 	{name: "haproxy", about: "HAProxy's httplog", text: `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`, hashes: true},
 	{name: "uwsgi", about: "uWSGI's request log", text: uwsgiLog},
@@ -46,6 +50,13 @@ var formats = []format{
 
 // uwsgiLog is the default format of uWSGI. Requests take msecs or micros, also via sendfile().
 const uwsgiLog = `[pid: $pid|app: $app|req: $req] $remote_addr ($user) {$vars vars in $size bytes} [$time_local] $request_method $request_uri => generated $body bytes in $took ($protocol $status)`
+
+// envoyLog and envoyRest are the default format of Envoy, which logs no peer but X-Forwarded-For. Istio adds fields
+// between them and after them: https://istio.io/latest/docs/tasks/observability/logs/access-log/
+const (
+	envoyLog  = `[$time_iso8601] "$request" $status $flags `
+	envoyRest = `$bytes_received $bytes_sent $duration $upstream_time "$http_x_forwarded_for" "$http_user_agent" "$id" "$host" "$upstream"`
+)
 
 // combinedLog is the format combined of nginx. Apache's has the same lines.
 const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
@@ -75,7 +86,7 @@ const (
 var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat, w3cFormat}
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, host_combined, vhost_combined, common, alb, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, host_combined, vhost_combined, common, alb, elb, s3, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -216,6 +227,7 @@ var jsonWriters = []struct {
 	names []string
 }{
 	{"JSON of Cloudflare", []string{"EdgeStartTimestamp"}},
+	{"JSON of Google Cloud's load balancers", []string{"httpRequest.requestUrl"}},
 	{"JSON of Traefik", []string{"DownstreamStatus"}},
 	{"JSON of Kong", []string{"started_at", "request.uri"}},
 	{"JSON of APISIX", []string{"start_time", "route_id", "request.uri"}},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Fields describes which fields the lines of a format contain. They always contain a time and a path.
@@ -39,6 +41,8 @@ type Need struct {
 	Or []string
 	// By is the part of the policies that needs the field, such as "route 2 (policies.yaml:14)".
 	By string
+	// Proxies are the peers that can name the client, for a need of the client.
+	Proxies route.Proxies
 }
 
 // String returns a description of the field.

@@ -179,6 +179,34 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:443", Path: "/v1", Query: "x=1", Agent: "curl/7.46.0", Status: 200, Size: -1},
 		},
 		{
+			name: "elb", about: "AWS Classic Load Balancer",
+			lines:   []string{`2026-11-22T14:05:09.250000Z my-lb 203.0.113.7:2817 10.0.0.1:80 0.000073 0.001048 0.000057 200 200 0 29 "GET http://www.example.com:80/v1?x=1 HTTP/1.1" "curl/7.38.0" - -`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "www.example.com:80", Path: "/v1", Query: "x=1", Agent: "curl/7.38.0", Status: 200, Size: -1},
+		},
+		{
+			name: "s3", about: "Amazon S3's server access log",
+			lines:   []string{`79a59df900b949e5 docs [22/Nov/2026:14:05:09 +0000] 203.0.113.7 79a59df900b949e5 3E57427F3EXAMPLE REST.GET.VERSIONING - "GET /docs?versioning HTTP/1.1" 200 - 113 - 7 - "-" "S3Console/0.4" - s9lzHYrFp76ZVxRcpX9 SigV4 ECDHE-RSA-AES128-GCM-SHA256 AuthHeader docs.s3.us-west-1.amazonaws.com TLSV1.2 - -`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/docs", Query: "versioning", Agent: "S3Console/0.4", Status: 200, Size: -1},
+		},
+		{
+			name: "envoy text", about: "Envoy's text format",
+			lines:   []string{`[2026-11-22T14:05:09.250Z] "POST /v1/x?y=1 HTTP/2" 204 - 154 0 226 100 "203.0.113.7" "nsq2http" "cc21d9b0" "example.com" "tcp://10.0.35.28:80"`},
+			request: Request{Time: at + 250_000, Client: client, Method: "POST", Host: "example.com", Path: "/v1/x", Query: "y=1", Agent: "nsq2http", Status: 204, Size: -1},
+		},
+		{
+			name: "istio", about: "Istio's text format of Envoy", want: []Need{{Kind: Head, Name: "X-Forwarded-For"}},
+			lines: []string{`[2026-11-22T14:05:09.250Z] "GET /status/418 HTTP/1.1" 418 - via_upstream - "-" 0 135 5 4 "198.51.100.1" "curl/7.73.0" "84961386" "httpbin:8000" "10.0.0.2:80" outbound|8000||httpbin 10.0.0.3:40538 10.0.0.4:8000 203.0.113.7:33322 - default`},
+			request: Request{
+				Time: at + 250_000, Client: client, Method: "GET", Host: "httpbin:8000", Path: "/status/418", Agent: "curl/7.73.0", Status: 418, Size: -1,
+				Headers: []Header{{"X-Forwarded-For", "198.51.100.1"}},
+			},
+		},
+		{
+			name: "google cloud", about: "JSON of Google Cloud's load balancers: time=timestamp client=httpRequest.remoteIp method=httpRequest.requestMethod target=httpRequest.requestUrl status=httpRequest.status header.User-Agent=httpRequest.userAgent",
+			lines:   []string{`{"httpRequest":{"requestMethod":"GET","requestUrl":"https://example.com/a?b=c","requestSize":"10","status":200,"userAgent":"curl","remoteIp":"203.0.113.7","serverIp":"10.0.0.1","latency":"0.1s"},"timestamp":"2026-11-22T14:05:09.250Z","resource":{"type":"http_load_balancer"}}`},
+			request: Request{Time: at + 250_000, Client: client, Method: "GET", Host: "example.com", Path: "/a", Query: "b=c", Agent: "curl", Status: 200, Size: -1},
+		},
+		{
 			name: "caddy", about: "JSON of Caddy", want: user,
 			lines: []string{`{"level":"info","ts":1795356309.2500012,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"10.0.0.1","client_ip":"203.0.113.7","proto":"HTTP/2.0","method":"GET","host":"example.com","uri":"/a?b=c","headers":{"X-User":["anna"],"User-Agent":["curl"]}},"duration":0.1,"size":9,"status":200}`},
 			request: Request{

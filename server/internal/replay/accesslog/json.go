@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,7 +81,23 @@ func (j *jsonLines) chooseIn(named []column, first []string) error {
 	if err := checkNamed(named, func(name string) bool { return exact[name] }); err != nil {
 		return err
 	}
-	return j.choose(named, j.firstName)
+	if err := j.choose(named, j.firstName); err != nil {
+		return fmt.Errorf("%w; the first lines have %s", err, j.firstNames())
+	}
+	return nil
+}
+
+// mostNames is the number of fields that an error lists.
+const mostNames = 40
+
+// firstNames lists the names in the first lines.
+func (j *jsonLines) firstNames() string {
+	all := slices.Sorted(maps.Values(j.first))
+	text := strings.Join(all[:min(len(all), mostNames)], ", ")
+	if more := len(all) - mostNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return cmp.Or(text, "none")
 }
 
 // firstName returns a name as the first lines spell it, or "".

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/policy/route"
 )
 
 // Limits on a log.
@@ -61,6 +62,10 @@ type Stats struct {
 	Late int64 `json:"late"`
 	// Spread is true if a file's times are in whole seconds, so that its requests were spread evenly over each second.
 	Spread bool `json:"spread"`
+	// Proxied is the number of requests with X-Forwarded-For or Forwarded from a peer that no need trusts, although one
+	// needs the client. Peer is the first such peer.
+	Proxied int64  `json:"proxied,omitempty"`
+	Peer    string `json:"peer,omitempty"`
 	// First and Last are the times of the first and last request, in µs since 1970.
 	First int64 `json:"first_us"`
 	Last  int64 `json:"last_us"`
@@ -72,6 +77,7 @@ type Log struct {
 	files   []*file
 	needs   []Need
 	stats   Stats
+	trusted []route.Proxies // by the needs of a client
 }
 
 // Open opens the files and detects their formats. The name - means standard input. Close the log when it is no longer
@@ -136,7 +142,8 @@ func (l *Log) Want(needs []Need) error {
 		switch n.Kind {
 		case Client:
 			// As in the server, these headers identify the client of a trusted proxy.
-			headers["X-Forwarded-For"], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
+			headers[forwardedFor], headers["Forwarded"], headers["X-Real-Ip"] = true, true, true
+			l.trusted = append(l.trusted, n.Proxies)
 		case Head:
 			headers[canonical(n.Name)] = true
 		case Cookie:
@@ -282,11 +289,34 @@ func (l *Log) merge(each func(batch []Request) error) error {
 		}
 		l.stats.Requests += int64(n)
 		l.stats.Last = batch[n-1].Time
+		l.countProxied(batch)
 		if err := each(batch); err != nil {
 			return err
 		}
 		if heads[first] = heads[first][n:]; len(heads[first]) == 0 {
 			heads[first] = <-l.files[first].out
+		}
+	}
+}
+
+// countProxied counts the requests whose client is a peer although a header names another, because no need trusts the
+// peer. All clients of such a proxy are one key.
+func (l *Log) countProxied(batch []Request) {
+	if len(l.trusted) == 0 {
+		return
+	}
+	for i := range batch {
+		q := &batch[i]
+		names := func(h Header) bool { return h.Name == forwardedFor || h.Name == "Forwarded" }
+		trusts := func(p route.Proxies) bool { return p.Trusts(q.Client) }
+		if !slices.ContainsFunc(q.Headers, names) || slices.ContainsFunc(l.trusted, trusts) {
+			continue
+		}
+		if l.stats.Proxied++; l.stats.Proxied == 1 {
+			l.stats.Peer = q.Name
+			if q.Client.IsValid() {
+				l.stats.Peer = q.Client.String()
+			}
 		}
 	}
 }

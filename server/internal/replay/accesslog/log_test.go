@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+
+	"github.com/headgate/headgate/policy/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -408,5 +411,30 @@ func TestErrorsOfFilesAndCallersStopReading(t *testing.T) {
 	l = opened(t, Options{Format: precise}, written(t, "whole.gz", zipped.Bytes()))
 	if err := l.Run(t.Context(), func([]Request) error { return stop }); !errors.Is(err, stop) {
 		t.Error(err)
+	}
+}
+
+// TestUntrustedProxiesAreNoted (regression: bug 189) checks that requests are counted whose header names another client
+// than their peer, unless a need trusts the peer.
+func TestUntrustedProxiesAreNoted(t *testing.T) {
+	line := `10.0.0.1 - - [22/Nov/2026:14:05:09 +0000] "GET /a HTTP/1.1" 200 1 "-" "curl" "203.0.113.7"` + "\n"
+	trusted := route.Proxies{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	for _, c := range []struct {
+		needs   []Need
+		proxied int64
+		peer    string
+	}{
+		{[]Need{{Kind: Client}}, 3, "10.0.0.1"},
+		{[]Need{{Kind: Client, Proxies: trusted}}, 0, ""},
+		{[]Need{{Kind: Method}}, 0, ""},
+	} {
+		l := opened(t, Options{}, written(t, "log", []byte(strings.Repeat(line, 3))))
+		if err := l.Want(c.needs); err != nil {
+			t.Fatal(err)
+		}
+		all(t, l)
+		if s := l.Stats(); s.Proxied != c.proxied || s.Peer != c.peer {
+			t.Errorf("%+v: %d proxied by %q, want %d by %q", c.needs, s.Proxied, s.Peer, c.proxied, c.peer)
+		}
 	}
 }

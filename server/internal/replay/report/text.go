@@ -79,6 +79,9 @@ func notes(s *Log) (all []string) {
 	if s.Spread {
 		all = append(all, "times are whole seconds: the requests of a second are spread evenly over it, in the order of the lines")
 	}
+	if 10*s.Proxied > s.Requests { // fewer can be clients that send the header themselves
+		all = append(all, fmt.Sprintf("%s have X-Forwarded-For or Forwarded from a peer that is no trusted proxy, such as %s, and count for this peer: if it is your proxy, name it in trusted_proxies of the file, or with --trusted-proxies", format.Counted(s.Proxied, "request"), quoted(s.Peer)))
+	}
 	if s.Late > 0 {
 		all = append(all, fmt.Sprintf("%s came far behind later ones, and count at the time that was reached", format.Counted(s.Late, "request")))
 	}

@@ -23,7 +23,7 @@ func Needs(c *policy.Config, name string) (needs []accesslog.Need) {
 			by += fmt.Sprintf(" (%s:%d)", name, r.Line)
 		}
 		add := func(kind accesslog.Kind, field string) {
-			needs = append(needs, accesslog.Need{Kind: kind, Name: field, By: by})
+			needs = append(needs, accesslog.Need{Kind: kind, Name: field, By: by, Proxies: c.Routes.Proxies()})
 		}
 		from := len(needs)
 		needsOfMatch(&r.Match, add)

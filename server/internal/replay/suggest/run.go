@@ -3,6 +3,7 @@ package suggest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,9 @@ type Options struct {
 	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern for the paths of the
 	// limited requests, or "" for all paths.
 	Key, Path string
+	// Proxies are the addresses and networks of proxies that name their clients, as in trusted_proxies. If there are
+	// none, only proxies on the machine of the server are trusted.
+	Proxies []string
 	// Deny is the largest share of the well-behaved keys that may have denied requests, 0 to 1.
 	Deny float64
 	// MaxKeys is the maximum number of keys. 0 means [simulate.DefaultMaxKeys].
@@ -34,6 +38,9 @@ func (o *Options) config() (*policy.Config, error) {
 		message := err.Error()
 		if errs, ok := err.(policy.Errors); ok && len(errs) > 0 { //nolint:errorlint // Parse returns it as it is
 			message = strings.TrimPrefix(errs[0].Message, "routes.0.")
+			if proxies, ok := strings.CutPrefix(message, "trusted_proxies"); ok {
+				return nil, errors.New("--trusted-proxies" + proxies)
+			}
 		}
 		if !strings.Contains(message, "accepted:") {
 			message += "; accepted: client_ip, or parts as in a route, such as {header: X-User} or [client_ip, {path: id}] with --path"
@@ -43,13 +50,21 @@ func (o *Options) config() (*policy.Config, error) {
 	return config, nil
 }
 
-// routeText formats the route for the key.
+// routeText formats the route for the key, and the trusted proxies.
 func (o *Options) routeText(policies []string) string {
 	match := ""
 	if o.Path != "" {
 		match = fmt.Sprintf("match: {path: %q}, ", o.Path)
 	}
-	return fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), strings.Join(policies, ", "))
+	text := fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), strings.Join(policies, ", "))
+	if len(o.Proxies) == 0 {
+		return text
+	}
+	var quoted []string
+	for _, proxy := range o.Proxies {
+		quoted = append(quoted, yamlText(proxy))
+	}
+	return "trusted_proxies: [" + strings.Join(quoted, ", ") + "]\n" + text
 }
 
 // keyText formats the parts of the key as a list.
