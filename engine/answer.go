@@ -44,8 +44,8 @@ type Answer struct {
 	Dropped int64
 	// TTL is set by OpExpiry: the time until the state is equivalent to no state.
 	TTL time.Duration
-	// ByShares contains the charges to this process's shares, if the caller may settle them. It is nil if only the
-	// store was charged. [Answer.Reservation] includes these charges. Stores leave it nil.
+	// ByShares is the reservation, without its id, if this process's shares were charged, alone or as well as the store,
+	// and the caller may settle the charge. [Answer.Reservation] returns it. Stores leave it nil.
 	ByShares *Reservation
 
 	first Standing

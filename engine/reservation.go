@@ -54,15 +54,12 @@ type Reserved struct {
 // Reservation returns the reservation of an allowed OpReserve, with an id that the caller chooses. It shares no memory
 // with the operation except the term.
 func (a *Answer) Reservation(op *Op, id string) *Reservation {
-	if by := a.ByShares; by != nil && len(by.Limits) > 0 {
-		r := *by
+	if a.ByShares != nil {
+		r := *a.ByShares
 		r.ID, r.Listed = id, op.Listed
 		return &r
 	}
 	r := op.Reserving(id)
-	if by := a.ByShares; by != nil {
-		r.Process, r.Shares = by.Process, by.Shares
-	}
 	for i := range op.Charges {
 		standing, at := a.Of(i), a.at(i)
 		taken := at + standing.After.Microseconds()

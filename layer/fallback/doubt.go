@@ -207,13 +207,13 @@ func (s *Store) join(op *engine.Op, d *engine.Answer, own *doubted) {
 	if passed {
 		d.Delay = max(d.Delay, own.answer.Delay)
 	}
-	if passed && settleable(op) && len(own.of) > 0 { // the handle is the store's
-		d.ByShares = beside(s.charged(own.shares, &own.answer))
-	}
 	if made := own.answer.Choice; made != 0 {
 		for i := range d.Len() {
 			d.Of(i).Unchosen = op.Charges[i].Choice != 0 && op.Charges[i].Choice != made
 		}
+	}
+	if passed && settleable(op) && len(own.of) > 0 {
+		d.ByShares = s.chargedBoth(op, d, own)
 	}
 	for counter, i := range own.of {
 		if known := own.answer.Of(counter); passed && !holds && known.Remaining < d.Of(i).Remaining {

@@ -19,13 +19,15 @@ func (s *Store) charged(own *shares, o *engine.Answer) *engine.Reservation {
 	return r
 }
 
-// beside returns the part of a reservation that was charged to shares in addition to the store. It returns nil if
-// there is no such part.
-func beside(r *engine.Reservation) *engine.Reservation {
-	if r == nil {
-		return nil
+// chargedBoth returns the reservation for a charge to the store, with the answer d, and to this process's memory. Each
+// settles its own charge, so d must be as the store answered it (regression: bug 187).
+func (s *Store) chargedBoth(op *engine.Op, d *engine.Answer, own *doubted) *engine.Reservation {
+	r, beside := d.Reservation(op, ""), s.charged(own.shares, &own.answer)
+	r.Process, r.Shares = beside.Process, beside.Limits
+	if r.Term == nil {
+		r.Ends = max(r.Ends, beside.Ends)
 	}
-	return &engine.Reservation{Process: r.Process, Shares: r.Limits}
+	return r
 }
 
 // ofShares reports whether the operation settles a charge to shares only.

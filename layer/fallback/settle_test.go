@@ -83,6 +83,38 @@ func TestSettlementInDoubt(t *testing.T) {
 	})
 }
 
+// A reservation that was made while the store was in doubt gives back to the store what the store had charged. The memory
+// has less units, so its charge refills later (regression: bug 187: 12 of 10 units passed at once).
+func TestSettlementAfterDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		limit := rule.TokenBucket(rule.PerMinute(20), rule.Burst(10))
+		all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 10))
+		time.Sleep(24 * time.Second) // the memory has 8 units, and the store has 10
+		op, r := reserve(t, all[0], limit, 8)
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Fallback {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(24 * time.Second)
+		passed := int64(0)
+		take := func() {
+			op := engine.Single(engine.OpAtMost, "k", limit, 10)
+			r := do(t, all[0], op)
+			if r.Err != nil || r.Promise.Mode != engine.Exact {
+				t.Fatalf("%+v; want the store's answer", r)
+			}
+			passed += r.Granted
+		}
+		take()
+		if r := do(t, all[0], r.Reservation(&op, "id").Settle(0)); r.Err != nil || !r.Found {
+			t.Fatalf("%+v", r)
+		}
+		if take(); passed != 10 {
+			t.Errorf("%d units passed at once; the limit is 10", passed)
+		}
+	})
+}
+
 // A settlement that the store missed is sent again once the store answers. It counts as lost if the store does not
 // answer before the reservation ends (regression: bug 57).
 func TestSettlementIsKept(t *testing.T) {
