@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/redisstore/redisurl"
 	"github.com/headgate/headgate/server/internal/tlsfiles"
 )
 
@@ -26,6 +27,9 @@ func (d *Daemon) secure() error {
 	}
 	if d.admin != nil {
 		errs = append(errs, d.secureOne("admin", &d.admin.listener, files.Admin, http))
+		if address, err := redisurl.Parse(d.config.Store); err == nil && address.Options.Has("cert_file") {
+			d.admin.metrics.Certificate("store", tlsfiles.EndOf(address.Options.Get("cert_file"), address.Options.Get("key_file")))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -4,9 +4,13 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -96,5 +100,43 @@ func TestTLS(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCertificateForTheStore (regression: bug 188) checks that the metrics say when the certificate ends that the server
+// shows to Redis, also after it was renewed, and while its file cannot be read.
+func TestCertificateForTheStore(t *testing.T) {
+	files := tlstest.New(t)
+	cert := filepath.Join(t.TempDir(), "cert.pem")
+	show := func(text []byte) {
+		if err := os.WriteFile(cert, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(files.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show(text)
+	d := running(t, daemon.Config{
+		RESP: daemon.Off, HTTP: "127.0.0.1:0", Admin: daemon.AdminConfig{Address: "127.0.0.1:0"},
+		Store: "rediss://127.0.0.1:1?cert_file=" + cert + "&key_file=" + files.Key,
+	})
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("headgate_certificate_end_timestamp_seconds{listener=\"store\"} %s\n", strconv.FormatFloat(float64(pair.Leaf.NotAfter.Unix()), 'g', -1, 64))
+	for _, now := range [][]byte{text, []byte("half"), text} {
+		show(now)
+		r, err := http.Get("http://" + d.AdminAddr().String() + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if !strings.Contains(string(body), want) {
+			t.Errorf("with the file %.20q: no %s", now, want)
+		}
 	}
 }

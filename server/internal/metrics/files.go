@@ -61,7 +61,8 @@ func (m *Metrics) InvalidFiles() (all []InvalidFile) {
 	return all
 }
 
-// Certificate adds a listener's certificate to the metrics. The function ends returns when it becomes invalid.
+// Certificate adds the certificate of a listener, or of "store", to the metrics. The function ends returns when it
+// becomes invalid.
 func (m *Metrics) Certificate(listener string, ends func() time.Time) {
 	m.files.mu.Lock()
 	defer m.files.mu.Unlock()
@@ -95,7 +96,7 @@ var filesTable = metric.NewTable(
 	},
 	metric.Row[*Metrics]{
 		Name: "headgate_certificate_end_timestamp_seconds", Labels: []string{"listener"},
-		Help: "When the certificate of a listener ends, in seconds since 1970.",
+		Help: "When the certificate of a listener, or of this client of the store, ends, in seconds since 1970.",
 		Series: func(m *Metrics, add func(float64, ...string)) {
 			m.files.mu.Lock()
 			defer m.files.mu.Unlock()

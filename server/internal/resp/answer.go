@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/resp/wire"
+	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
 
@@ -29,16 +30,19 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	cmd, errorReply := c.srv.commands.find(words)
 	switch {
 	case cmd == nil && isHTTP(words[0]):
+		c.srv.cfg.Refused(service.WebPage)
 		c.srv.httpLines.Warn(c.srv.cfg.Logger, "resp: HTTP request rejected", "client", c.nc.RemoteAddr(), "id", c.id)
 		c.closing = true
 	case cmd == nil:
 		c.tx.broken = c.tx.open
 		c.decide(ctx)
 		c.replyError(errorReply)
+		c.countUnknown(words[0])
 	case !c.allowed(cmd):
 		c.tx.broken = c.tx.open
 		c.decide(ctx)
 		c.replyError(msgNoAuth)
+		c.srv.cfg.Refused(service.NoUser)
 	case c.tx.open && !cmd.immediate:
 		c.queue(cmd, words)
 	default:
@@ -59,7 +63,9 @@ func (c *conn) execute(ctx context.Context, cmd *command, words [][]byte) {
 		if c.pending == nil {
 			c.pending = decisionPool.Get().(*pendingDecisions)
 		}
-		c.pending.add(cmd.decision, words)
+		if !c.pending.add(cmd.decision, words) {
+			c.srv.cfg.Refused(service.Malformed)
+		}
 		return
 	}
 	c.decide(ctx)
@@ -97,8 +103,8 @@ type pendingCommand struct {
 	err      error
 }
 
-// add parses a command and appends its requests.
-func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
+// add parses a command and appends its requests, and reports whether it could be parsed.
+func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) bool {
 	from := len(p.requests)
 	requests, err := d.Parse(p.requests, words)
 	if err != nil {
@@ -107,6 +113,7 @@ func (p *pendingDecisions) add(d *DecisionCommand, words [][]byte) {
 	}
 	p.requests = requests
 	p.calls = append(p.calls, pendingCommand{decision: d, from: from, to: len(p.requests), err: err})
+	return err == nil
 }
 
 // finish decides the requests and appends the reply to each command, in order. It returns p to the pool.
@@ -186,6 +193,17 @@ func (t table) find(words [][]byte) (_ *command, errorReply string) {
 		return nil, wrongArity(cmd)
 	}
 	return cmd, ""
+}
+
+// countUnknown counts words that are no command, by their first one. A command that makes no decision is not counted,
+// because client libraries begin a connection with subcommands that a server may lack.
+func (c *conn) countUnknown(name []byte) {
+	switch cmd := c.srv.commands.lookup(name); {
+	case cmd == nil:
+		c.srv.cfg.Refused(service.NoPath)
+	case cmd.decision != nil:
+		c.srv.cfg.Refused(service.Malformed)
+	}
 }
 
 func wrongArity(cmd *command) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/peers"
+	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
 
@@ -28,6 +29,9 @@ type Config struct {
 	Users *users.File
 	// WrongSecret is called with the address of a client whose secret does not belong to its user. It can be nil.
 	WrongSecret func(client string)
+	// Refused is called for each command that is refused before a decision: an unknown one, one that cannot be read,
+	// or one of a client that must authenticate. It can be nil.
+	Refused func(why service.Refusal)
 
 	// MaxConns is the maximum number of connections. A further connection gets "ERR max number of clients reached"
 	// and is closed. 0 means 10000, as in Redis. While at most a tenth of the connections are free, each new one
@@ -86,6 +90,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.Version == "" {
 		cfg.Version = "devel"
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(service.Refusal) {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

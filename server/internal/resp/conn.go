@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/server/internal/peers"
 	"github.com/headgate/headgate/server/internal/resp/wire"
+	"github.com/headgate/headgate/server/internal/service"
 	"github.com/headgate/headgate/server/internal/users"
 )
 
@@ -148,6 +149,7 @@ func (c *conn) setReadDeadline() {
 func (c *conn) end(err error) {
 	if protocol := (*wire.ProtocolError)(nil); errors.As(err, &protocol) {
 		c.out = wire.AppendError(c.out, "ERR "+protocol.Error())
+		c.srv.cfg.Refused(service.Malformed)
 	}
 	if err != io.EOF {
 		c.srv.cfg.Logger.Debug("resp: connection ended", "client", c.nc.RemoteAddr(), "id", c.id, "error", err)
