@@ -20,7 +20,7 @@ func (s *Store) charged(own *shares, o *engine.Answer) *engine.Reservation {
 }
 
 // chargedBoth returns the reservation for a charge to the store, with the answer d, and to this process's memory. Each
-// settles its own charge, so d must be as the store answered it (regression: bug 187).
+// settles its own charge, so d must be as the store answered it (regression: bug 190).
 func (s *Store) chargedBoth(op *engine.Op, d *engine.Answer, own *doubted) *engine.Reservation {
 	r, beside := d.Reservation(op, ""), s.charged(own.shares, &own.answer)
 	r.Process, r.Shares = beside.Process, beside.Limits

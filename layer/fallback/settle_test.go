@@ -84,7 +84,7 @@ func TestSettlementInDoubt(t *testing.T) {
 }
 
 // A reservation that was made while the store was in doubt gives back to the store what the store had charged. The memory
-// has less units, so its charge refills later (regression: bug 187: 12 of 10 units passed at once).
+// has less units, so its charge refills later (regression: bug 190: 12 of 10 units passed at once).
 func TestSettlementAfterDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
