@@ -161,7 +161,7 @@ func (d *Daemon) openFrontEnds() (err error) {
 	d.boundConnections()
 	d.resp, err = resp.New(resp.Config{
 		Decisions: respapi.Commands(), Decide: d.service.For(service.RESP), Users: d.users.resp, WrongSecret: d.secrets.in(service.RESP),
-		Refused: func(why service.Refusal) { d.service.Refused(service.RESP, why) },
+		Refused:  func(why service.Refusal) { d.service.Refused(service.RESP, why) },
 		MaxConns: d.conns, Peers: d.peerRule(), IdleTimeout: c.RESPIdle, Version: c.Version, Logger: c.Logger,
 	})
 	if err != nil {
