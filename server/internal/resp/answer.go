@@ -50,6 +50,17 @@ func (c *conn) answerOne(ctx context.Context, words [][]byte) {
 	}
 }
 
+// countUnknown counts words that are no command, by their first one. A command that makes no decision is not counted,
+// because client libraries begin a connection with subcommands that a server may lack.
+func (c *conn) countUnknown(name []byte) {
+	switch cmd := c.srv.commands.lookup(name); {
+	case cmd == nil:
+		c.srv.cfg.Refused(service.NoPath)
+	case cmd.decision != nil:
+		c.srv.cfg.Refused(service.Malformed)
+	}
+}
+
 // allowed reports whether the client may send the command. Until it has authenticated as a user, it may only
 // authenticate, reset the connection or end it.
 func (c *conn) allowed(cmd *command) bool {
@@ -193,17 +204,6 @@ func (t table) find(words [][]byte) (_ *command, errorReply string) {
 		return nil, wrongArity(cmd)
 	}
 	return cmd, ""
-}
-
-// countUnknown counts words that are no command, by their first one. A command that makes no decision is not counted,
-// because client libraries begin a connection with subcommands that a server may lack.
-func (c *conn) countUnknown(name []byte) {
-	switch cmd := c.srv.commands.lookup(name); {
-	case cmd == nil:
-		c.srv.cfg.Refused(service.NoPath)
-	case cmd.decision != nil:
-		c.srv.cfg.Refused(service.Malformed)
-	}
 }
 
 func wrongArity(cmd *command) string {
