@@ -11,8 +11,13 @@ import (
 	"github.com/headgate/headgate/server/internal/policytest"
 )
 
-// named matches, on a page, a YAML block that is introduced by a file name.
-var named = regexp.MustCompile("(?ms)^`([a-z_]+\\.yaml)`[^\n]*:\n\n```yaml\n(.*?)^```")
+var (
+	// named matches, on a page, a YAML block whose introduction ends with a file name, or begins with it.
+	named = regexp.MustCompile("(?ms)^(?:[^\n`]*(?:`[^\n`]*`[^\n`]*)*?)`([a-z_]+\\.yaml)`[^\n]*:\n\n```yaml\n(.*?)^```")
+	// yamlBlock matches every YAML block, and policiesFile the beginning of the policies in a file.
+	yamlBlock    = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
+	policiesFile = regexp.MustCompile(`(?m)^policies:$`)
+)
 
 // TestDocumentedCases parses the policies files in the documentation, and runs its test files against them.
 func TestDocumentedCases(t *testing.T) {
@@ -39,9 +44,12 @@ func TestDocumentedCases(t *testing.T) {
 			}
 			if strings.HasSuffix(name, "_test.yaml") {
 				tests = append(tests, name)
-			} else if strings.HasPrefix(block[2], "policies:") {
+			}
+		}
+		for _, block := range yamlBlock.FindAllStringSubmatch(string(text), -1) {
+			if policiesFile.MatchString(block[1]) {
 				files++
-				if _, err := (policy.Reader{Gateway: true}).Parse(name, []byte(block[2])); err != nil {
+				if _, err := (policy.Reader{Gateway: true}).Parse(page, []byte(block[1])); err != nil {
 					t.Errorf("%s: %v", page, err)
 				}
 			}
@@ -62,8 +70,8 @@ func TestDocumentedCases(t *testing.T) {
 			}
 		}
 	}
-	if tested != 8 || files < 15 {
-		t.Errorf("%d test files and %d policies files in the documentation, want 8 and at least 15", tested, files)
+	if tested != 8 || files < 30 {
+		t.Errorf("%d test files and %d policies files in the documentation, want 8 and at least 30", tested, files)
 	}
 }
 
