@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/redisstore/redisurl"
@@ -26,10 +27,7 @@ func (d *Daemon) secure() error {
 		errs = append(errs, d.secureOne("grpc", &d.grpc.listener, files.GRPC, []string{"h2"}))
 	}
 	if d.admin != nil {
-		errs = append(errs, d.secureOne("admin", &d.admin.listener, files.Admin, http))
-		if address, err := redisurl.Parse(d.config.Store); err == nil && address.Options.Has("cert_file") {
-			d.admin.metrics.Certificate("store", tlsfiles.EndOf(address.Options.Get("cert_file"), address.Options.Get("key_file")))
-		}
+		errs = append(errs, d.secureOne("admin", &d.admin.listener, files.Admin, http), d.showStoreCertificate())
 	}
 	return errors.Join(errs...)
 }
@@ -47,5 +45,25 @@ func (d *Daemon) secureOne(name string, l *net.Listener, files policy.TLSFiles, 
 		d.admin.metrics.Certificate(name, f.Ends)
 	}
 	d.follow(d.logged("tls of "+name, f.Reload), f.Paths()...)
+	return nil
+}
+
+// showStoreCertificate adds the certificate that this server shows to Redis to the metrics.
+func (d *Daemon) showStoreCertificate() error {
+	address, err := redisurl.Parse(d.config.Store)
+	if err != nil || !address.Options.Has("cert_file") {
+		return nil //nolint:nilerr // a store in memory has no URL, and opening a store has checked it
+	}
+	config, err := address.TLSConfig()
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	d.admin.metrics.Certificate("store", func() time.Time {
+		pair, err := config.GetClientCertificate(nil) // reads the files again, as each new connection does
+		if err != nil {
+			return time.Time{}
+		}
+		return tlsfiles.EndOf(pair)
+	})
 	return nil
 }

@@ -94,11 +94,11 @@ func (f *Files) read() (*read, error) {
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return &read{config, [sha256.Size]byte(hash.Sum(nil)), endOf(pair)}, nil
+	return &read{config, [sha256.Size]byte(hash.Sum(nil)), EndOf(&pair)}, nil
 }
 
-// endOf returns when the first certificate of a chain becomes invalid.
-func endOf(pair tls.Certificate) time.Time {
+// EndOf returns when the first certificate of a chain becomes invalid.
+func EndOf(pair *tls.Certificate) time.Time {
 	end := pair.Leaf.NotAfter
 	for _, der := range pair.Certificate[1:] {
 		if issuer, err := x509.ParseCertificate(der); err == nil && issuer.NotAfter.Before(end) {
@@ -106,17 +106,4 @@ func endOf(pair tls.Certificate) time.Time {
 		}
 	}
 	return end
-}
-
-// EndOf returns a function that reads a client's certificate and key, and returns when the first certificate of the
-// chain becomes invalid. While the files cannot be read, it returns what it returned last.
-func EndOf(cert, key string) (end func() time.Time) {
-	var last atomic.Pointer[time.Time]
-	last.Store(new(time.Time))
-	return func() time.Time {
-		if pair, err := tls.LoadX509KeyPair(cert, key); err == nil {
-			last.Store(new(endOf(pair)))
-		}
-		return *last.Load()
-	}
 }
