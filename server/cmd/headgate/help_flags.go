@@ -25,7 +25,7 @@ var flagGroups = map[string][]flagGroup{
 	"replay": {
 		{"Log", []string{"format", "field", "host", "from", "until", "bad-lines"}},
 		{"Decide", []string{"config", "compare", "max-keys"}},
-		{"Suggest", []string{"suggest", "key", "path", "deny", "write-config"}},
+		{"Suggest", []string{"suggest", "key", "path", "trusted-proxies", "deny", "write-config"}},
 		{"Output", []string{"output", "top"}},
 	},
 	"bench": {
