@@ -60,6 +60,15 @@ var _ = register([]scenario{
 		},
 	},
 	{
+		// 7/s and 3/s have one period, also in lowest terms, so a state does not tell them apart by it.
+		name: "a slower version of the same period", why: "what was spent under a faster rate refills at it, until the next charge under the slower one",
+		steps: []step{
+			take(bucket(rule.PerSecond(7)), 7, yes(0, second)),
+			take(bucket(rule.PerSecond(3), rule.Burst(7)), 2, yes(0, 2300*ms)).in(300 * ms),
+			take(bucket(rule.PerSecond(3), rule.Burst(7)), 1, yes(0, 2333334*time.Microsecond)).in(300 * ms),
+		},
+	},
+	{
 		name: "no early expiry", why: "known bug 12: an expiry computed from one unit drops the others too early",
 		steps: []step{
 			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(4, second)),
