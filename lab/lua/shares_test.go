@@ -61,3 +61,28 @@ func TestShareInItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestSharesOfReleasedPermits checks that a key leaves nothing in the store once it holds no permits, while others do.
+// The names of keys are the clients', so what each left would grow without bound.
+func TestSharesOfReleasedPermits(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	clock := headgatetest.NewClock()
+	store := testbed.OpenRueidis(t, testbed.At(s.Addr(), ""), redisstore.Config{Clock: clock.Now})
+	limit := rule.FairConcurrency(20)
+	results := make([]engine.Answer, 1)
+	do := func(kind engine.Kind, key string) *engine.Op {
+		op := &engine.Op{Kind: kind, Space: "s", Key: key, ID: key, Charges: []engine.Charge{{Limit: limit, Cost: 1}}}
+		if store.Do(context.Background(), []engine.Op{*op}, results); results[0].Err != nil || !results[0].Allowed {
+			t.Fatalf("%s: %+v", key, results[0])
+		}
+		return op
+	}
+	hash := store.Keys(do(engine.OpAcquire, "bob"))[1]
+	before := s.Text("hgetall", hash)
+	do(engine.OpAcquire, "ann")
+	do(engine.OpRelease, "ann")
+	if got := s.Text("hgetall", hash); got != before {
+		t.Errorf("the hash is %q, want %q as before", got, before)
+	}
+}
