@@ -99,7 +99,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		return
 	}
 	s.asked.Add(int64(len(a.From)))
-	a.Do(ctx, s.store, ops, results)
+	a.Do(ctx, s.store.Do, ops, results)
 	received := s.clock()
 	for n, i := range a.From {
 		s.forget(&ops[i])

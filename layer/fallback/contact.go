@@ -80,17 +80,11 @@ func (s *Store) unheard() (lanes []int) {
 
 // hearAll sends requests to the lanes that have not acknowledged a write yet, until all of them have, or life ends.
 func (s *Store) hearAll(life context.Context) {
-	ticker := time.NewTicker(membership.Interval)
-	defer ticker.Stop()
-	for lanes := s.unheard(); len(lanes) > 0; lanes = s.unheard() {
+	for lanes := s.unheard(); len(lanes) > 0 && life.Err() == nil; lanes = s.unheard() {
 		ctx, cancel := context.WithTimeout(life, membership.Interval)
 		_ = s.hear(ctx, lanes...) // what fails is sent again
 		cancel()
-		select {
-		case <-ticker.C:
-		case <-life.Done():
-			return
-		}
+		sleep(life, membership.Interval)
 	}
 }
 

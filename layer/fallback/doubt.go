@@ -3,21 +3,9 @@ package fallback
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/forward"
 )
-
-var rests = sync.Pool{New: func() any { return new(forward.Subset) }}
-
-// observed is a store that reports its answers to the breaker.
-type observed struct{ *Store }
-
-func (o observed) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	o.store.Do(ctx, ops, results)
-	o.observe(ops, results)
-}
 
 // doubted is an operation on limits that have not recovered from a loss of the store's data, and what this process's
 // memory answers.
@@ -35,11 +23,8 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Ans
 		fail(results, err)
 		return
 	}
-	rest := rests.Get().(*forward.Subset)
-	defer func() {
-		rest.Clear()
-		rests.Put(rest)
-	}()
+	rest := newRest()
+	defer rest.free()
 	asked := make(map[int]*doubted)
 	for i := range ops {
 		if results[i].Err != nil {
@@ -60,10 +45,7 @@ func (s *Store) doubt(ctx context.Context, ops []engine.Op, results []engine.Ans
 			rest.Replace(less)
 		}
 	}
-	if len(rest.From) == 0 {
-		return
-	}
-	rest.Do(ctx, observed{s}, ops, results)
+	rest.Do(ctx, s.observed, ops, results)
 	for _, i := range rest.From {
 		if own := asked[i]; own != nil {
 			s.join(&ops[i], &results[i], own)
@@ -98,11 +80,7 @@ func (s *Store) held(op *engine.Op) *doubted {
 		}
 	}
 	if len(own.of) > 0 {
-		if _, holds := permitsOf(op); holds {
-			own.answer = s.hold(&own.op)
-		} else {
-			own.answer = s.alone(&own.op)
-		}
+		own.answer = s.grant(&own.op)
 	}
 	if len(own.of) == 0 || own.answer.Err != nil { // nothing is remembered, or there is no room for it: the store decides
 		own.of, own.answer = nil, engine.Answer{Allowed: true, Granted: op.Units()}

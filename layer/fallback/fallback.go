@@ -45,6 +45,7 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/internal/forward"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/memstore"
 )
@@ -264,6 +265,24 @@ func (s *Store) ask(ctx context.Context, ops []engine.Op, results []engine.Answe
 	if !ended && s.observe(ops, results) {
 		s.fallBack(ops, results)
 	}
+}
+
+// observed sends the operations to the store and reports its answers to the breakers.
+func (s *Store) observed(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+	s.store.Do(ctx, ops, results)
+	s.observe(ops, results)
+}
+
+// rest contains the operations of a call that this process does not decide by itself.
+type rest struct{ forward.Subset }
+
+var rests = sync.Pool{New: func() any { return new(rest) }}
+
+func newRest() *rest { return rests.Get().(*rest) }
+
+func (r *rest) free() {
+	r.Clear()
+	rests.Put(r)
 }
 
 // fallBack uses shares to answer the operations that failed because the store is unavailable. Operations that shares

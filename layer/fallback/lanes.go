@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/forward"
 	"github.com/headgate/headgate/layer/membership"
 )
 
@@ -102,21 +101,11 @@ func (l *lanes) firstAway(op *engine.Op, back int) *breaker {
 	return nil
 }
 
-// reachable is the store without the lanes that are unavailable.
-type reachable struct{ *Store }
-
-func (r reachable) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	r.consult(ctx, ops, results)
-}
-
 // around uses shares to decide operations on lanes that are unavailable, and sends all others to the store. If shares
 // do not answer such an operation, it gets an error.
 func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	rest := rests.Get().(*forward.Subset)
-	defer func() {
-		rest.Clear()
-		rests.Put(rest)
-	}()
+	rest := newRest()
+	defer rest.free()
 	for i := range ops {
 		r := &results[i]
 		if r.Err != nil {
@@ -132,9 +121,7 @@ func (s *Store) around(ctx context.Context, ops []engine.Op, results []engine.An
 			s.share(&ops[i], r)
 		}
 	}
-	if len(rest.From) > 0 {
-		rest.Do(ctx, reachable{s}, ops, results)
-	}
+	rest.Do(ctx, s.consult, ops, results)
 }
 
 // callResult summarizes the results of a call for one lane.

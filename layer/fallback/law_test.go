@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,14 @@ type adversary struct {
 	limit engine.Limit
 	key   string
 	all   []passed
+	open  []reserved
+}
+
+// reserved is a reservation of an adversary that is not settled.
+type reserved struct {
+	*engine.Reservation
+
+	passed int // its index in adversary.all
 }
 
 // ask sends a random request to one of the processes.
@@ -39,6 +48,42 @@ func (a *adversary) ask(t *testing.T, r *rand.Rand, p *process) {
 		return
 	}
 	a.all = append(a.all, passed{time.Now().UnixMicro(), op.Charges[0].Cost, answer.Promise})
+}
+
+// take takes all units that there are.
+func (a *adversary) take(t *testing.T, p *process) {
+	t.Helper()
+	op := engine.Single(engine.OpAtMost, a.key, a.limit, a.limit.Capacity())
+	op.Space, op.Hints.Local = "s", true
+	if answer := do(t, p.store, op); answer.Err == nil && answer.Granted > 0 {
+		a.all = append(a.all, passed{time.Now().UnixMicro(), answer.Granted, answer.Promise})
+	}
+}
+
+// reserve reserves a random number of units.
+func (a *adversary) reserve(t *testing.T, r *rand.Rand, p *process) {
+	t.Helper()
+	op := engine.Single(engine.OpReserve, a.key, a.limit, 1+r.Int64N(a.limit.Capacity()))
+	op.Space, op.Hints.Local = "s", true
+	if answer := do(t, p.store, op); answer.Err == nil && answer.Allowed {
+		a.open = append(a.open, reserved{answer.Reservation(&op, fmt.Sprint(len(a.all))), len(a.all)})
+		a.all = append(a.all, passed{time.Now().UnixMicro(), op.Charges[0].Cost, answer.Promise})
+	}
+}
+
+// settle settles a random reservation with fewer units than it reserved.
+func (a *adversary) settle(t *testing.T, r *rand.Rand, p *process) {
+	t.Helper()
+	if len(a.open) == 0 {
+		return
+	}
+	i := r.IntN(len(a.open))
+	of := a.open[i]
+	a.open = slices.Delete(a.open, i, i+1)
+	used := r.Int64N(a.all[of.passed].units)
+	if answer := do(t, p.store, of.Settle(used)); answer.Err == nil && answer.Found {
+		a.all[of.passed].units = used
+	}
 }
 
 // check compares what passed in each span of the limit's own time, from each of the requests on, with what the limit
@@ -122,6 +167,52 @@ func TestLaw(t *testing.T) {
 						}
 					}
 					a.check(t, c.span, c.admits, causes)
+				})
+			})
+		}
+	}
+}
+
+// TestLawOfReservations attacks what a settlement gives back, across losses of all data. Callers of two processes take what
+// there is, reserve, settle reservations with less than they reserved, and pause for long enough that limits recover and
+// the store and a process's memory of it have refilled by different amounts (regression: bug 190).
+func TestLawOfReservations(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  engine.Limit
+		span   time.Duration
+		admits func(time.Duration) int64
+	}{
+		"bucket": {rule.TokenBucket(rule.PerMinute(20), rule.Burst(10)), 30 * time.Second, func(d time.Duration) int64 { return 10 + int64(d.Seconds()/3) + 1 }},
+		"window": {rule.FixedWindow(rule.PerMinute(10), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 20 }},
+		"log":    {rule.SlidingLog(rule.PerMinute(10)), time.Minute, func(time.Duration) int64 { return 10 }},
+	} {
+		for seed := range uint64(100) {
+			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(seed, 10))
+					s := newServer(t)
+					all := s.start(t, 1+int(seed%2), fallback.Config{Expect: 2})
+					defer func() { end(t, all) }()
+					a := adversary{limit: c.limit, key: "k"}
+					losses := []int64{}
+					for range 40 {
+						p := &all[r.IntN(len(all))]
+						switch event := r.IntN(8); {
+						case event < 3:
+							a.reserve(t, r, p)
+						case event < 6: // nothing is left before, and what is left afterwards was given back
+							a.take(t, p)
+							a.settle(t, r, p)
+							a.take(t, p)
+						default:
+							a.take(t, p)
+							s.lose(t)
+							losses = append(losses, time.Now().UnixMicro())
+							time.Sleep(2 * time.Second) // until it is noticed
+						}
+						time.Sleep(time.Duration(r.Int64N(2)) * time.Duration(r.Int64N(int64(c.span))))
+					}
+					a.check(t, c.span, c.admits, losses)
 				})
 			})
 		}

@@ -42,10 +42,13 @@ func leases(op *engine.Op) (shortest, longest int64) {
 	return shortest, longest
 }
 
-// hold grants a permit from a share, alone or as part of a reserve. Until a lease after the start, it grants none of a
+// grant decides an operation with the counters in this process. Until a lease after the start, it grants no permit of a
 // part of the store that has never answered this process, because an earlier process may have granted permits that are
 // still held.
-func (s *Store) hold(own *engine.Op) (r engine.Answer) {
+func (s *Store) grant(own *engine.Op) (r engine.Answer) {
+	if _, holds := permitsOf(own); !holds {
+		return s.alone(own)
+	}
 	longest := int64(0)
 	for i := range own.Charges {
 		limit := own.Charges[i].Limit

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/layer/internal/forward"
 )
 
 // settleable reports whether the caller may settle the operation's charge.
@@ -35,20 +34,10 @@ func ofShares(op *engine.Op) bool {
 	return op.Kind == engine.OpSettle && op.Reservation != nil && op.Reservation.Process != "" && len(op.Reservation.Shares) == 0
 }
 
-// decider is the store for operations that do not settle charges to shares.
-type decider struct{ *Store }
-
-func (d decider) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	d.decide(ctx, ops, results)
-}
-
 // settles decides operations. Settlements of charges that were made only to shares do not go to the store.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Answer) {
-	rest := rests.Get().(*forward.Subset)
-	defer func() {
-		rest.Clear()
-		rests.Put(rest)
-	}()
+	rest := newRest()
+	defer rest.free()
 	for i := range ops {
 		switch {
 		case results[i].Err != nil:
@@ -58,9 +47,7 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.A
 			rest.Add(i)
 		}
 	}
-	if len(rest.From) > 0 {
-		rest.Do(ctx, decider{s}, ops, results)
-	}
+	rest.Do(ctx, s.decide, ops, results)
 }
 
 // settle settles a charge to shares. Only the process that charged its shares can settle the charge; in any other

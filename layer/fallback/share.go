@@ -107,12 +107,7 @@ func (s *Store) share(op *engine.Op, r *engine.Answer) {
 	}
 	own, sent := s.shares(op, n), unknown(r.Err)
 	permits, holds := permitsOf(op)
-	var answer engine.Answer
-	if holds {
-		answer = s.hold(&own.op)
-	} else {
-		answer = s.alone(&own.op)
-	}
+	answer := s.grant(&own.op)
 	switch {
 	case errors.Is(answer.Err, memstore.ErrFull):
 		// If an outage affects more keys than fit, new keys are denied, because a share that was dropped would start

@@ -104,7 +104,7 @@ func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Answ
 		return
 	}
 	s.asked.Add(int64(len(left.From)))
-	left.Do(ctx, s.store, ops, results)
+	left.Do(ctx, s.store.Do, ops, results)
 	for n, i := range left.From {
 		if own := &left.advances[n]; own.record != nil {
 			own.finish(&results[i])

@@ -31,11 +31,14 @@ func (r *Subset) Replace(op engine.Op) {
 	r.replaced = append(r.replaced, replaced{len(r.From) - 1, op})
 }
 
-// Do forwards the operations and stores the results at their indexes. If the subset is the unchanged whole call, Do
-// forwards the call itself.
-func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, results []engine.Answer) {
-	if len(r.From) == len(ops) && len(r.replaced) == 0 {
-		store.Do(ctx, ops, results)
+// Do forwards the operations to next and stores the results at their indexes. If the subset is the unchanged whole call,
+// Do forwards the call itself. If it is empty, Do does nothing.
+func (r *Subset) Do(ctx context.Context, next func(context.Context, []engine.Op, []engine.Answer), ops []engine.Op, results []engine.Answer) {
+	switch {
+	case len(r.From) == 0:
+		return
+	case len(r.From) == len(ops) && len(r.replaced) == 0:
+		next(ctx, ops, results)
 		return
 	}
 	for _, i := range r.From {
@@ -44,7 +47,7 @@ func (r *Subset) Do(ctx context.Context, store engine.Store, ops []engine.Op, re
 	for _, other := range r.replaced {
 		r.ops[other.n] = other.op
 	}
-	store.Do(ctx, r.ops, r.results)
+	next(ctx, r.ops, r.results)
 	for n, i := range r.From {
 		results[i] = r.results[n]
 	}
