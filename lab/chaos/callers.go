@@ -162,6 +162,11 @@ func (c *callers) call(process int, p *process, seed uint64) {
 		c.works.Go(func() { c.reserve(random, process, p.http) })
 	}
 	c.works.Go(func() { c.refund(process, p.http) })
+	c.works.Go(func() {
+		for few := limitOf(c.limits, scarce); !c.stop.Load(); time.Sleep(callerPause) {
+			c.keep(c.take(process, p.http, few, "k0"))
+		}
+	})
 	for i := range 2 {
 		random := rand.New(rand.NewPCG(seed, uint64(process*100+70+i)))
 		c.works.Go(func() { c.list(random, process, p.http) })
@@ -296,6 +301,9 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 	return a
 }
 
+// gone is the class of a request to a process that is not there.
+const gone = "no process"
+
 // classOf returns the class of an error that a caller got instead of an answer, for answer.class.
 func classOf(err error) string {
 	var timeout net.Error
@@ -303,7 +311,7 @@ func classOf(err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "stuck"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE):
-		return "no process"
+		return gone
 	default:
 		return serverClass(err.Error())
 	}

@@ -60,7 +60,7 @@ func (c *callers) authorize(client auth.AuthorizationClient, process int, l *lim
 	case status.Code(err) == codes.DeadlineExceeded && ctx.Err() != nil:
 		a.class = "stuck"
 	case status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection"): // gRPC's own error
-		a.class = "no process"
+		a.class = gone
 	case status.Code(err) == codes.Unavailable:
 		a.class = serverClass(err.Error())
 	case err != nil:

@@ -144,7 +144,7 @@ func (w *world) serverFault(e event, s *redistest.Server) failing {
 	case flushed:
 		return failing{func() { s.MustDo("script", "flush") }, nothing}
 	case restarting:
-		every := again(300*time.Millisecond, w.processes[restarted].kill, w.processes[restarted].start)
+		every := again(150*time.Millisecond, w.processes[restarted].kill, w.processes[restarted].start)
 		return failing{func() { s.Kill(); every.begin() }, func() { every.end(); s.Start() }}
 	case stepped:
 		return failing{func() { w.step(e.By, e.By) }, func() { w.step(0, -e.By) }}

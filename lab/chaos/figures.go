@@ -35,7 +35,7 @@ func waitsOf(h *happened, answers []answer) (w waits) {
 	}
 	for i := range answers {
 		a := &answers[i]
-		if a.limit.failure != "local" || a.class == "no process" || a.byProgram() || h.stands(a) {
+		if a.limit.failure != "local" || a.class == gone || a.byProgram() || h.stands(a) {
 			continue
 		}
 		took := a.received - a.sent

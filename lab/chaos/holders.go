@@ -61,7 +61,7 @@ func (c *callers) keepHold(h *hold) {
 }
 
 // hold acquires permits and releases them until end is called. Some holders renew their permits, and some exit without
-// releasing them.
+// releasing them. A holder whose process has gone works on until its lease ends, while another caller takes its place.
 func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 	for !c.stop.Load() {
 		time.Sleep(time.Duration(random.Int64N(int64(4 * callerPause))))
@@ -82,9 +82,9 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			continue
 		}
 		body := map[string]any{"policy": policy, "key": "k0", "id": permit.ID}
-		end := h.from + time.Duration(random.Int64N(int64(3*seatLease/2)))
-		for c.now() < end && !c.stop.Load() {
-			time.Sleep(min(end-c.now(), seatLease/3))
+		end, alone := h.from+time.Duration(random.Int64N(int64(3*seatLease/2))), false
+		for c.now() < end && !c.stop.Load() && !alone {
+			time.Sleep(min(end-c.now(), seatLease/20))
 			var renewed struct {
 				Held bool `json:"held"`
 			}
@@ -100,8 +100,9 @@ func (c *callers) hold(random *rand.Rand, process int, address, policy string) {
 			if status == http.StatusOK && renewed.Held || class != "" {
 				h.renewed(sent, c.now(), class)
 			}
+			alone = class == gone
 		}
-		if random.IntN(5) > 0 {
+		if !alone && random.IntN(5) > 0 {
 			sent := c.now()
 			status, class := c.post(address, "/v1/release", body, &struct{}{})
 			h.end(sent, c.now(), class == "" && status == http.StatusOK)

@@ -6,7 +6,7 @@ import (
 )
 
 // permits checks that at no time more permits were held than the limit allows. Permits granted by shares may be held in
-// addition, up to the limit. However, once a process answers exactly, it has reported to the store all permits that it
+// addition, up to the limit or one for each process. However, once a process answers exactly, it has reported to the store all permits that it
 // granted from its share before the request was sent.
 func (f *found) permits(h *happened, holds []hold) {
 	for i := range holds {
@@ -31,7 +31,7 @@ func (f *found) permits(h *happened, holds []hold) {
 		if !at.shared {
 			held += own
 		}
-		if held > bound || all > bound+seatCount {
+		if held > bound || all > bound+max(seatCount, shareCount) {
 			f.violatef("permits", "%s: %d were held at %s beside %d of shares, %d of them of process %d, the limit is %d, and %d with the losses of data", at.policy, exact, seconds(at.from), all-exact, own, at.process, seatCount, bound)
 			return
 		}

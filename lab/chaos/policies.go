@@ -66,6 +66,8 @@ func limits() []limit {
 	// This limit recovers slowly, so that it is still recovering when a seed checks whether processes trust a store
 	// that came back without its data.
 	slow := local(limit{policy: "slow", algorithm: slideLog, fields: "limit: 150, window: 15s", count: 150, period: 15 * time.Second, weight: 6})
+	// Callers that never pause use up the small shares of this limit at once, so that a share that is granted twice is noticed.
+	few := local(limit{policy: "few", algorithm: slideLog, fields: "limit: 10, window: 20s", count: 10, period: 20 * time.Second})
 	// During an outage of a few seconds, the long window is binding. A candidate that would deny nearly every request
 	// must not affect callers.
 	long := limit{policy: "two-local", algorithm: slideLog, count: 15, period: 3 * time.Second, least: 15, failure: "local"}
@@ -78,7 +80,7 @@ func limits() []limit {
 	reserved := local(limit{policy: "held", algorithm: bucket, fields: "rate: 20/s, burst: 10", count: 10, refill: 20, period: time.Second, weight: 12})
 	all = append(all, two, tried, next, reserved)
 	open := limit{policy: "log-allow", failure: "allow", algorithm: slideLog, fields: "limit: 30, window: 2s", count: 30, period: 2 * time.Second, weight: 3}
-	all = append(all, slow, open)
+	all = append(all, slow, few, open)
 	for _, l := range []limit{
 		{policy: "bucket-leased", algorithm: bucket, fields: "rate: 80/s, burst: 80", count: 80, refill: 80, period: time.Second},
 		{policy: "fixed-leased", algorithm: fixed, fields: "limit: 80, window: 1s, align: clock", count: 80, period: time.Second},
@@ -100,13 +102,17 @@ func limitOf(all []limit, policy string) *limit {
 	return &all[slices.IndexFunc(all, func(l limit) bool { return l.policy == policy })]
 }
 
-// held is a bucket whose units are mostly reserved.
-const held = "held-local"
+const (
+	// held is a bucket whose units are mostly reserved.
+	held = "held-local"
+	// scarce is a limit of a few units.
+	scarce = "few-local"
+)
 
 const (
 	seatPolicy = "seats" // has failure mode deny
 	shared     = "seats-local"
-	seatCount  = shareCount // so that the share of each process has a permit
+	seatCount  = shareCount - 2 // no share is below one permit
 	seatLease  = 2 * time.Second
 )
 
