@@ -40,8 +40,8 @@ func (f *found) spans(h *happened, l *limit, log []answer) {
 	}
 }
 
-// from checks the spans that begin at the given time. For a window there is a single span. For a bucket, there is one
-// span for each answer until twice the time to fill the bucket.
+// from checks the spans that begin at the given time. For a window there is a single span, and those in which shares, which
+// are buckets, may have admitted too much. For a bucket, there is one span for each answer until twice the time to fill it.
 func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answer) {
 	end := from + l.period - grace
 	if l.algorithm == fixed {
@@ -63,7 +63,7 @@ func (f *found) from(h *happened, l *limit, from time.Duration, byAnswer []answe
 		}
 		t.add(a)
 		last = a.received
-		if l.refill > 0 && !f.check(h, l, span{from, last}, &t) {
+		if (l.refill > 0 || t.shares > l.share(last-from)) && !f.check(h, l, span{from, last}, &t) {
 			return
 		}
 	}
