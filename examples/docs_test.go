@@ -54,14 +54,13 @@ func TestDocumentedProgramRunsInFreshModule(t *testing.T) {
 	}
 }
 
-// TestDocumentedSharesWithoutRedis runs the program that decides with shares while Redis is away.
-func TestDocumentedSharesWithoutRedis(t *testing.T) {
-	page, err := os.ReadFile("../docs/reference/go.md")
+// TestSharesWithoutRedis runs the program that decides with shares while Redis is away.
+func TestSharesWithoutRedis(t *testing.T) {
+	source, err := os.ReadFile("12-shares/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## While the Redis is unavailable\n")
-	program := firstBlock(t, section, "go")
+	program := string(source)
 	away := strings.Replace(program, "127.0.0.1:6379", "127.0.0.1:1", 1)
 	name := filepath.Join(t.TempDir(), "main.go")
 	if err := os.WriteFile(name, []byte(away), 0o600); err != nil {

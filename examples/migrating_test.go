@@ -14,7 +14,7 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// TestMigrationsPrintTheSame runs the programs in docs/migrating-from-other-limiters.md, before and after the
+// TestMigrationsPrintTheSame runs the programs to which docs/migrating-from-other-limiters.md links, before and after the
 // migration. The module lab requires the other limiters.
 func TestMigrationsPrintTheSame(t *testing.T) {
 	t.Parallel()
@@ -26,24 +26,29 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 		httpAnswers = "200 [2] [1]\n200 [2] [0]\n429 [2] [0]\n"
 		bucket      = "true\ntrue\ntrue\ntrue\ntrue\nfalse\nfalse\n"
 	)
-	for heading, want := range map[string]string{
-		"x/time/rate":   bucket,
-		"ulule/limiter": httpAnswers,
-		"httprate":      "200 false\n200 false\n429 true\n",
-		"go-limiter":    "2 1 true <nil>\n2 0 true <nil>\n2 0 false <nil>\n",
-		"redis_rate":    "1 1 false\n1 0 false\n0 0 true\n",
-		"redis-cell":    "denied 0 limit 2 remaining 1 retry false\ndenied 0 limit 2 remaining 0 retry false\ndenied 1 limit 2 remaining 0 retry true\n",
+	for folder, want := range map[string]string{
+		"xtimerate": bucket,
+		"ulule":     httpAnswers,
+		"httprate":  "200 false\n200 false\n429 true\n",
+		"golimiter": "2 1 true <nil>\n2 0 true <nil>\n2 0 false <nil>\n",
+		"redisrate": "1 1 false\n1 0 false\n0 0 true\n",
+		"rediscell": "denied 0 limit 2 remaining 1 retry false\ndenied 0 limit 2 remaining 0 retry false\ndenied 1 limit 2 remaining 0 retry true\n",
 	} {
-		t.Run(strings.ReplaceAll(heading, "/", "-"), func(t *testing.T) {
+		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
-			section, _, _ = strings.Cut(section, "\n## ")
-			programs := strings.Split(section, "\n```go\n")[1:]
-			if wanted := map[bool]int{true: 1, false: 2}[heading == "redis-cell"]; !found || len(programs) != wanted {
-				t.Fatalf("the section has %d programs, want %d", len(programs), wanted)
+			programs, err := filepath.Glob("migrating/" + folder + "/*.go")
+			if wanted := map[bool]int{true: 1, false: 2}[folder == "rediscell"]; err != nil || len(programs) != wanted {
+				t.Fatalf("%d programs, want %d: %v", len(programs), wanted, err)
 			}
-			for i, program := range programs {
-				program, _, _ = strings.Cut(program, "\n```\n")
+			for _, name := range programs {
+				if !strings.Contains(string(text), "(../examples/"+name+")") {
+					t.Errorf("the page has no link to %s", name)
+				}
+				data, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				program := string(data)
 				// Each program gets its own Redis, so that it does not find units spent by another program.
 				if strings.Contains(program, `"127.0.0.1:6379"`) {
 					program = strings.Replace(program, "127.0.0.1:6379", redistest.Standalone(t, redistest.Redis).Addr(), 1)
@@ -52,7 +57,7 @@ func TestMigrationsPrintTheSame(t *testing.T) {
 					program = strings.Replace(program, "127.0.0.1:6380", headgateServer(t), 1)
 				}
 				if got := runProgram(t, program); got != want {
-					t.Errorf("program %d printed\n%swant\n%s", i, got, want)
+					t.Errorf("%s printed\n%swant\n%s", name, got, want)
 				}
 			}
 		})

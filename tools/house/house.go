@@ -41,7 +41,7 @@ var floors = [][]room{
 	},
 	{
 		{"decide", "requests → operations → answers", []string{"policy/decide"}},
-		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin", "adapter/echo", "adapter/fiber", "adapter/connect", "adapter/grpc"}},
+		{"adapters", "gin, echo, fiber, connect, gRPC", []string{"adapter/gin/*", "adapter/echo/*", "adapter/fiber/*", "adapter/connect/*", "adapter/grpc/*"}},
 		{"page", "the operators' page, its calls and events", []string{"server/internal/page", "server/internal/feed", "server/internal/adminapi"}},
 	},
 	{

@@ -13,7 +13,6 @@ const groups = {
     "Find the right number": "find-limits",
     "Survive an outage of Redis": "outages",
     Upgrade: "upgrading",
-    "Organisation, team and user": "teams",
     "Included quota, then credits": "credits",
     "Limits that follow load": "adaptive",
     "Operate it": "operating",
@@ -28,10 +27,6 @@ const groups = {
   },
   Concepts: {
     "Which algorithm": "concepts/algorithms",
-    Promises: "concepts/promises",
-    Time: "concepts/time",
-    Changes: "concepts/changes",
-    Fairness: "concepts/fairness",
     "How it is tested": "tested",
   },
   "Reference: programs": {
