@@ -105,7 +105,7 @@ func (o Options) borrowing() Options {
 func runBorrowed(t *testing.T, o Options) {
 	store := Borrow(o.New(t, headgatetest.NewClock().Now))
 	held := rule.Concurrency(2)
-	limits := []engine.Limit{bucket(rule.PerHour(2)), fixed(rule.PerHour(2)), sliding(rule.PerHour(2)), slog(rule.PerHour(2))}
+	limits := []engine.Limit{rule.TokenBucket(rule.PerHour(2)), rule.FixedWindow(rule.PerHour(2)), rule.SlidingWindow(rule.PerHour(2)), rule.SlidingLog(rule.PerHour(2))}
 	const keys = 12
 	each := func(run func(key, space string, limit engine.Limit)) {
 		for i := range keys {

@@ -65,8 +65,8 @@ func runLeases(t *testing.T, o Options) {
 // and without giving up after retries.
 func runParallel(t *testing.T, o Options) {
 	for _, limit := range []engine.Limit{
-		bucket(rule.PerHour(25)), fixed(rule.PerHour(25)), slog(rule.PerHour(25)),
-		sliding(rule.PerHour(25)), sliding(rule.PerHour(25), rule.Strict(), rule.Named("strict")),
+		rule.TokenBucket(rule.PerHour(25)), rule.FixedWindow(rule.PerHour(25)), rule.SlidingLog(rule.PerHour(25)),
+		rule.SlidingWindow(rule.PerHour(25)), rule.SlidingWindow(rule.PerHour(25), rule.Strict(), rule.Named("strict")),
 	} {
 		store := o.New(t, headgatetest.NewClock().Now)
 		var passed atomic.Int64
@@ -93,7 +93,7 @@ func runParallel(t *testing.T, o Options) {
 func runContract(t *testing.T, o Options) {
 	clock := headgatetest.NewClock()
 	store := o.New(t, clock.Now)
-	one := bucket(rule.PerSecond(1))
+	one := rule.TokenBucket(rule.PerSecond(1))
 	expiry := func(key string) engine.Answer { return do(t, store, op(engine.OpExpiry, key, one, 0, "")) }
 
 	do(t, store, op(engine.OpPeek, "k", one, 1, ""))
@@ -131,7 +131,7 @@ func runContract(t *testing.T, o Options) {
 // 8 and 9).
 func runLifetimes(t *testing.T, o Options) {
 	for _, limit := range []engine.Limit{
-		bucket(rule.PerMinute(6)), slog(rule.PerMinute(6)), sliding(rule.PerMinute(6), rule.Segments(6), rule.Strict()),
+		rule.TokenBucket(rule.PerMinute(6)), rule.SlidingLog(rule.PerMinute(6)), rule.SlidingWindow(rule.PerMinute(6), rule.Segments(6), rule.Strict()),
 	} {
 		clock := headgatetest.NewClock()
 		store := o.New(t, clock.Now)
@@ -147,9 +147,9 @@ func runLifetimes(t *testing.T, o Options) {
 // runKeys (regression: bug 28) checks that different keys, namespaces, names and algorithms use different counters, and
 // that a charge may have its own key.
 func runKeys(t *testing.T, store engine.Store) {
-	limit, named := bucket(rule.PerHour(1)), bucket(rule.PerHour(1), rule.Named("b:c"))
+	limit, named := rule.TokenBucket(rule.PerHour(1)), rule.TokenBucket(rule.PerHour(1), rule.Named("b:c"))
 	for _, key := range []string{headgate.Key("a:b", "c"), headgate.Key("a", "b:c"), "\x00\xff", strings.Repeat("k", engine.MaxKeyBytes)} {
-		for _, l := range []engine.Limit{limit, named, fixed(rule.PerHour(1))} {
+		for _, l := range []engine.Limit{limit, named, rule.FixedWindow(rule.PerHour(1))} {
 			for _, space := range []string{"one", "two"} {
 				request := op(engine.OpAllow, key, l, 1, "")
 				request.Space = space
@@ -160,7 +160,7 @@ func runKeys(t *testing.T, store engine.Store) {
 		}
 	}
 	shared := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "alice", Charges: []engine.Charge{
-		{Limit: bucket(rule.PerHour(5)), Cost: 1}, {Limit: bucket(rule.PerHour(1)), Cost: 1, Key: "everybody"},
+		{Limit: rule.TokenBucket(rule.PerHour(5)), Cost: 1}, {Limit: rule.TokenBucket(rule.PerHour(1)), Cost: 1, Key: "everybody"},
 	}}
 	first := do(t, store, shared)
 	shared.Key = "bob"
@@ -168,13 +168,13 @@ func runKeys(t *testing.T, store engine.Store) {
 	if !first.Allowed || second.Allowed || second.Binding != 1 {
 		t.Errorf("a limit shared by two users: %+v, %+v", first, second)
 	}
-	if r := do(t, store, op(engine.OpPeek, "bob", bucket(rule.PerHour(5)), 1, "")); r.Binds().Remaining != 5 {
+	if r := do(t, store, op(engine.OpPeek, "bob", rule.TokenBucket(rule.PerHour(5)), 1, "")); r.Binds().Remaining != 5 {
 		t.Errorf("bob was charged for a denied request: %d of 5 left", r.Binds().Remaining)
 	}
 }
 
 func runBatch(t *testing.T, store engine.Store) {
-	limit := bucket(rule.PerHour(2), rule.Named("batch"))
+	limit := rule.TokenBucket(rule.PerHour(2), rule.Named("batch"))
 	ops := make([]engine.Op, 4)
 	for i := range ops {
 		ops[i] = op(engine.OpAllow, "batch", limit, 1, "")

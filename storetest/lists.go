@@ -13,9 +13,9 @@ import (
 // These limits apply to a call to a language model. They limit the user's requests and tokens, the organisation's
 // tokens, and the number of concurrent calls.
 var (
-	callRequests = fixed(rule.PerMinute(20))
-	callTokens   = bucket(rule.PerMinute(10_000))
-	orgTokens    = slog(rule.PerMinute(50_000))
+	callRequests = rule.FixedWindow(rule.PerMinute(20))
+	callTokens   = rule.TokenBucket(rule.PerMinute(10_000))
+	orgTokens    = rule.SlidingLog(rule.PerMinute(50_000))
 	callPermit   = rule.Concurrency(2)
 )
 
@@ -76,7 +76,7 @@ func (l lists) onlyChoice() {
 		"pacer":      rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3)),
 		"next pays":  rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3), rule.NextPays()),
 		"fair pacer": rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30)),
-		"window":     sliding(rule.PerMinute(10)),
+		"window":     rule.SlidingWindow(rule.PerMinute(10)),
 	} {
 		for _, kind := range []engine.Kind{engine.OpAllow, engine.OpReserve} {
 			alone := engine.Op{Kind: kind, Space: "storetest", Key: name, Ahead: time.Minute, ID: name + kind.String(), Charges: []engine.Charge{{Limit: limit, Cost: 10}}}

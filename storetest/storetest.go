@@ -10,7 +10,6 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/internal/rule"
 )
 
 // Options configures how to open a store under test.
@@ -68,20 +67,4 @@ func do(t *testing.T, store engine.Store, op engine.Op) engine.Answer {
 	var results [1]engine.Answer
 	store.Do(context.Background(), []engine.Op{op}, results[:])
 	return results[0]
-}
-
-func bucket(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.TokenBucket(rate, options...)
-}
-
-func fixed(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.FixedWindow(rate, options...)
-}
-
-func sliding(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.SlidingWindow(rate, options...)
-}
-
-func slog(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.SlidingLog(rate, options...)
 }

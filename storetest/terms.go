@@ -224,7 +224,7 @@ func reports(with func(name string, test func(l lists))) {
 }
 
 // fixedTokens does not refill while a test of terms moves the clock.
-var fixedTokens = fixed(rule.PerHour(10_000), rule.Named("tokens"))
+var fixedTokens = rule.FixedWindow(rule.PerHour(10_000), rule.Named("tokens"))
 
 // leftOf checks the remaining units of each limit in an operation.
 func (l lists) leftOf(op engine.Op, want ...int64) {

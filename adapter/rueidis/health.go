@@ -44,15 +44,10 @@ func (h *health) observe(replies []redisstore.Reply) {
 // exchangeApart is exchange on pipelined connections, in another goroutine. If the context ends first, the commands may
 // have been sent.
 func (c *conn) exchangeApart(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
-	fail := func(err error) {
-		for i := range replies {
-			replies[i] = redisstore.Reply{Err: err}
-		}
-	}
 	select {
 	case c.health.apart <- struct{}{}:
 	case <-ctx.Done():
-		fail(fmt.Errorf("%w: waiting for a connection: %w", redisstore.ErrNotSent, ctx.Err()))
+		failAll(replies, fmt.Errorf("%w: waiting for a connection: %w", redisstore.ErrNotSent, ctx.Err()))
 		return
 	}
 	own, received, done := slices.Clone(commands), make([]redisstore.Reply, len(replies)), make(chan struct{})
@@ -69,6 +64,6 @@ func (c *conn) exchangeApart(ctx context.Context, commands []redisstore.Command,
 	case <-done:
 		copy(replies, received)
 	case <-ctx.Done():
-		fail(ctx.Err())
+		failAll(replies, ctx.Err())
 	}
 }

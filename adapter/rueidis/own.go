@@ -132,11 +132,10 @@ func (o *ownConn) Do(ctx context.Context, commands []redisstore.Command, replies
 		c.Do(ctx, commands, replies)
 		return
 	}
-	o.failAll(replies)
+	failAll(replies, *o.failure.Load())
 }
 
-func (o *ownConn) failAll(replies []redisstore.Reply) {
-	err := *o.failure.Load()
+func failAll(replies []redisstore.Reply, err error) {
 	for i := range replies {
 		replies[i] = redisstore.Reply{Err: err}
 	}

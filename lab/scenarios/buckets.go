@@ -12,16 +12,16 @@ const (
 	second = time.Second
 )
 
-var tenPerSecond = bucket(rule.PerSecond(10))
+var tenPerSecond = rule.TokenBucket(rule.PerSecond(10))
 
 var _ = register([]scenario{
 	{
 		name: "one µs", why: "known bug 9: different microseconds are different instants",
 		steps: []step{
-			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 10, yes(0, 10*time.Microsecond)),
-			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
-			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, no(0, time.Microsecond, 10*time.Microsecond)),
-			take(bucket(rule.PerSecond(1_000_000), rule.Burst(10)), 2, yes(0, 10*time.Microsecond)).in(2 * time.Microsecond),
+			take(rule.TokenBucket(rule.PerSecond(1_000_000), rule.Burst(10)), 10, yes(0, 10*time.Microsecond)),
+			take(rule.TokenBucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, yes(0, 10*time.Microsecond)).in(time.Microsecond),
+			take(rule.TokenBucket(rule.PerSecond(1_000_000), rule.Burst(10)), 1, no(0, time.Microsecond, 10*time.Microsecond)),
+			take(rule.TokenBucket(rule.PerSecond(1_000_000), rule.Burst(10)), 2, yes(0, 10*time.Microsecond)).in(2 * time.Microsecond),
 		},
 	},
 	{
@@ -35,45 +35,45 @@ var _ = register([]scenario{
 	{
 		name: "thirds", why: "known bug 3: 3/s is three a second, not 3.000000003; waits are rounded up, so the retry passes",
 		steps: []step{
-			take(bucket(rule.PerSecond(3)), 3, yes(0, second)),
-			take(bucket(rule.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
-			take(bucket(rule.PerSecond(3)), 1, no(0, time.Microsecond, 666667*time.Microsecond)).in(333333 * time.Microsecond),
-			take(bucket(rule.PerSecond(3)), 1, yes(0, second)).in(time.Microsecond),
+			take(rule.TokenBucket(rule.PerSecond(3)), 3, yes(0, second)),
+			take(rule.TokenBucket(rule.PerSecond(3)), 1, no(0, 333334*time.Microsecond, second)),
+			take(rule.TokenBucket(rule.PerSecond(3)), 1, no(0, time.Microsecond, 666667*time.Microsecond)).in(333333 * time.Microsecond),
+			take(rule.TokenBucket(rule.PerSecond(3)), 1, yes(0, second)).in(time.Microsecond),
 		},
 	},
 	{
 		name: "more than fits", why: "known bug 4: a cost above the capacity never passes, and the answer shows the true state",
 		steps: []step{
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 5, yes(0, 5*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 6, no(0, never, 5*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, no(0, second, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 5, yes(0, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 6, no(0, never, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 1, no(0, second, 5*second)),
 		},
 	},
 	{
 		name: "fractions are carried", why: "known bug 10: a fraction of a unit is neither lost nor counted twice",
 		steps: []step{
-			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, yes(0, 3*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
-			take(bucket(rule.PerSecond(1), rule.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(engine.OpAtMost),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), 3, yes(0, 3*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2100 * ms, granted: 1}).in(1900 * ms).as(engine.OpAtMost),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2200 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), 3, want{allowed: true, reset: 2300 * ms, granted: 2}).in(1900 * ms).as(engine.OpAtMost),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(3)), 3, no(0, 300*ms, 2300*ms)).as(engine.OpAtMost),
 		},
 	},
 	{
 		// 7/s and 3/s have one period, also in lowest terms, so a state does not tell them apart by it.
 		name: "a slower version of the same period", why: "what was spent under a faster rate refills at it, until the next charge under the slower one",
 		steps: []step{
-			take(bucket(rule.PerSecond(7)), 7, yes(0, second)),
-			take(bucket(rule.PerSecond(3), rule.Burst(7)), 2, yes(0, 2300*ms)).in(300 * ms),
-			take(bucket(rule.PerSecond(3), rule.Burst(7)), 1, yes(0, 2333334*time.Microsecond)).in(300 * ms),
+			take(rule.TokenBucket(rule.PerSecond(7)), 7, yes(0, second)),
+			take(rule.TokenBucket(rule.PerSecond(3), rule.Burst(7)), 2, yes(0, 2300*ms)).in(300 * ms),
+			take(rule.TokenBucket(rule.PerSecond(3), rule.Burst(7)), 1, yes(0, 2333334*time.Microsecond)).in(300 * ms),
 		},
 	},
 	{
 		name: "no early expiry", why: "known bug 12: an expiry computed from one unit drops the others too early",
 		steps: []step{
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(4, second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
-			take(bucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1850*ms)).in(1050 * ms),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(4, second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1900*ms)).in(100 * ms),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(5)), 1, yes(3, 1850*ms)).in(1050 * ms),
 		},
 	},
 	{
@@ -83,12 +83,12 @@ var _ = register([]scenario{
 	{
 		name: "debt", why: "a large cost passes as long as the bucket is not empty, and later callers wait",
 		steps: []step{
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 5, yes(0, 5*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 6, no(0, never, 5*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(engine.OpAtMost),
-			take(bucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 5, yes(0, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 6, no(0, never, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, 3*second+time.Microsecond, 5*second)),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, no(0, time.Microsecond, 2*second)).in(3 * second),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, want{reset: 2 * second, retry: time.Microsecond}).as(engine.OpAtMost),
+			take(rule.TokenBucket(rule.PerSecond(1), rule.Burst(2), rule.AllowDebt(3)), 1, yes(0, 3*second-time.Microsecond)).in(time.Microsecond),
 		},
 	},
 	{
@@ -104,9 +104,9 @@ var _ = register([]scenario{
 	{
 		name: "large numbers", why: "known bug 8: no request passes because a number overflows",
 		steps: []step{
-			take(bucket(rule.PerDay(1)), 200_000_000, no(1, never, 0)),
-			take(bucket(rule.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
-			take(bucket(rule.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
+			take(rule.TokenBucket(rule.PerDay(1)), 200_000_000, no(1, never, 0)),
+			take(rule.TokenBucket(rule.Per(4294967295, 36525*24*time.Hour)), 4294967295, yes(0, 36525*24*time.Hour)),
+			take(rule.TokenBucket(rule.Per(4294967295, 36525*24*time.Hour)), 1, no(0, 734758*time.Microsecond, 36525*24*time.Hour)),
 		},
 	},
 })

@@ -13,17 +13,17 @@ const most = 281474976710655
 const hundredYears = 36525 * 24 * time.Hour
 
 var (
-	slowest   = bucket(rule.Per(most, hundredYears))
-	overdrawn = bucket(rule.Per(most, ms), rule.AllowDebt(most))
+	slowest   = rule.TokenBucket(rule.Per(most, hundredYears))
+	overdrawn = rule.TokenBucket(rule.Per(most, ms), rule.AllowDebt(most))
 	queueing  = rule.Pacer(rule.Per(most, ms), rule.MaxQueue(most))
 	warmest   = rule.WarmUp(rule.Per(most, ms), 2*ms, rule.Burst(most))
-	daily     = fixed(rule.PerDay(most))
-	minutely  = sliding(rule.PerMinute(most), rule.Weighted())
+	daily     = rule.FixedWindow(rule.PerDay(most))
+	minutely  = rule.SlidingWindow(rule.PerMinute(most), rule.Weighted())
 	// perSecond and perThousand are two versions of one limit.
-	perSecond   = sliding(rule.PerSecond(most), rule.SegmentLength(second), rule.Lenient())
-	perThousand = sliding(rule.Per(most, 1000*second), rule.SegmentLength(second), rule.Strict())
+	perSecond   = rule.SlidingWindow(rule.PerSecond(most), rule.SegmentLength(second), rule.Lenient())
+	perThousand = rule.SlidingWindow(rule.Per(most, 1000*second), rule.SegmentLength(second), rule.Strict())
 	// budget is 1 000 000 dollars a month, in micro-dollars.
-	budget = fixed(engine.Rate{Count: 1_000_000_000_000, Months: 1}, rule.Align("UTC"))
+	budget = rule.FixedWindow(engine.Rate{Count: 1_000_000_000_000, Months: 1}, rule.Align("UTC"))
 )
 
 // fullSeconds returns steps that charge a window's whole limit in each of n seconds.

@@ -10,23 +10,23 @@ import (
 
 var (
 	punished = []engine.Limit{
-		bucket(rule.PerSecond(1)),
+		rule.TokenBucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerMinute(3), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
 	}
 	patient = []engine.Limit{
-		bucket(rule.PerSecond(1)),
+		rule.TokenBucket(rule.PerSecond(1)),
 		rule.Penalty(rule.Per(4, 10*time.Second), rule.Block(8*time.Second), rule.MaxBlock(24*time.Second)),
 	}
 	hasty = []engine.Limit{
-		bucket(rule.PerSecond(1)),
+		rule.TokenBucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerSecond(4), rule.Block(time.Second), rule.MaxBlock(time.Second), rule.Forget(8*time.Second)),
 	}
-	hourly = []engine.Limit{fixed(rule.PerHour(1)), rule.Penalty(rule.PerMinute(1), rule.Forget(time.Hour))}
+	hourly = []engine.Limit{rule.FixedWindow(rule.PerHour(1)), rule.Penalty(rule.PerMinute(1), rule.Forget(time.Hour))}
 	steady = []engine.Limit{
-		bucket(rule.PerSecond(1)),
+		rule.TokenBucket(rule.PerSecond(1)),
 		rule.Penalty(rule.PerMinute(1), rule.Block(ms), rule.MaxBlock(ms), rule.Forget(time.Hour), rule.Named("steady")),
 	}
-	punishing = append([]engine.Limit{fixed(rule.PerHour(100), rule.CountDenied())}, punished...)
+	punishing = append([]engine.Limit{rule.FixedWindow(rule.PerHour(100), rule.CountDenied())}, punished...)
 )
 
 func offend(limits []engine.Limit, cost int64, w want) step {

@@ -49,27 +49,27 @@ const century = 36525 * 24 * 3600
 
 var (
 	paced   = rule.Pacer(rule.PerSecond(10), rule.MaxQueue(3))
-	spaced  = bucket(rule.PerSecond(10), rule.Burst(1))
-	spacedA = bucket(rule.PerSecond(10), rule.Burst(1), rule.Named("a"))
-	roomy   = bucket(rule.PerSecond(1), rule.Burst(10))
-	indebt  = bucket(rule.PerSecond(1), rule.Burst(10), rule.AllowDebt(5), rule.Named("debt"))
-	indebt9 = bucket(rule.PerSecond(1), rule.Burst(9), rule.AllowDebt(5), rule.Named("debt"))
-	quick   = bucket(rule.PerSecond(2), rule.Burst(10))
-	wide    = bucket(rule.PerSecond(10), rule.Burst(20))
+	spaced  = rule.TokenBucket(rule.PerSecond(10), rule.Burst(1))
+	spacedA = rule.TokenBucket(rule.PerSecond(10), rule.Burst(1), rule.Named("a"))
+	roomy   = rule.TokenBucket(rule.PerSecond(1), rule.Burst(10))
+	indebt  = rule.TokenBucket(rule.PerSecond(1), rule.Burst(10), rule.AllowDebt(5), rule.Named("debt"))
+	indebt9 = rule.TokenBucket(rule.PerSecond(1), rule.Burst(9), rule.AllowDebt(5), rule.Named("debt"))
+	quick   = rule.TokenBucket(rule.PerSecond(2), rule.Burst(10))
+	wide    = rule.TokenBucket(rule.PerSecond(10), rule.Burst(20))
 
-	hundred     = bucket(rule.PerSecond(1), rule.Burst(100))
-	hundredFast = bucket(rule.PerSecond(1000), rule.Burst(100))
-	roomyWide   = bucket(rule.PerSecond(1), rule.Burst(20))
+	hundred     = rule.TokenBucket(rule.PerSecond(1), rule.Burst(100))
+	hundredFast = rule.TokenBucket(rule.PerSecond(1000), rule.Burst(100))
+	roomyWide   = rule.TokenBucket(rule.PerSecond(1), rule.Burst(20))
 	fairQueue   = rule.FairPacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(30), rule.Named("queue"))
 	pacedTen    = rule.Pacer(rule.PerSecond(10), rule.Burst(10), rule.MaxQueue(20))
 
-	guava   = bucket(rule.PerSecond(1), rule.Burst(1), rule.NextPays())
-	minutes = fixed(rule.PerMinute(10))
-	twofold = slog(rule.Per(5, 3*second), rule.And(rule.PerHour(50)), rule.Named("twofold"))
+	guava   = rule.TokenBucket(rule.PerSecond(1), rule.Burst(1), rule.NextPays())
+	minutes = rule.FixedWindow(rule.PerMinute(10))
+	twofold = rule.SlidingLog(rule.Per(5, 3*second), rule.And(rule.PerHour(50)), rule.Named("twofold"))
 
 	guavaPacer = rule.Pacer(rule.PerSecond(1), rule.MaxWait(5*second), rule.NextPays())
 
-	denials = fixed(rule.PerMinute(3), rule.CountDenied(), rule.Named("denials"))
+	denials = rule.FixedWindow(rule.PerMinute(3), rule.CountDenied(), rule.Named("denials"))
 )
 
 var _ = register([]scenario{
@@ -214,12 +214,12 @@ var _ = register([]scenario{
 	{
 		name: "commit more in windows", why: "what was used beyond a window is denied until it has left, and is remembered for the longer windows",
 		steps: []step{
-			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, yes(9, 11*second)).reserve(0),
+			take(rule.SlidingWindow(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, yes(9, 11*second)).reserve(0),
 			settle(1, 25, yes(0, 11*second)).drops(5),
-			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, no(0, 11*second, 11*second)),
-			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			take(rule.SlidingWindow(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 1, no(0, 11*second, 11*second)),
+			take(rule.SlidingLog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
 			settle(4, 9, yes(0, 10*second)),
-			take(slog(rule.Per(5, 10*second)), 1, no(0, second, second)).in(9 * second),
+			take(rule.SlidingLog(rule.Per(5, 10*second)), 1, no(0, second, second)).in(9 * second),
 			take(twofold, 1, yes(4, time.Hour)).reserve(0).in(time.Hour),
 			settle(7, 60, yes(0, time.Hour)).drops(5),
 			take(twofold, 1, no(0, time.Hour-3*second, time.Hour-3*second)).in(3 * second),
@@ -244,9 +244,9 @@ var _ = register([]scenario{
 			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
 			settle(1, 2, yes(0, 100*ms)).in(5*time.Minute - time.Microsecond),
 			again(2, 2, yes(1, 0)).in(100*ms + time.Microsecond),
-			take(fixed(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			take(rule.FixedWindow(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
 			settle(5, 0, yes(3, 0)).in(time.Hour - time.Microsecond),
-			take(fixed(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
+			take(rule.FixedWindow(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
 			again(7, 0, yes(3, 0)).in(time.Hour),
 		},
 	},
@@ -256,13 +256,13 @@ var _ = register([]scenario{
 			take(minutes, 4, yes(6, time.Minute)).reserve(0),
 			take(minutes, 4, yes(6, time.Minute)).in(time.Minute),
 			settle(1, 0, yes(6, time.Minute)),
-			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 3, yes(7, 11*second)).reserve(0),
-			take(sliding(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 2, yes(5, 11*second)).in(second),
+			take(rule.SlidingWindow(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 3, yes(7, 11*second)).reserve(0),
+			take(rule.SlidingWindow(rule.Per(10, 10*second), rule.Segments(10), rule.Strict()), 2, yes(5, 11*second)).in(second),
 			settle(4, 0, yes(8, 11*second)),
-			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
-			take(slog(rule.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
+			take(rule.SlidingLog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0),
+			take(rule.SlidingLog(rule.Per(5, 10*second)), 2, yes(1, 10*second)).in(second),
 			settle(7, 1, yes(2, 10*second)),
-			take(slog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0).in(10 * second),
+			take(rule.SlidingLog(rule.Per(5, 10*second)), 2, yes(3, 10*second)).reserve(0).in(10 * second),
 			settle(10, 4, yes(1, 10*second)),
 		},
 	},

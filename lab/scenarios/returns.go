@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	forty  = bucket(rule.PerSecond(20), rule.Burst(40))
-	slow40 = bucket(rule.PerSecond(1), rule.Burst(40))
-	tight  = bucket(rule.PerSecond(1), rule.Burst(2))
+	forty  = rule.TokenBucket(rule.PerSecond(20), rule.Burst(40))
+	slow40 = rule.TokenBucket(rule.PerSecond(1), rule.Burst(40))
+	tight  = rule.TokenBucket(rule.PerSecond(1), rule.Burst(2))
 	shared = rule.FairShare(rule.PerSecond(1), rule.Burst(40))
 )
 

@@ -14,7 +14,6 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
 	"github.com/headgate/headgate/headgatetest"
-	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/storetest"
 )
 
@@ -181,19 +180,3 @@ func (s scenario) check(t *testing.T, i int, r engine.Answer, now time.Time) {
 }
 
 const never = headgate.Never
-
-func bucket(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.TokenBucket(rate, options...)
-}
-
-func fixed(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.FixedWindow(rate, options...)
-}
-
-func sliding(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.SlidingWindow(rate, options...)
-}
-
-func slog(rate engine.Rate, options ...engine.Setting) engine.Limit {
-	return rule.SlidingLog(rate, options...)
-}

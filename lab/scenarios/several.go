@@ -9,7 +9,7 @@ import (
 
 func both(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []engine.Limit{
-		bucket(rule.PerSecond(10)), fixed(rule.PerMinute(12), rule.Named("total")),
+		rule.TokenBucket(rule.PerSecond(10)), rule.FixedWindow(rule.PerMinute(12), rule.Named("total")),
 	}}
 }
 
@@ -22,7 +22,7 @@ var _ = register([]scenario{
 			both(5, no(2, time.Minute, time.Minute)),
 			both(5, no(2, 59*second, 59*second)).in(second),
 			both(2, yes(0, 59*second)),
-			take(bucket(rule.PerSecond(10)), 8, yes(0, second)),
+			take(rule.TokenBucket(rule.PerSecond(10)), 8, yes(0, second)),
 		},
 	},
 	{
@@ -54,24 +54,24 @@ var _ = register([]scenario{
 	{
 		name: "denials count in a window that has not begun", why: "the denied request begins it",
 		steps: []step{
-			take(bucket(rule.PerSecond(2)), 2, yes(0, second)),
+			take(rule.TokenBucket(rule.PerSecond(2)), 2, yes(0, second)),
 			countingBoth(1, no(0, 500*ms, second)),
-			take(fixed(rule.PerMinute(9), rule.CountDenied()), 0, yes(8, time.Minute)),
+			take(rule.FixedWindow(rule.PerMinute(9), rule.CountDenied()), 0, yes(8, time.Minute)),
 		},
 	},
 	{
 		name: "denials count in the largest window", why: "a log keeps the units of its largest window, wherever that stands in the list",
 		steps: []step{
-			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, yes(0, time.Minute)),
-			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(1, time.Minute, time.Minute)),
-			take(slog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(0, 59500*ms, time.Minute)).in(500 * ms),
+			take(rule.SlidingLog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, yes(0, time.Minute)),
+			take(rule.SlidingLog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(1, time.Minute, time.Minute)),
+			take(rule.SlidingLog(rule.PerMinute(5), rule.And(rule.PerSecond(2)), rule.CountDenied()), 2, no(0, 59500*ms, time.Minute)).in(500 * ms),
 		},
 	},
 	{
 		name: "denials count where set", why: "whichever limit denied, the limits that count denials count it, and no others",
 		steps: []step{
 			countingBoth(2, yes(0, second)), countingBoth(1, no(0, 500*ms, second)),
-			take(fixed(rule.PerMinute(9), rule.CountDenied()), 0, yes(6, time.Minute)),
+			take(rule.FixedWindow(rule.PerMinute(9), rule.CountDenied()), 0, yes(6, time.Minute)),
 		},
 	},
 })
@@ -79,14 +79,14 @@ var _ = register([]scenario{
 // moving returns a step on limits that all react to a clock that is set back.
 func moving(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []engine.Limit{
-		bucket(rule.PerSecond(10)), fixed(rule.PerMinute(10), rule.Named("total")),
-		sliding(rule.PerMinute(10), rule.Segments(6), rule.Strict()), slog(rule.PerMinute(10)),
+		rule.TokenBucket(rule.PerSecond(10)), rule.FixedWindow(rule.PerMinute(10), rule.Named("total")),
+		rule.SlidingWindow(rule.PerMinute(10), rule.Segments(6), rule.Strict()), rule.SlidingLog(rule.PerMinute(10)),
 	}}
 }
 
 func countingBoth(cost int64, w want) step {
 	return step{cost: cost, want: w, limits: []engine.Limit{
-		bucket(rule.PerSecond(2)), fixed(rule.PerMinute(9), rule.CountDenied()),
+		rule.TokenBucket(rule.PerSecond(2)), rule.FixedWindow(rule.PerMinute(9), rule.CountDenied()),
 	}}
 }
 

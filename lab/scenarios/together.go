@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	tenths = slog(rule.PerSecond(10))
-	single = slog(rule.PerSecond(2))
-	halves = sliding(rule.PerSecond(10), rule.Segments(2), rule.Strict())
+	tenths = rule.SlidingLog(rule.PerSecond(10))
+	single = rule.SlidingLog(rule.PerSecond(2))
+	halves = rule.SlidingWindow(rule.PerSecond(10), rule.Segments(2), rule.Strict())
 )
 
 // Cases with many operations on one key at one instant. A store may read and write the state only
@@ -76,10 +76,10 @@ var _ = register([]scenario{
 	{
 		name: "other numbers in between", why: "operations of a key keep their order",
 		steps: []step{
-			take(bucket(rule.PerSecond(10)), 3, yes(7, 300*ms)),
-			take(bucket(rule.PerSecond(5)), 1, yes(1, 800*ms)),
-			take(bucket(rule.PerSecond(10)), 1, yes(5, 500*ms)),
-			take(bucket(rule.PerSecond(5)), 1, no(0, 100*ms, 500*ms)),
+			take(rule.TokenBucket(rule.PerSecond(10)), 3, yes(7, 300*ms)),
+			take(rule.TokenBucket(rule.PerSecond(5)), 1, yes(1, 800*ms)),
+			take(rule.TokenBucket(rule.PerSecond(10)), 1, yes(5, 500*ms)),
+			take(rule.TokenBucket(rule.PerSecond(5)), 1, no(0, 100*ms, 500*ms)),
 		},
 	},
 	{

@@ -24,6 +24,18 @@ overrides:
 routes: [{match: {path: /one}, key: [{header: X-User}], policies: [jobs, rate]}]
 `
 
+// heldConfig returns the policies and a limiter in memory.
+func heldConfig(t *testing.T) (*policy.Config, *headgate.Limiter) {
+	t.Helper()
+	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limiter := headgate.New()
+	t.Cleanup(func() { _ = limiter.Close() })
+	return config, limiter
+}
+
 func holds(key string, policies ...string) decide.Request {
 	r := decide.Request{Kind: engine.OpAllow, Holds: true}
 	for _, name := range policies {
@@ -35,12 +47,7 @@ func holds(key string, policies ...string) decide.Request {
 // TestHolds checks that a request gets both its permits and its units, or neither. A token bucket in the same request
 // denies requests and does not delay them. A pacer delays them.
 func TestHolds(t *testing.T) {
-	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter := headgate.New()
-	defer limiter.Close()
+	config, limiter := heldConfig(t)
 	l := decide.New(config, limiter)
 	free := func(policy, key string, want int64) {
 		t.Helper()
@@ -87,12 +94,7 @@ func TestHolds(t *testing.T) {
 // wait is the time until a permit expires; another limit's wait, and a cost that can never pass, stay as they are.
 // Regression: bug 164.
 func TestRetryAfterOfPermits(t *testing.T) {
-	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter := headgate.New()
-	defer limiter.Close()
+	config, limiter := heldConfig(t)
 	l := decide.New(config, limiter)
 	for _, c := range []struct {
 		policy string
@@ -119,12 +121,7 @@ func TestRetryAfterOfPermits(t *testing.T) {
 // TestHoldsWithoutHolding checks that a request without Holds cannot charge a concurrency limit, because its caller
 // would not release the permit.
 func TestHoldsWithoutHolding(t *testing.T) {
-	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter := headgate.New()
-	defer limiter.Close()
+	config, limiter := heldConfig(t)
 	r := holds("ann", "jobs")
 	r.Holds = false
 	if r := ask(t, decide.New(config, limiter), r); r.Err == nil {
@@ -135,12 +132,7 @@ func TestHoldsWithoutHolding(t *testing.T) {
 // TestShadowHolds checks that a candidate's permits are acquired too, and that the caller releases them even after a
 // denial.
 func TestShadowHolds(t *testing.T) {
-	config, err := policy.Reader{Gateway: true}.Parse("x.yaml", []byte(heldPolicies))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter := headgate.New()
-	defer limiter.Close()
+	config, limiter := heldConfig(t)
 	rules := decide.Rules{Limiter: limiter.Core()}
 	do := func(policies ...string) (decide.Response, []decide.Shadow) {
 		b := rules.Begin(config.Policies, 1, nil)
