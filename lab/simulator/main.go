@@ -1,4 +1,4 @@
-// Command simulator simulates gates under load and prints the tables of docs/design/simulator.md.
+// Command simulator simulates gates under load and prints their goodput, latency and known faults (see docs/design/simulator.md).
 //
 //	cd lab && go run ./simulator
 package main
