@@ -219,19 +219,21 @@ says what is in each folder.
 ` + "```mermaid\nflowchart TD\n")
 	names := map[string]string{}
 	for f := range floors {
-		fmt.Fprintf(&b, "  subgraph f%d[\" \"]\n    direction LR\n", f)
 		for r := range floors[f] {
 			id := fmt.Sprintf("r%d_%d", f, r)
 			names[floors[f][r].name] = id
-			fmt.Fprintf(&b, "    %s[\"<b>%s</b><br/>%s\"]\n", id, floors[f][r].name, floors[f][r].holds)
+			fmt.Fprintf(&b, "  %s[\"<b>%s</b><br/>%s\"]\n", id, floors[f][r].name, floors[f][r].holds)
 		}
-		b.WriteString("  end\n")
 	}
 	arrows := h.reduced()
 	for f := range floors {
 		for r := range floors[f] {
-			for _, to := range arrows[floors[f][r].name] {
-				fmt.Fprintf(&b, "  %s --> %s\n", names[floors[f][r].name], names[to])
+			var to []string
+			for _, name := range arrows[floors[f][r].name] {
+				to = append(to, names[name])
+			}
+			if len(to) > 0 {
+				fmt.Fprintf(&b, "  %s --> %s\n", names[floors[f][r].name], strings.Join(to, " & "))
 			}
 		}
 	}
