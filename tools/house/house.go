@@ -213,8 +213,8 @@ func (h *house) page() string {
 	b.WriteString(`# The house
 
 A room imports only the rooms that its arrows lead to, directly or through other rooms. No import goes up: a test compares this page
-with the imports. After changing the rooms, run ` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are)
-says what is in each folder.
+with the imports. [tools/house/house.go](../../tools/house/house.go) lists each room's folders; after changing it, run
+` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are) says what is in each folder.
 
 ` + "```mermaid\nflowchart TD\n")
 	names := map[string]string{}
@@ -237,12 +237,7 @@ says what is in each folder.
 			}
 		}
 	}
-	b.WriteString("```\n\n| room | folders |\n|---|---|\n")
-	for f := range floors {
-		for r := range floors[f] {
-			fmt.Fprintf(&b, "| %s | `%s` |\n", floors[f][r].name, strings.Join(floors[f][r].packages, "`, `"))
-		}
-	}
+	b.WriteString("```\n")
 	return b.String()
 }
 
