@@ -148,7 +148,7 @@ bench-redis: ## operations per second on one Redis core, and bytes per key, by a
 	cd lab && go test -run '^$$' -bench BenchmarkRedis -benchtime 1s ./lua
 
 .PHONY: simulate
-simulate: ## compare limits with other limiters under load in virtual time, and print the tables of docs/design/simulator.md (a minute)
+simulate: ## compare limits with other limiters under load in virtual time, and print goodput and latency (a minute)
 	@cd lab && go run ./simulator
 
 .PHONY: cover

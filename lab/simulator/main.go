@@ -1,4 +1,5 @@
-// Command simulator simulates gates under load and prints the tables of docs/design/simulator.md.
+// Command simulator simulates gates under load and prints their goodput, latency and known faults. See
+// docs/design/simulator.md.
 //
 //	cd lab && go run ./simulator
 package main

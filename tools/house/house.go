@@ -213,34 +213,31 @@ func (h *house) page() string {
 	b.WriteString(`# The house
 
 A room imports only the rooms that its arrows lead to, directly or through other rooms. No import goes up: a test compares this page
-with the imports. After changing the rooms, run ` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are)
-says what is in each folder.
+with the imports. [tools/house/house.go](../../tools/house/house.go) lists each room's folders; after changing it, run
+` + "`cd tools && GOWORK=off go run ./house`" + `. [CONTRIBUTING.md](../../CONTRIBUTING.md#where-things-are) says what is in each folder.
 
 ` + "```mermaid\nflowchart TD\n")
 	names := map[string]string{}
 	for f := range floors {
-		fmt.Fprintf(&b, "  subgraph f%d[\" \"]\n    direction LR\n", f)
 		for r := range floors[f] {
 			id := fmt.Sprintf("r%d_%d", f, r)
 			names[floors[f][r].name] = id
-			fmt.Fprintf(&b, "    %s[\"<b>%s</b><br/>%s\"]\n", id, floors[f][r].name, floors[f][r].holds)
+			fmt.Fprintf(&b, "  %s[\"<b>%s</b><br/>%s\"]\n", id, floors[f][r].name, floors[f][r].holds)
 		}
-		b.WriteString("  end\n")
 	}
 	arrows := h.reduced()
 	for f := range floors {
 		for r := range floors[f] {
-			for _, to := range arrows[floors[f][r].name] {
-				fmt.Fprintf(&b, "  %s --> %s\n", names[floors[f][r].name], names[to])
+			var to []string
+			for _, name := range arrows[floors[f][r].name] {
+				to = append(to, names[name])
+			}
+			if len(to) > 0 {
+				fmt.Fprintf(&b, "  %s --> %s\n", names[floors[f][r].name], strings.Join(to, " & "))
 			}
 		}
 	}
-	b.WriteString("```\n\n| room | folders |\n|---|---|\n")
-	for f := range floors {
-		for r := range floors[f] {
-			fmt.Fprintf(&b, "| %s | `%s` |\n", floors[f][r].name, strings.Join(floors[f][r].packages, "`, `"))
-		}
-	}
+	b.WriteString("```\n")
 	return b.String()
 }
 

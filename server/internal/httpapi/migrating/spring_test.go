@@ -103,19 +103,17 @@ func TestSpringTables(t *testing.T) {
 	if policies, _ := springFile(t); !strings.Contains(policies, "rate: 1/s, burst: 180, cost: 60, headers: spring}") {
 		t.Errorf("the page's policy is another than the tested one: %s", policies)
 	}
-	for i, numbers := range [][3]int64{{1, 180, 60}, {10, 10, 1}} {
-		rows := table(t, springPage, i+1, columns)
-		for _, f := range fronts(t, numbers[0], numbers[1], numbers[2]) {
-			t.Run(fmt.Sprint("table ", i+1, " by ", strings.ReplaceAll(f.name, "/", " ")), func(t *testing.T) {
-				spring := &script{rate: float64(numbers[0]), burst: float64(numbers[1]), cost: float64(numbers[2])}
-				zero := f.clock.Now()
-				for _, row := range rows {
-					if got := springRow(t, row, zero, spring, &f); got != strings.Join(row, "|") {
-						t.Errorf("computed %s, the page says %s", got, strings.Join(row, "|"))
-					}
+	rows := table(t, springPage, 1, columns)
+	for _, f := range fronts(t, 1, 180, 60) {
+		t.Run(strings.ReplaceAll(f.name, "/", " "), func(t *testing.T) {
+			spring := &script{rate: 1, burst: 180, cost: 60}
+			zero := f.clock.Now()
+			for _, row := range rows {
+				if got := springRow(t, row, zero, spring, &f); got != strings.Join(row, "|") {
+					t.Errorf("computed %s, the page says %s", got, strings.Join(row, "|"))
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
