@@ -38,7 +38,7 @@ func New(client rueidis.Client, cluster bool) (redisstore.Conn, error) {
 }
 
 func newConn(client rueidis.Client, cluster bool) *conn {
-	return &conn{client: client, cluster: cluster, health: health{apart: make(chan struct{}, maxApart)}}
+	return &conn{client: client, cluster: cluster, health: newHealth(cluster)}
 }
 
 // Do sends the commands. See [redisstore.Conn].
@@ -49,12 +49,12 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 		c.exchange(ctx, commands, replies, false)
 		return
 	}
-	if !c.health.good() {
-		c.exchangeApart(ctx, commands, replies)
+	if p := c.health.unheard(commands); p != nil {
+		c.exchangeApart(ctx, p, commands, replies)
 		return
 	}
 	c.exchange(ctx, commands, replies, true)
-	c.health.observe(replies)
+	c.health.observe(commands, replies)
 }
 
 // exchange sends the commands and sets the replies.

@@ -13,8 +13,11 @@ import (
 
 // health tells whether pipelined connections answer. If a pipelined connection has to be dialed, one call dials it, and
 // rueidis makes the others wait for that call, regardless of their own contexts. While the connections may be broken,
-// calls therefore wait in goroutines of their own, which their callers can leave.
-type health struct {
+// calls therefore wait in goroutines of their own, which their callers can leave. On a Cluster, each range of slots has a
+// health of its own: a master that hangs has other connections than those that answer (regression: bug 191).
+type health []part
+
+type part struct {
 	heard atomic.Int64  // when the last reply arrived, in ns since 1970; 0 after a failed call
 	apart chan struct{} // has an element for each call in a goroutine of its own
 }
@@ -22,30 +25,63 @@ type health struct {
 const (
 	// freshness is how long a reply shows that the connections answer.
 	freshness = time.Second
-	// maxApart bounds the goroutines. Further calls wait.
+	// maxApart bounds the goroutines of a part. Further calls wait.
 	maxApart = 64
+	// On a Cluster there are more parts, of fewer goroutines: 1024 in all.
+	clusterParts    = 64
+	maxClusterApart = 16
+	slots           = 1 << 14
 )
 
-func (h *health) good() bool { return time.Now().UnixNano()-h.heard.Load() < int64(freshness) }
-
-// observe records whether the server has answered a call.
-func (h *health) observe(replies []redisstore.Reply) {
-	for i := range replies {
-		if err := replies[i].Err; err != nil {
-			if _, answered := errors.AsType[*redisstore.ServerError](err); !answered {
-				h.heard.Store(0)
-				return
-			}
-		}
+func newHealth(cluster bool) health {
+	n, most := 1, maxApart
+	if cluster {
+		n, most = clusterParts, maxClusterApart
 	}
-	h.heard.Store(time.Now().UnixNano())
+	h := make(health, n)
+	for i := range h {
+		h[i].apart = make(chan struct{}, most)
+	}
+	return h
 }
 
-// exchangeApart is exchange on pipelined connections, in another goroutine. If the context ends first, the commands may
-// have been sent.
-func (c *conn) exchangeApart(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+// of returns the part of a command's key.
+func (h health) of(command *redisstore.Command) *part {
+	if len(h) == 1 {
+		return &h[0]
+	}
+	return &h[redisstore.Slot(command.Key)/(slots/clusterParts)]
+}
+
+// unheard returns a part of the commands whose connection may be broken, or nil if all have answered.
+func (h health) unheard(commands []redisstore.Command) *part {
+	now := time.Now().UnixNano()
+	for i := range commands {
+		if p := h.of(&commands[i]); now-p.heard.Load() >= int64(freshness) {
+			return p
+		}
+	}
+	return nil
+}
+
+// observe records whether the servers have answered the commands.
+func (h health) observe(commands []redisstore.Command, replies []redisstore.Reply) {
+	now := time.Now().UnixNano()
+	for i := range replies {
+		p := h.of(&commands[i])
+		if _, answered := errors.AsType[*redisstore.ServerError](replies[i].Err); replies[i].Err != nil && !answered {
+			p.heard.Store(0)
+		} else {
+			p.heard.Store(now)
+		}
+	}
+}
+
+// exchangeApart is exchange on pipelined connections, in a goroutine of the part. If the context ends first, the
+// commands may have been sent.
+func (c *conn) exchangeApart(ctx context.Context, p *part, commands []redisstore.Command, replies []redisstore.Reply) {
 	select {
-	case c.health.apart <- struct{}{}:
+	case p.apart <- struct{}{}:
 	case <-ctx.Done():
 		failAll(replies, fmt.Errorf("%w: waiting for a connection: %w", redisstore.ErrNotSent, ctx.Err()))
 		return
@@ -55,10 +91,10 @@ func (c *conn) exchangeApart(ctx context.Context, commands []redisstore.Command,
 		own[i].Args = slices.Clone(own[i].Args)
 	}
 	go func() { // ends when the client gives up, or is closed
-		defer func() { <-c.health.apart }()
+		defer func() { <-p.apart }()
 		defer close(done)
 		c.exchange(ctx, own, received, true)
-		c.health.observe(received)
+		c.health.observe(own, received)
 	}()
 	select {
 	case <-done:

@@ -15,7 +15,8 @@ func Main(m *testing.M) {
 	// stopped earlier.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")) // the goroutine sleeps for at most a second
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),                 // sleeps for at most a second
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")) // the same
 }
 
 // silence is a logger that discards messages, for clients whose servers are killed on purpose.
