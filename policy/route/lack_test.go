@@ -13,6 +13,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"},
 		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
+		"bearer": {From: FromBearer, Name: "Authorization"}, "api_key": {From: FromQuery, Name: "api_key"}, "filter[id]": {From: FromQuery, Name: "filter[id]"},
 	}
 	const token = "Bearer e30.eyJzdWIiOiJhIn0."
 	for _, c := range []struct {
@@ -140,6 +141,7 @@ func TestPartsThatOccurTwice(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"}, "forwarded": {From: FromHeader, Name: "X-Forwarded-For"},
 		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
+		"bearer": {From: FromBearer, Name: "Authorization"}, "api_key": {From: FromQuery, Name: "api_key"}, "filter[id]": {From: FromQuery, Name: "filter[id]"},
 	}
 	const ann, bob = "Bearer e30.eyJzdWIiOiJhIn0.s", "Bearer e30.eyJzdWIiOiJiIn0.s"
 	for _, c := range []struct {
@@ -176,6 +178,29 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"query", false, []string{"token=a&x=1&token=a"}, "a"},
 		{"query", false, []string{"token=a&token=b"}, ""},
 		{"query", false, []string{"token=a&%74oken=b"}, ""},
+		{"query", false, []string{"token=a&%20token=b"}, ""},
+		{"query", false, []string{"token=a&token[]=b"}, ""},
+		{"query", false, []string{"token=a&token%00x=b"}, ""},
+		{"query", false, []string{"token=a&Token=b"}, ""},
+		{"query", false, []string{"TOKEN=b"}, "b"},
+		{"query", false, []string{"token=a&token2=b&tokens=c&[token]=d"}, "a"},
+		{"api_key", false, []string{"api_key=a&api.key=b"}, ""},
+		{"api_key", false, []string{"api+key=b"}, "b"},
+		{"filter[id]", false, []string{"filter[id]=a&filter[to]=b&filter=c"}, "a"},
+		{"cookie", false, []string{"sid=   a"}, "a"},
+		{"cookie", false, []string{"sid = a"}, "a"},
+		{"cookie", false, []string{"sid=%61"}, "a"},
+		{"cookie", false, []string{"sid=%61; sid=a"}, "a"},
+		{"cookie", false, []string{"sid=100%"}, "100%"},
+		{"cookie", false, []string{"sid=a; SID=b"}, ""},
+		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
+		{"bearer", false, []string{"Bearer a"}, "a"},
+		{"bearer", false, []string{"bearer\t a"}, "a"},
+		{"bearer", false, []string{"Bearer a b"}, ""},
+		{"bearer", false, []string{"Bearer a\tb"}, ""},
+		{"bearer", false, []string{"Bearer a,b"}, ""},
+		{"bearer", false, []string{"Bearer a, Bearer b"}, ""},
+		{"bearer", false, []string{"Basic eA== bearer\tb"}, ""},
 	} {
 		r := Request{Method: "GET", Path: "/", Header: http.Header{}, Joined: c.joined}
 		switch part := parts[c.part]; part.From {
@@ -194,6 +219,33 @@ func TestPartsThatOccurTwice(t *testing.T) {
 			t.Errorf("%s %q: %+v", c.part, c.values, m)
 		case c.want != "" && (m.NoKey != nil || m.Items[0].Key != c.want):
 			t.Errorf("%s %q: %+v, want %q", c.part, c.values, m, c.want)
+		}
+	}
+}
+
+// TestHeadersWithUnderscores checks that X_Api_Key is another line of X-Api-Key, as CGI and WSGI read it.
+func TestHeadersWithUnderscores(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		header http.Header
+		want   string
+	}{
+		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"b"}}, ""},
+		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X-Api_key": {"b"}}, ""},
+		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"a"}, "X_api_kex": {"b"}}, "a"},
+		{"X-Api-Key", http.Header{"X_api_key": {"b"}}, "b"},
+		{"X_Api_Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"b"}}, ""},
+		{"X_Api_Key", http.Header{"X_api_key": {"b"}}, "b"},
+	} {
+		route := Route{Charges: []Charge{{Key: []Part{{From: FromHeader, Name: c.name}}, Cost: Cost{Header: c.name, Max: 9}}}, Skip: true}
+		m, ok := New([]Route{route}, Proxies{}).Find(&Request{Method: "GET", Path: "/", Header: c.header})
+		switch {
+		case !ok:
+			t.Errorf("%s of %v: the route is skipped", c.name, c.header)
+		case c.want == "" && (m.NoKey == nil || !m.NoKey.Unreadable):
+			t.Errorf("%s of %v can be read", c.name, c.header)
+		case c.want != "" && (m.NoKey != nil || m.Items[0].Key != c.want):
+			t.Errorf("%s of %v: %+v, want %q", c.name, c.header, m, c.want)
 		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // A client can send a header, a cookie or a query field twice, and an upstream may read the other value than the
-// routes. Therefore a value that makes a key must be the only one (bug 97).
+// routes. Therefore a value that makes a key must be the only one (bug 97), also among names that some servers take for
+// one: CGI and WSGI replace the hyphens of headers by underscores, PHP replaces the dots and spaces of other names by
+// underscores and ends them at a bracket, and ASP.NET ignores their case.
 
 // lists are headers that each proxy appends to. They can be in several lines, and the first line counts.
 var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": true}
@@ -21,6 +23,13 @@ var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": t
 func (r *Request) header(name string) (text string, readable bool) {
 	name = canonical(name)
 	values := r.Header[name]
+	if strings.ContainsAny(name, "-_") {
+		for other, more := range r.Header {
+			if len(other) == len(name) && other != name && strings.EqualFold(hyphens(other), hyphens(name)) {
+				values = append(slices.Clip(values), more...)
+			}
+		}
+	}
 	switch {
 	case len(values) == 0:
 		return "", true
@@ -35,14 +44,29 @@ func (r *Request) header(name string) (text string, readable bool) {
 	return core.Only(values)
 }
 
-// cookie returns the only value of a cookie, or "" if there is none. readable is false if there are several that
+func hyphens(header string) string { return strings.ReplaceAll(header, "_", "-") }
+
+// underscores replaces what PHP replaces in the names of fields and cookies.
+var underscores = strings.NewReplacer(".", "_", " ", "_")
+
+// likeField reports whether a server may take a field or a cookie with another name for the one that is called name.
+func likeField(other, name string) bool {
+	other = strings.TrimLeft(other, " ")
+	if at := strings.IndexAny(other, "[\x00"); at > 0 && !strings.Contains(name, "[") {
+		other = other[:at]
+	}
+	return len(other) == len(name) && strings.EqualFold(underscores.Replace(other), underscores.Replace(name))
+}
+
+// cookie returns the only value of a cookie, or "" if there is none. It is percent-decoded and without white space
+// around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is false if there are several that
 // differ, and if net/http does not read one that another server could read, for example because it contains a quote,
 // because it follows another cookie after a space (a=b sid=real), or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
 		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
-			if at, _, _ := strings.Cut(piece, "="); at == name {
+			if at, _, _ := strings.Cut(piece, "="); likeField(at, name) {
 				written++
 			}
 		}
@@ -53,7 +77,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	read := (&http.Request{Header: v.Header}).CookiesNamed(name)
 	values := make([]string, len(read))
 	for i := range read {
-		values[i] = read[i].Value
+		values[i] = strings.TrimSpace(decode(read[i].Value))
 	}
 	if text, readable = core.Only(values); len(read) != written {
 		return "", false
@@ -64,7 +88,13 @@ func (v *view) cookie(name string) (text string, readable bool) {
 // field returns the only value of a query field, or "" if there is none. readable is false if there are several that
 // differ, and if there is none but the query is malformed.
 func (v *view) field(name string) (text string, readable bool) {
-	text, readable = core.Only(v.queryValues()[name])
+	values := v.queryValues()[name]
+	for other, more := range v.query {
+		if other != name && likeField(other, name) {
+			values = append(slices.Clip(values), more...)
+		}
+	}
+	text, readable = core.Only(values)
 	return text, readable && (text != "" || v.malformed == nil)
 }
 
