@@ -266,6 +266,35 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	}
 }
 
+// TestCheckMethod checks that no header replaces the method that routes have seen, also with underscores and in a
+// preflight, which passes without a charge (regression: bug 137).
+func TestCheckMethod(t *testing.T) {
+	methods := New([]Route{{Match: Conditions{Methods: []string{"DELETE"}}, Charges: constant}}, Proxies{})
+	when := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.method == "DELETE"`))}, Charges: constant}}, Proxies{})
+	any := New([]Route{{Charges: constant}}, Proxies{})
+	reads := New([]Route{{Match: Conditions{Methods: []string{"POST"}, Headers: []Value{must(HeaderValue("X-HTTP-Method", "DELETE"))}}, Charges: constant}}, Proxies{})
+	for _, c := range []struct {
+		table          *Table
+		method, header string
+		values         []string
+		ok             bool
+	}{
+		{methods, "POST", "X-Http-Method-Override", []string{"DELETE"}, false},
+		{methods, "POST", "X_http_method_override", []string{"DELETE"}, false},
+		{methods, "POST", "X-Method-Override", []string{"POST", "DELETE"}, false},
+		{methods, "POST", "X-Http-Method", []string{"post"}, true},
+		{when, "POST", "X-Http-Method", []string{"DELETE"}, false},
+		{any, "POST", "X-Http-Method", []string{"DELETE"}, true},
+		{any, "OPTIONS", "X-Http-Method", []string{"DELETE"}, false},
+		{reads, "POST", "X-Http-Method", []string{"DELETE"}, true},
+		{nil, "POST", "X-Http-Method", []string{"DELETE"}, true},
+	} {
+		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Header: http.Header{c.header: c.values}}); (err == nil) != c.ok {
+			t.Errorf("%s with %s: %q: %v", c.method, c.header, c.values, err)
+		}
+	}
+}
+
 // TestCheckQuery checks that a pair that net/url omits and other servers read cannot contain a field that a route reads
 // (regression: bug 97).
 func TestCheckQuery(t *testing.T) {
@@ -278,7 +307,7 @@ func TestCheckQuery(t *testing.T) {
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
 	} {
-		if err := table.CheckQuery(&Request{Path: "/", Query: query}); (err == nil) != ok {
+		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}
 	}

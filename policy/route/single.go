@@ -25,7 +25,7 @@ func (r *Request) header(name string) (text string, readable bool) {
 	values := r.Header[name]
 	if strings.ContainsAny(name, "-_") {
 		for other, more := range r.Header {
-			if len(other) == len(name) && other != name && strings.EqualFold(hyphens(other), hyphens(name)) {
+			if other != name && likeHeader(other, name) {
 				values = append(slices.Clip(values), more...)
 			}
 		}
@@ -44,7 +44,10 @@ func (r *Request) header(name string) (text string, readable bool) {
 	return core.Only(values)
 }
 
-func hyphens(header string) string { return strings.ReplaceAll(header, "_", "-") }
+// likeHeader reports whether a server may take a header with another name for the one that is called name.
+func likeHeader(other, name string) bool {
+	return len(other) == len(name) && strings.EqualFold(strings.ReplaceAll(other, "_", "-"), strings.ReplaceAll(name, "_", "-"))
+}
 
 // underscores replaces what PHP replaces in the names of fields and cookies.
 var underscores = strings.NewReplacer(".", "_", " ", "_")
@@ -98,11 +101,15 @@ func (v *view) field(name string) (text string, readable bool) {
 	return text, readable && (text != "" || v.malformed == nil)
 }
 
-// CheckQuery returns an error if a malformed pair of the query may contain a field that a route reads, as in
-// a=1;token=x or token=%zz. Routes and some servers omit such a pair; others read it.
-func (t *Table) CheckQuery(r *Request) error {
-	if t == nil || !strings.ContainsAny(r.Query, ";%") {
+// CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
+// in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
+// omit, or with a header that replaces the method, if a route depends on the method.
+func (t *Table) CheckRead(r *Request) error {
+	if t == nil {
 		return nil
+	}
+	if err := t.checkMethod(r); err != nil || !strings.ContainsAny(r.Query, ";%") {
+		return err
 	}
 	for pair := range strings.SplitSeq(r.Query, "&") {
 		if !malformed(pair) {
@@ -113,6 +120,22 @@ func (t *Table) CheckQuery(r *Request) error {
 			if name = decode(strings.ReplaceAll(name, "+", " ")); name != "" && t.readsField(name) {
 				return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
 			}
+		}
+	}
+	return nil
+}
+
+// MethodOverrides are headers with which a client asks some frameworks to run another method than that of its request.
+var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
+
+func (t *Table) checkMethod(r *Request) error {
+	if r.Method != http.MethodOptions && !t.methods {
+		return nil
+	}
+	for name, values := range r.Header {
+		known := slices.ContainsFunc(MethodOverrides, func(known string) bool { return likeHeader(name, known) })
+		if known && slices.ContainsFunc(values, func(text string) bool { return !strings.EqualFold(text, r.Method) }) && !t.Reads(name) {
+			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
 		}
 	}
 	return nil

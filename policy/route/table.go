@@ -17,6 +17,7 @@ type Table struct {
 	routes  []Route
 	proxies Proxies
 	hosts   hosts
+	methods bool // a route depends on the method
 }
 
 // New returns a table with routes in the given order. X-Forwarded-For is trusted only from proxies.
@@ -25,6 +26,7 @@ func New(routes []Route, proxies Proxies) *Table {
 	for i := range routes {
 		m := &routes[i].Match
 		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
+		t.methods = t.methods || len(m.Methods) > 0 || m.When != nil && strings.Contains(m.When.text, varMethod)
 	}
 	return t
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/headgate/headgate/policy/route"
 )
 
 // hopByHop lists the hop-by-hop headers other than Connection, Upgrade and Te.
@@ -49,7 +51,7 @@ func isWebsocket(upgrade []string) bool {
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := plainName(name)
-		if describes(plain) && (!trusted || plain != name) || slices.Contains(methodOverrides, plain) {
+		if describes(plain) && (!trusted || plain != name) || slices.Contains(route.MethodOverrides, plain) {
 			delete(h, name)
 		}
 	}
@@ -67,8 +69,6 @@ func plainName(name string) string {
 func describes(name string) bool {
 	return slices.ContainsFunc(describingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) || slices.Contains(describing, name)
 }
-
-var methodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
 var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-Amzn-Mtls-", "X-Ssl-Client-", "Ssl-Client-"}
 
