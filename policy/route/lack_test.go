@@ -223,29 +223,49 @@ func TestPartsThatOccurTwice(t *testing.T) {
 	}
 }
 
-// TestHeadersWithUnderscores checks that X_Api_Key is another line of X-Api-Key, as CGI and WSGI read it.
+// TestHeadersWithUnderscores checks that X_Plan is refused if a route reads X-Plan, to match or for a key, a cost, a class
+// or a condition, and the other way round: CGI and WSGI read both as one.
 func TestHeadersWithUnderscores(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		header http.Header
-		want   string
-	}{
-		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"b"}}, ""},
-		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X-Api_key": {"b"}}, ""},
-		{"X-Api-Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"a"}, "X_api_kex": {"b"}}, "a"},
-		{"X-Api-Key", http.Header{"X_api_key": {"b"}}, "b"},
-		{"X_Api_Key", http.Header{"X-Api-Key": {"a"}, "X_api_key": {"b"}}, ""},
-		{"X_Api_Key", http.Header{"X_api_key": {"b"}}, "b"},
+	key := func(p Part) Route { return Route{Charges: []Charge{{Key: []Part{p}}}} }
+	for name, r := range map[string]Route{
+		"match": {Match: Conditions{Headers: []Value{must(HeaderValue("X-Plan", "*"))}}, Charges: constant},
+		"when":  {Match: Conditions{When: must(CompileWhen(`"x-plan" in request.headers`))}, Charges: constant},
+		"key":   key(Part{From: FromHeader, Name: "X-Plan"}),
+		"token": key(Part{From: FromJWT, Name: "x-plan", Claim: "sub"}),
+		"cost":  {Charges: []Charge{{Key: constant[0].Key, Cost: Cost{Header: "X-Plan", Max: 9}}}},
+		"class": {Charges: constant, Class: Class{Header: "X-Plan"}},
+		"other": key(Part{From: FromHeader, Name: "X_Plan"}),
 	} {
-		route := Route{Charges: []Charge{{Key: []Part{{From: FromHeader, Name: c.name}}, Cost: Cost{Header: c.name, Max: 9}}}, Skip: true}
-		m, ok := New([]Route{route}, Proxies{}).Find(&Request{Method: "GET", Path: "/", Header: c.header})
-		switch {
-		case !ok:
-			t.Errorf("%s of %v: the route is skipped", c.name, c.header)
-		case c.want == "" && (m.NoKey == nil || !m.NoKey.Unreadable):
-			t.Errorf("%s of %v can be read", c.name, c.header)
-		case c.want != "" && (m.NoKey != nil || m.Items[0].Key != c.want):
-			t.Errorf("%s of %v: %+v, want %q", c.name, c.header, m, c.want)
+		table := New([]Route{r}, Proxies{})
+		for _, c := range []struct {
+			header http.Header
+			ok     bool
+		}{
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"b"}}, false},
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"a"}}, true},
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"a", "b"}}, false},
+			{http.Header{"X-Plan": {"a"}, "X_plans": {"b"}}, name != "other"},
+			{http.Header{"X-Plan": {"a"}}, name != "other"},
+			{http.Header{"X_plan": {"a"}}, name == "other"},
+		} {
+			if err := table.CheckRead(&Request{Method: "GET", Path: "/", Header: c.header}); (err == nil) != c.ok {
+				t.Errorf("%s, %v: %v", name, c.header, err)
+			}
+		}
+	}
+}
+
+// TestFieldsThatServersTakeForOne checks that a condition on a field holds under each name that a server takes for it.
+func TestFieldsThatServersTakeForOne(t *testing.T) {
+	for _, pattern := range []string{"1", "1*"} {
+		table := New([]Route{{Match: Conditions{Query: []Value{QueryValue("big_export", pattern)}}, Charges: constant}}, Proxies{})
+		for query, want := range map[string]bool{
+			"big_export=1": true, "BIG_EXPORT=1": true, "big.export=1": true, "+big_export=1": true, "big%20export=1": true, "big_export[]=1": true,
+			"big_export%00x=1": true, "big_export=2&Big_Export=1": true, "bigexport=1": false, "xbig_export=1": false, "big_export=2": false, "[big_export]=1": false,
+		} {
+			if _, ok := table.Find(&Request{Method: "GET", Path: "/", Query: query}); ok != want {
+				t.Errorf("%s under %s: %t, want %t", query, pattern, ok, want)
+			}
 		}
 	}
 }

@@ -12,8 +12,7 @@ import (
 
 // A client can send a header, a cookie or a query field twice, and an upstream may read the other value than the
 // routes. Therefore a value that makes a key must be the only one (bug 97), also among names that some servers take for
-// one: CGI and WSGI replace the hyphens of headers by underscores, PHP replaces the dots and spaces of other names by
-// underscores and ends them at a bracket, and ASP.NET ignores their case.
+// one.
 
 // lists are headers that each proxy appends to. They can be in several lines, and the first line counts.
 var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": true}
@@ -23,13 +22,6 @@ var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": t
 func (r *Request) header(name string) (text string, readable bool) {
 	name = canonical(name)
 	values := r.Header[name]
-	if strings.ContainsAny(name, "-_") {
-		for other, more := range r.Header {
-			if other != name && likeHeader(other, name) {
-				values = append(slices.Clip(values), more...)
-			}
-		}
-	}
 	switch {
 	case len(values) == 0:
 		return "", true
@@ -44,21 +36,47 @@ func (r *Request) header(name string) (text string, readable bool) {
 	return core.Only(values)
 }
 
-// likeHeader reports whether a server may take a header with another name for the one that is called name.
-func likeHeader(other, name string) bool {
-	return len(other) == len(name) && strings.EqualFold(strings.ReplaceAll(other, "_", "-"), strings.ReplaceAll(name, "_", "-"))
+// fieldName returns a name of a query field or a cookie as the least exact servers read it: PHP replaces dots and spaces
+// by underscores and ends the name at a bracket or a zero byte, and ASP.NET ignores the case.
+func fieldName(name string) string {
+	if !strings.ContainsFunc(name, func(c rune) bool { return 'A' <= c && c <= 'Z' || c == '.' || c == ' ' || c == '[' || c == 0 }) {
+		return name
+	}
+	name = strings.TrimLeft(name, " ")
+	if at := strings.IndexAny(name, "[\x00"); at > 0 {
+		name = name[:at]
+	}
+	return lowerASCII(inNames.Replace(name))
 }
 
-// underscores replaces what PHP replaces in the names of fields and cookies.
-var underscores = strings.NewReplacer(".", "_", " ", "_")
+var inNames = strings.NewReplacer(".", "_", " ", "_")
 
-// likeField reports whether a server may take a field or a cookie with another name for the one that is called name.
-func likeField(other, name string) bool {
-	other = strings.TrimLeft(other, " ")
-	if at := strings.IndexAny(other, "[\x00"); at > 0 && !strings.Contains(name, "[") {
-		other = other[:at]
+// fields returns the values of all query fields that a server may take for the one with this name.
+func (v *view) fields(name string) []string {
+	values := v.queryValues()
+	if strings.Contains(name, "[") {
+		return values[name]
 	}
-	return len(other) == len(name) && strings.EqualFold(underscores.Replace(other), underscores.Replace(name))
+	if v.alike == nil {
+		v.alike = values
+		for other := range values {
+			if other != fieldName(other) {
+				v.alike = alike(values)
+				break
+			}
+		}
+	}
+	return v.alike[fieldName(name)]
+}
+
+// alike merges the fields whose names a server may take for one.
+func alike(values url.Values) url.Values {
+	merged := make(url.Values, len(values))
+	for name, more := range values {
+		name = fieldName(name)
+		merged[name] = append(merged[name], more...)
+	}
+	return merged
 }
 
 // cookie returns the only value of a cookie, or "" if there is none. It is percent-decoded and without white space
@@ -69,7 +87,7 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
 		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
-			if at, _, _ := strings.Cut(piece, "="); likeField(at, name) {
+			if at, _, _ := strings.Cut(piece, "="); at == name || fieldName(at) == fieldName(name) {
 				written++
 			}
 		}
@@ -91,24 +109,18 @@ func (v *view) cookie(name string) (text string, readable bool) {
 // field returns the only value of a query field, or "" if there is none. readable is false if there are several that
 // differ, and if there is none but the query is malformed.
 func (v *view) field(name string) (text string, readable bool) {
-	values := v.queryValues()[name]
-	for other, more := range v.query {
-		if other != name && likeField(other, name) {
-			values = append(slices.Clip(values), more...)
-		}
-	}
-	text, readable = core.Only(values)
+	text, readable = core.Only(v.fields(name))
 	return text, readable && (text != "" || v.malformed == nil)
 }
 
 // CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
 // in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
-// omit, or with a header that replaces the method, if a route depends on the method.
+// omit, or with a header that some servers take for one that a route reads, or that replaces the method.
 func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.checkMethod(r); err != nil || !strings.ContainsAny(r.Query, ";%") {
+	if err := t.checkHeaders(r); err != nil || !strings.ContainsAny(r.Query, ";%") {
 		return err
 	}
 	for pair := range strings.SplitSeq(r.Query, "&") {
@@ -128,13 +140,25 @@ func (t *Table) CheckRead(r *Request) error {
 // MethodOverrides are headers with which a client asks some frameworks to run another method than that of its request.
 var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-func (t *Table) checkMethod(r *Request) error {
-	if r.Method != http.MethodOptions && !t.methods {
-		return nil
-	}
+// checkHeaders refuses X_Plan if a route reads X-Plan: CGI and WSGI read both as one, and a proxy that sets or removes
+// X-Plan passes it on. It also refuses a header that replaces the method, if a route depends on the method, and in an
+// OPTIONS request, which may pass without a charge.
+func (t *Table) checkHeaders(r *Request) error {
+	methods := t.methods || r.Method == http.MethodOptions
 	for name, values := range r.Header {
-		known := slices.ContainsFunc(MethodOverrides, func(known string) bool { return likeHeader(name, known) })
-		if known && slices.ContainsFunc(values, func(text string) bool { return !strings.EqualFold(text, r.Method) }) && !t.Reads(name) {
+		other := strings.Contains(name, "_")
+		if !other && !t.underscores && !methods {
+			continue
+		}
+		plain := name
+		if other {
+			plain = canonical(strings.ReplaceAll(name, "_", "-"))
+		}
+		read, reads := t.reads[plain]
+		switch {
+		case reads && read != name && !slices.Equal(values, r.Header[read]):
+			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "only "+read+", which a route reads: some servers take them for one")
+		case !reads && methods && slices.Contains(MethodOverrides, plain) && slices.ContainsFunc(values, func(text string) bool { return !strings.EqualFold(text, r.Method) }):
 			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
 		}
 	}
@@ -154,9 +178,10 @@ func malformed(pair string) bool {
 func (t *Table) readsField(name string) bool {
 	return slices.ContainsFunc(t.routes, func(r Route) bool {
 		m := &r.Match
-		return slices.ContainsFunc(m.Query, func(v Value) bool { return v.name == name }) || m.When.names(name) ||
+		like := func(read string) bool { return read == name || fieldName(read) == fieldName(name) }
+		return slices.ContainsFunc(m.Query, func(v Value) bool { return like(v.name) }) || m.When.names(name) ||
 			slices.ContainsFunc(r.Charges, func(c Charge) bool {
-				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && p.Name == name })
+				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && like(p.Name) })
 			})
 	})
 }
