@@ -75,6 +75,8 @@ var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-A
 var describing = []string{
 	"Forwarded", "Forwarded-For", "X-Real-Ip", "X-Client-Ip", "Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "X-Rewrite-Url",
 	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Appengine-User-Ip",
-	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip",
+	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip", "X-Remote-Ip", "X-Remote-Addr", "Remote-Addr", "X-Originating-Ip",
+	"X-Coming-From", "Coming-From", "Forwarded-For-Ip", "Do-Connecting-Ip", "Akamai-Client-Ip", "X-Nf-Client-Connection-Ip", "X-Vercel-Forwarded-For",
+	"X-Host", "X-Http-Host-Override",
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }
