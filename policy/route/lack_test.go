@@ -270,6 +270,37 @@ func TestFieldsThatServersTakeForOne(t *testing.T) {
 	}
 }
 
+// TestConditionsOnWhatOccursTwice checks that a condition sees each value that a server may read: two different values of
+// what it names are refused, and a field has each name that a server takes for it.
+func TestConditionsOnWhatOccursTwice(t *testing.T) {
+	for _, when := range []string{
+		`request.query["plan"] == "big" || "x-plan" in request.headers && request.headers["x-plan"] == "big"`,
+		`has(request.query.plan) && request.query.plan == 'big' || 'x-plan' in request.headers && request.headers['x-plan'] == 'big'`,
+	} {
+		table := New([]Route{{Match: Conditions{When: must(CompileWhen(when + " || request.size > 9"))}, Charges: constant}}, Proxies{})
+		for _, c := range []struct {
+			query  string
+			header http.Header
+			match  bool // or refused
+		}{
+			{"plan=big", nil, true},
+			{"Plan=big", nil, true},
+			{"plan[]=big", nil, true},
+			{"plan=small&plan=big", nil, true},
+			{"plan=small&PLAN=big", nil, true},
+			{"plan=small&plan=small&size=1&size=2&x=1&x=2", nil, false},
+			{"", http.Header{"X-Plan": {"small", "big"}}, true},
+			{"", http.Header{"X-Plan": {"small", "small"}, "Accept": {"a", "b"}}, false},
+		} {
+			r := Request{Method: "GET", Path: "/", Query: c.query, Header: c.header}
+			refused := table.CheckRead(&r) != nil
+			if _, matches := table.Find(&r); (matches || refused) != c.match {
+				t.Errorf("%s: %s %v: refused %t, matches %t", when, c.query, c.header, refused, matches)
+			}
+		}
+	}
+}
+
 // TestCostsAndClassesThatOccurTwice checks that several costs count as the highest, and several classes as none.
 func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	table := New([]Route{{Charges: []Charge{{Key: []Part{{Name: "all"}}, Cost: Cost{Header: "X-Cost", Max: 9}}}, Class: Class{Header: "X-Class"}}}, Loopback)

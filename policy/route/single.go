@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -53,24 +54,29 @@ var inNames = strings.NewReplacer(".", "_", " ", "_")
 
 // fields returns the values of all query fields that a server may take for the one with this name.
 func (v *view) fields(name string) []string {
-	values := v.queryValues()
 	if strings.Contains(name, "[") {
-		return values[name]
+		return v.queryValues()[name]
 	}
-	if v.alike == nil {
-		v.alike = values
-		for other := range values {
-			if other != fieldName(other) {
-				v.alike = alike(values)
-				break
-			}
-		}
-	}
-	return v.alike[fieldName(name)]
+	return v.merged()[fieldName(name)]
 }
 
-// alike merges the fields whose names a server may take for one.
+// merged returns the query's values by [fieldName].
+func (v *view) merged() url.Values {
+	if v.alike == nil {
+		v.alike = alike(v.queryValues())
+	}
+	return v.alike
+}
+
+// alike merges the fields whose names a server may take for one. It returns values itself if there are none.
 func alike(values url.Values) url.Values {
+	unusual := false
+	for name := range values {
+		unusual = unusual || name != fieldName(name)
+	}
+	if !unusual {
+		return values
+	}
 	merged := make(url.Values, len(values))
 	for name, more := range values {
 		name = fieldName(name)
@@ -115,12 +121,13 @@ func (v *view) field(name string) (text string, readable bool) {
 
 // CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
 // in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
-// omit, or with a header that some servers take for one that a route reads, or that replaces the method.
+// omit, with a header that some servers take for one that a route reads, or that replaces the method, or with two values
+// of what a condition compares.
 func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.checkHeaders(r); err != nil || !strings.ContainsAny(r.Query, ";%") {
+	if err := cmp.Or(t.checkHeaders(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
 		return err
 	}
 	for pair := range strings.SplitSeq(r.Query, "&") {
@@ -160,6 +167,37 @@ func (t *Table) checkHeaders(r *Request) error {
 			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "only "+read+", which a route reads: some servers take them for one")
 		case !reads && methods && slices.Contains(MethodOverrides, plain) && slices.ContainsFunc(values, func(text string) bool { return !strings.EqualFold(text, r.Method) }):
 			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
+		}
+	}
+	return nil
+}
+
+// checkRepeated refuses two different values of a header or field that a when condition names. The condition has only the
+// first one, and many servers read the last.
+func (t *Table) checkRepeated(r *Request) error {
+	if len(t.compared) == 0 {
+		return nil
+	}
+	repeated := func(what, name string, values []string) error {
+		if _, same := core.Only(values); same || !t.compared[name] {
+			return nil
+		}
+		return engine.InvalidInput(what+" "+name, engine.Quote(values[0])+" and another value", "one value, because a condition of a route names it")
+	}
+	for name, values := range r.Header {
+		if len(values) > 1 && !lists[name] {
+			if err := repeated("header", strings.ToLower(name), values); err != nil {
+				return err
+			}
+		}
+	}
+	if !strings.Contains(r.Query, "&") {
+		return nil
+	}
+	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
+	for name, values := range alike(fields) {
+		if err := repeated("query field", name, values); err != nil {
+			return err
 		}
 	}
 	return nil

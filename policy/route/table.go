@@ -21,15 +21,20 @@ type Table struct {
 	// reads has the headers that routes read, by their names with hyphens in place of underscores.
 	reads       map[string]string
 	underscores bool // one of them has an underscore
+	// compared has the texts in when conditions, among which are the names of headers, and of fields by [fieldName].
+	compared map[string]bool
 }
 
 // New returns a table with routes in the given order. X-Forwarded-For is trusted only from proxies.
 func New(routes []Route, proxies Proxies) *Table {
-	t := &Table{routes: routes, proxies: proxies, reads: map[string]string{}}
+	t := &Table{routes: routes, proxies: proxies, reads: map[string]string{}, compared: map[string]bool{}}
 	for i := range routes {
 		m := &routes[i].Match
 		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
 		t.methods = t.methods || len(m.Methods) > 0 || m.When != nil && strings.Contains(m.When.text, varMethod)
+		for _, name := range m.When.named() {
+			t.compared[fieldName(name)] = true
+		}
 		for name := range routes[i].headers {
 			t.reads[canonical(strings.ReplaceAll(name, "_", "-"))] = name
 			t.underscores = t.underscores || strings.Contains(name, "_")
@@ -173,11 +178,6 @@ func (t *Table) Reads(header string) bool {
 	return reads
 }
 
-// notInHeader reports whether a character separates words in a condition, where quotes and dots are not part of a name.
-func notInHeader(c rune) bool {
-	return c != '-' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
-}
-
 // headers yields the canonical names of the headers that the route reads.
 func (r *Route) headers(yield func(name string) bool) {
 	names := []string{r.Class.Header}
@@ -192,10 +192,7 @@ func (r *Route) headers(yield func(name string) bool) {
 			}
 		}
 	}
-	if r.Match.When != nil {
-		names = append(names, strings.FieldsFunc(r.Match.When.String(), notInHeader)...)
-	}
-	for _, name := range names {
+	for _, name := range append(names, r.Match.When.words()...) {
 		if name != "" && !yield(canonical(name)) {
 			return
 		}
