@@ -151,25 +151,39 @@ var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Met
 // X-Plan passes it on. It also refuses a header that replaces the method, if a route depends on the method, and in an
 // OPTIONS request, which may pass without a charge.
 func (t *Table) checkHeaders(r *Request) error {
-	methods := t.methods || r.Method == http.MethodOptions
+	for _, name := range MethodOverrides {
+		if err := t.checkMethod(r, name, name); err != nil {
+			return err
+		}
+	}
 	for name, values := range r.Header {
-		other := strings.Contains(name, "_")
-		if !other && !t.underscores && !methods {
+		if strings.IndexByte(name, '_') < 0 && !t.underscores {
 			continue
 		}
-		plain := name
-		if other {
-			plain = canonical(strings.ReplaceAll(name, "_", "-"))
-		}
-		read, reads := t.reads[plain]
-		switch {
-		case reads && read != name && !slices.Equal(values, r.Header[read]):
+		plain := canonical(strings.ReplaceAll(name, "_", "-"))
+		if read, reads := t.reads[plain]; reads && read != name && !slices.Equal(values, r.Header[read]) {
 			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "only "+read+", which a route reads: some servers take them for one")
-		case !reads && methods && slices.Contains(MethodOverrides, plain) && slices.ContainsFunc(values, func(text string) bool { return !strings.EqualFold(text, r.Method) }):
-			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
+		}
+		if slices.Contains(MethodOverrides, plain) {
+			if err := t.checkMethod(r, name, plain); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// checkMethod refuses a header that replaces the method. The header's plain name has hyphens.
+func (t *Table) checkMethod(r *Request, name, plain string) error {
+	values := r.Header[name]
+	if len(values) == 0 {
+		return nil
+	}
+	differs := func(text string) bool { return !strings.EqualFold(text, r.Method) }
+	if _, reads := t.reads[plain]; reads || !t.methods && r.Method != http.MethodOptions || !slices.ContainsFunc(values, differs) {
+		return nil
+	}
+	return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
 }
 
 // checkRepeated refuses two different values of a header or field that a when condition names. The condition has only the
