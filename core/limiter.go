@@ -119,6 +119,16 @@ func (l *Limiter) Space(of string) string {
 	return l.space + ":" + of
 }
 
+// KeepRoom gives a namespace a part of the memory where its keys are counted, which the keys of other namespaces cannot
+// fill: in a memory store, and in the layer that decides while a store is unavailable.
+func (l *Limiter) KeepRoom(space string) {
+	for store := range engine.Layers(l.store) {
+		if memory, ok := store.(interface{ KeepRoom(spaces ...string) }); ok {
+			memory.KeepRoom(space)
+		}
+	}
+}
+
 // adHoc returns the namespace for limits without a policy. Only servers have such limits.
 func (l *Limiter) adHoc() string {
 	if l.space == "" {

@@ -396,6 +396,7 @@ func TestKeysThatOccurTwice(t *testing.T) {
 		{[]string{"a", "b"}, []string{"a", "b"}, []string{"sid=a; sid=b"}, false},
 		{[]string{"", "b"}, []string{"", "b"}, []string{"sid=", "sid=b"}, false},
 		{[]string{"a", ""}, []string{"a", ""}, []string{"sid=a", "sid="}, false},
+		{[]string{"a"}, []string{"a"}, []string{"sid=%61; x=%zz; sid=  a"}, true}, // one value for gin and fiber
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/?token="+strings.Join(c.query, "&token="), http.NoBody)
 		r.Header["X-User"], r.Header["Cookie"] = c.header, c.cookie

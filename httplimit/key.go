@@ -86,7 +86,8 @@ func ByHeader(name string) Key {
 }
 
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
-// limit with each. A cookie that occurs twice with different values counts as missing.
+// limit with each. A cookie that occurs twice with different values counts as missing. The value is percent-decoded and
+// without white space around it, as gin and fiber read it: a client could otherwise spell one session in many ways.
 func ByCookie(name string) Key {
 	requireName("ByCookie", name)
 	return func(r *http.Request) (string, bool) {
@@ -94,6 +95,10 @@ func ByCookie(name string) Key {
 		values := make([]string, len(named))
 		for i := range named {
 			values[i] = named[i].Value
+			if decoded, err := url.PathUnescape(values[i]); err == nil {
+				values[i] = decoded
+			}
+			values[i] = strings.TrimSpace(values[i])
 		}
 		if value, _ := core.Only(values); value != "" {
 			return value, true

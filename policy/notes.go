@@ -20,7 +20,8 @@ const maxNoted = 10
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses, policies that count addresses and a text of the client alike, and limits for all clients whose numbers are shown. In both cases it reports limits that
+// addresses, policies that count addresses and a text of the client alike, limits for all clients whose numbers are
+// shown, proxies that are all the world, and segments in another program's syntax. In both cases it reports limits that
 // cannot be used in full.
 func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
 
@@ -42,6 +43,8 @@ func (c *Config) routeNotes() (notes []string) {
 	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
 		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
 	})...)
+	notes = append(notes, c.proxyNotes()...)
+	notes = append(notes, literalNotes(routes)...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.victimNotes(by)...)
 	notes = append(notes, c.collisionNotes(by)...)

@@ -48,3 +48,43 @@ func TestTraps(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenDoors checks the notes about trusted proxies among which are clients, and about segments that match no request.
+func TestOpenDoors(t *testing.T) {
+	const (
+		claim   = "so a client can claim any address"
+		literal = "which matches only this text"
+		before  = "policies: {all: 100/s}\n"
+		after   = "\nroutes: [{match: {path: '/users/{id}/:x'}, key: [{header: X-User}], policies: [all]}]"
+	)
+	for _, c := range []struct{ text, part, want string }{
+		{"trusted_proxies: [0.0.0.0/0]", claim, "trusted_proxies has 0.0.0.0/0, "},
+		{"trusted_proxies: [10.0.0.0/8, 128.0.0.0/1]", claim, "trusted_proxies has 128.0.0.0/1, "},
+		{"trusted_proxies: ['::/0']", claim, "trusted_proxies has ::/0, "},
+		{"trusted_proxies: [10.0.0.0/8, 'fc00::/7', 192.0.2.1]", claim, ""},
+		{"", literal, "route 0 has the segment :x, "},
+	} {
+		config, err := policy.Parse("x.yaml", []byte(before+c.text+after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, note := range config.Notes() {
+			if strings.Contains(note, c.part) {
+				found = append(found, note)
+			}
+		}
+		if got := strings.Join(found, "\n"); len(found) > 1 || (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.text, got, c.want)
+		}
+	}
+	for _, path := range []string{"/users/<id>", "/users/([0-9]+)", "/users/[0-9]+", "/^users$"} {
+		config, err := policy.Parse("x.yaml", []byte(before+"routes: [{match: {path: '"+path+"'}, key: [client_ip], policies: [all]}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(config.Notes(), "\n"); !strings.Contains(notes, literal) {
+			t.Errorf("%s: %q", path, notes)
+		}
+	}
+}

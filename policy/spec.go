@@ -30,8 +30,11 @@ type LimitSpec struct {
 
 // UnmarshalJSON reads text or fields, and rejects unknown fields.
 func (s *LimitSpec) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
+	switch {
+	case len(data) > 0 && data[0] == '"':
 		return json.Unmarshal(data, &s.Text)
+	case len(data) > 0 && data[0] != '{':
+		return json.Unmarshal(data, &jsontext.Limit{}) // null, or an error
 	}
 	return jsontext.Members(data, limitNames, func(name string, value []byte) error {
 		switch name {

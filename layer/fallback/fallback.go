@@ -128,6 +128,10 @@ func (s *Store) AcceptLoss(ctx context.Context) (lost bool, err error) {
 // Unwrap returns the wrapped store.
 func (s *Store) Unwrap() engine.Store { return s.store }
 
+// KeepRoom gives each of the namespaces a part of the memory for outages: see [memstore.Store.KeepRoom]. A client that
+// makes up keys of one policy in an outage can then not deny the new keys of another.
+func (s *Store) KeepRoom(spaces ...string) { s.own.KeepRoom(spaces...) }
+
 // Stats contains a store's counters.
 type Stats struct {
 	// Answered is the number of operations answered by shares.

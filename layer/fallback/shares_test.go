@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,6 +200,36 @@ func TestPermitsWaitForALease(t *testing.T) {
 				t.Errorf("a lease length after the start: %+v, %v", d, err)
 			}
 			end(t, all)
+		}
+	})
+}
+
+// TestOnePolicyCannotFillTheSharesOfAnother checks that made-up keys of one policy leave room for the keys of another
+// while the store is unavailable, if the process has the policy before the outage.
+func TestOnePolicyCannotFillTheSharesOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		c := fallback.Config{}
+		c.Memory.MaxKeys = 64
+		all := s.start(t, 1, c)
+		defer end(t, all)
+		flooded := all[0].Limiter.PolicyOf("flooded", rule.FixedWindow(rule.PerHour(1)))
+		other := all[0].Limiter.PolicyOf("other", rule.FixedWindow(rule.PerHour(1)), rule.TokenBucket(rule.PerHour(1)))
+		s.set(headgate.ErrStoreUnavailable, false)
+		ask := func(p *headgate.Policy, key string) headgate.Decision {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			d, err := p.Allow(ctx, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		for key := range 500 {
+			ask(flooded, strconv.Itoa(key))
+		}
+		if d := ask(other, "new"); !d.Allowed {
+			t.Errorf("a new key of another policy: %+v", d)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.A
 	request, err := route.FromHTTP(r)
 	if err == nil {
 		request.AnyCase = httplimit.IsAnyCase(r)
-		err = cmp.Or(table.CheckQuery(&request), route.CheckSegments(request.Path))
+		err = cmp.Or(table.CheckRead(&request), route.CheckSegments(request.Path))
 	}
 	if err != nil {
 		return a, err

@@ -85,8 +85,14 @@ func withoutTypes(path string) string {
 	return strings.Join(names, ".")
 }
 
+// Limit is the type of a limit in errors about another JSON value.
+type Limit struct{}
+
 // accepted returns the name of the JSON type that a field accepts.
 func accepted(mismatch *json.UnmarshalTypeError) string {
+	if mismatch.Type == reflect.TypeFor[Limit]() {
+		return `object, or string such as "5/1m"`
+	}
 	switch mismatch.Type.Kind() {
 	case reflect.String:
 		return "string"

@@ -81,7 +81,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 		return wrong.String(), shown(v.Header[wrong.name])
 	case WrongQuery:
 		wrong := m.wrongQuery(v)
-		return wrong.String(), shown(v.queryValues()[wrong.name])
+		return wrong.String(), shown(v.fields(wrong.name))
 	case WrongClient:
 		return joined(m.Clients), cmp.Or(v.clientText(), nothing)
 	case WhenIsFalse:

@@ -86,7 +86,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 		lists = g.headers[i].find(lists, v.Header[g.headers[i].name])
 	}
 	for i := range g.queries {
-		lists = g.queries[i].find(lists, v.queryValues()[g.queries[i].name])
+		lists = g.queries[i].find(lists, v.fields(g.queries[i].name))
 	}
 	for i := range g.clients {
 		s := &g.clients[i]

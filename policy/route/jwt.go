@@ -30,15 +30,26 @@ func claim(header, name string) (text string, readable bool) {
 	}
 }
 
-// bearer returns the credential in an Authorization header of the scheme Bearer, without blanks around it. The scheme's
-// case does not matter. ok is false for another scheme or no credential.
-func bearer(header string) (credential string, ok bool) {
-	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
-	credential = strings.TrimSpace(rest)
-	if credential == "" || !strings.EqualFold(scheme, "Bearer") {
+// bearer returns the text after the scheme in an Authorization header of the scheme Bearer, without white space around
+// it. The scheme's case does not matter. ok is false for another scheme or no text.
+func bearer(header string) (text string, ok bool) {
+	header = strings.TrimSpace(header)
+	end := strings.IndexAny(header, " \t")
+	if end < 0 || !strings.EqualFold(header[:end], "Bearer") {
 		return "", false
 	}
-	return credential, true
+	return strings.TrimSpace(header[end:]), true
+}
+
+// credential returns the credential in an Authorization header, or "" if its scheme is not Bearer. readable is false
+// for text that servers read in different ways: some take a part of Bearer a b or Bearer a,b, and some find Bearer after
+// another scheme.
+func credential(header string) (text string, readable bool) {
+	text, ok := bearer(header)
+	if !ok {
+		return "", !strings.Contains(strings.ReplaceAll(lowerASCII(header), "\t", " "), "bearer ")
+	}
+	return text, !strings.ContainsAny(text, " \t,")
 }
 
 // claimOf returns a claim in a token's payload. The text is "" if the claim is absent or null. readable is false if the

@@ -105,9 +105,10 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 		}
 		return claim(text, p.Claim)
 	case FromBearer:
-		text, readable = v.header(p.Name)
-		credential, _ := bearer(text)
-		return credential, readable
+		if text, readable = v.header(p.Name); !readable {
+			return "", false
+		}
+		return credential(text)
 	default:
 		return p.Name, true
 	}

@@ -13,6 +13,7 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"},
 		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
+		"bearer": {From: FromBearer, Name: "Authorization"}, "api_key": {From: FromQuery, Name: "api_key"}, "filter[id]": {From: FromQuery, Name: "filter[id]"},
 	}
 	const token = "Bearer e30.eyJzdWIiOiJhIn0."
 	for _, c := range []struct {
@@ -140,6 +141,7 @@ func TestPartsThatOccurTwice(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"}, "forwarded": {From: FromHeader, Name: "X-Forwarded-For"},
 		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
+		"bearer": {From: FromBearer, Name: "Authorization"}, "api_key": {From: FromQuery, Name: "api_key"}, "filter[id]": {From: FromQuery, Name: "filter[id]"},
 	}
 	const ann, bob = "Bearer e30.eyJzdWIiOiJhIn0.s", "Bearer e30.eyJzdWIiOiJiIn0.s"
 	for _, c := range []struct {
@@ -176,6 +178,29 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"query", false, []string{"token=a&x=1&token=a"}, "a"},
 		{"query", false, []string{"token=a&token=b"}, ""},
 		{"query", false, []string{"token=a&%74oken=b"}, ""},
+		{"query", false, []string{"token=a&%20token=b"}, ""},
+		{"query", false, []string{"token=a&token[]=b"}, ""},
+		{"query", false, []string{"token=a&token%00x=b"}, ""},
+		{"query", false, []string{"token=a&Token=b"}, ""},
+		{"query", false, []string{"TOKEN=b"}, "b"},
+		{"query", false, []string{"token=a&token2=b&tokens=c&[token]=d"}, "a"},
+		{"api_key", false, []string{"api_key=a&api.key=b"}, ""},
+		{"api_key", false, []string{"api+key=b"}, "b"},
+		{"filter[id]", false, []string{"filter[id]=a&filter[to]=b&filter=c"}, "a"},
+		{"cookie", false, []string{"sid=   a"}, "a"},
+		{"cookie", false, []string{"sid = a"}, "a"},
+		{"cookie", false, []string{"sid=%61"}, "a"},
+		{"cookie", false, []string{"sid=%61; sid=a"}, "a"},
+		{"cookie", false, []string{"sid=100%"}, "100%"},
+		{"cookie", false, []string{"sid=a; SID=b"}, ""},
+		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
+		{"bearer", false, []string{"Bearer a"}, "a"},
+		{"bearer", false, []string{"bearer\t a"}, "a"},
+		{"bearer", false, []string{"Bearer a b"}, ""},
+		{"bearer", false, []string{"Bearer a\tb"}, ""},
+		{"bearer", false, []string{"Bearer a,b"}, ""},
+		{"bearer", false, []string{"Bearer a, Bearer b"}, ""},
+		{"bearer", false, []string{"Basic eA== bearer\tb"}, ""},
 	} {
 		r := Request{Method: "GET", Path: "/", Header: http.Header{}, Joined: c.joined}
 		switch part := parts[c.part]; part.From {
@@ -198,6 +223,84 @@ func TestPartsThatOccurTwice(t *testing.T) {
 	}
 }
 
+// TestHeadersWithUnderscores checks that X_Plan is refused if a route reads X-Plan, to match or for a key, a cost, a class
+// or a condition, and the other way round: CGI and WSGI read both as one.
+func TestHeadersWithUnderscores(t *testing.T) {
+	key := func(p Part) Route { return Route{Charges: []Charge{{Key: []Part{p}}}} }
+	for name, r := range map[string]Route{
+		"match": {Match: Conditions{Headers: []Value{must(HeaderValue("X-Plan", "*"))}}, Charges: constant},
+		"when":  {Match: Conditions{When: must(CompileWhen(`"x-plan" in request.headers`))}, Charges: constant},
+		"key":   key(Part{From: FromHeader, Name: "X-Plan"}),
+		"token": key(Part{From: FromJWT, Name: "x-plan", Claim: "sub"}),
+		"cost":  {Charges: []Charge{{Key: constant[0].Key, Cost: Cost{Header: "X-Plan", Max: 9}}}},
+		"class": {Charges: constant, Class: Class{Header: "X-Plan"}},
+		"other": key(Part{From: FromHeader, Name: "X_Plan"}),
+	} {
+		table := New([]Route{r}, Proxies{})
+		for _, c := range []struct {
+			header http.Header
+			ok     bool
+		}{
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"b"}}, false},
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"a"}}, true},
+			{http.Header{"X-Plan": {"a"}, "X_plan": {"a", "b"}}, false},
+			{http.Header{"X-Plan": {"a"}, "X_plans": {"b"}}, name != "other"},
+			{http.Header{"X-Plan": {"a"}}, name != "other"},
+			{http.Header{"X_plan": {"a"}}, name == "other"},
+		} {
+			if err := table.CheckRead(&Request{Method: "GET", Path: "/", Header: c.header}); (err == nil) != c.ok {
+				t.Errorf("%s, %v: %v", name, c.header, err)
+			}
+		}
+	}
+}
+
+// TestFieldsThatServersTakeForOne checks that a condition on a field holds under each name that a server takes for it.
+func TestFieldsThatServersTakeForOne(t *testing.T) {
+	for _, pattern := range []string{"1", "1*"} {
+		table := New([]Route{{Match: Conditions{Query: []Value{QueryValue("big_export", pattern)}}, Charges: constant}}, Proxies{})
+		for query, want := range map[string]bool{
+			"big_export=1": true, "BIG_EXPORT=1": true, "big.export=1": true, "+big_export=1": true, "big%20export=1": true, "big_export[]=1": true,
+			"big_export%00x=1": true, "big_export=2&Big_Export=1": true, "bigexport=1": false, "xbig_export=1": false, "big_export=2": false, "[big_export]=1": false,
+		} {
+			if _, ok := table.Find(&Request{Method: "GET", Path: "/", Query: query}); ok != want {
+				t.Errorf("%s under %s: %t, want %t", query, pattern, ok, want)
+			}
+		}
+	}
+}
+
+// TestConditionsOnWhatOccursTwice checks that a condition sees each value that a server may read: two different values of
+// what it names are refused, and a field has each name that a server takes for it.
+func TestConditionsOnWhatOccursTwice(t *testing.T) {
+	for _, when := range []string{
+		`request.query["plan"] == "big" || "x-plan" in request.headers && request.headers["x-plan"] == "big"`,
+		`has(request.query.plan) && request.query.plan == 'big' || 'x-plan' in request.headers && request.headers['x-plan'] == 'big'`,
+	} {
+		table := New([]Route{{Match: Conditions{When: must(CompileWhen(when + " || request.size > 9"))}, Charges: constant}}, Proxies{})
+		for _, c := range []struct {
+			query  string
+			header http.Header
+			match  bool // or refused
+		}{
+			{"plan=big", nil, true},
+			{"Plan=big", nil, true},
+			{"plan[]=big", nil, true},
+			{"plan=small&plan=big", nil, true},
+			{"plan=small&PLAN=big", nil, true},
+			{"plan=small&plan=small&size=1&size=2&x=1&x=2", nil, false},
+			{"", http.Header{"X-Plan": {"small", "big"}}, true},
+			{"", http.Header{"X-Plan": {"small", "small"}, "Accept": {"a", "b"}}, false},
+		} {
+			r := Request{Method: "GET", Path: "/", Query: c.query, Header: c.header}
+			refused := table.CheckRead(&r) != nil
+			if _, matches := table.Find(&r); (matches || refused) != c.match {
+				t.Errorf("%s: %s %v: refused %t, matches %t", when, c.query, c.header, refused, matches)
+			}
+		}
+	}
+}
+
 // TestCostsAndClassesThatOccurTwice checks that several costs count as the highest, and several classes as none.
 func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	table := New([]Route{{Charges: []Charge{{Key: []Part{{Name: "all"}}, Cost: Cost{Header: "X-Cost", Max: 9}}}, Class: Class{Header: "X-Class"}}}, Loopback)
@@ -214,6 +317,35 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	}
 }
 
+// TestCheckMethod checks that no header replaces the method that routes have seen, also with underscores and in a
+// preflight, which passes without a charge (regression: bug 137).
+func TestCheckMethod(t *testing.T) {
+	methods := New([]Route{{Match: Conditions{Methods: []string{"DELETE"}}, Charges: constant}}, Proxies{})
+	when := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.method == "DELETE"`))}, Charges: constant}}, Proxies{})
+	any := New([]Route{{Charges: constant}}, Proxies{})
+	reads := New([]Route{{Match: Conditions{Methods: []string{"POST"}, Headers: []Value{must(HeaderValue("X-HTTP-Method", "DELETE"))}}, Charges: constant}}, Proxies{})
+	for _, c := range []struct {
+		table          *Table
+		method, header string
+		values         []string
+		ok             bool
+	}{
+		{methods, "POST", "X-Http-Method-Override", []string{"DELETE"}, false},
+		{methods, "POST", "X_http_method_override", []string{"DELETE"}, false},
+		{methods, "POST", "X-Method-Override", []string{"POST", "DELETE"}, false},
+		{methods, "POST", "X-Http-Method", []string{"post"}, true},
+		{when, "POST", "X-Http-Method", []string{"DELETE"}, false},
+		{any, "POST", "X-Http-Method", []string{"DELETE"}, true},
+		{any, "OPTIONS", "X-Http-Method", []string{"DELETE"}, false},
+		{reads, "POST", "X-Http-Method", []string{"DELETE"}, true},
+		{nil, "POST", "X-Http-Method", []string{"DELETE"}, true},
+	} {
+		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Header: http.Header{c.header: c.values}}); (err == nil) != c.ok {
+			t.Errorf("%s with %s: %q: %v", c.method, c.header, c.values, err)
+		}
+	}
+}
+
 // TestCheckQuery checks that a pair that net/url omits and other servers read cannot contain a field that a route reads
 // (regression: bug 97).
 func TestCheckQuery(t *testing.T) {
@@ -226,7 +358,7 @@ func TestCheckQuery(t *testing.T) {
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
 	} {
-		if err := table.CheckQuery(&Request{Path: "/", Query: query}); (err == nil) != ok {
+		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}
 	}

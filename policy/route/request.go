@@ -99,7 +99,8 @@ type view struct {
 	path   string
 
 	query     url.Values
-	malformed error // the error from parsing the query
+	alike     url.Values // query by [fieldName], or query itself
+	malformed error      // the error from parsing the query
 	client    netip.Addr
 	queried   bool
 	located   bool

@@ -126,7 +126,7 @@ func (m *Conditions) wrongHeader(v *view) *Value {
 
 func (m *Conditions) wrongQuery(v *view) *Value {
 	for i := range m.Query {
-		if !m.Query[i].matches(v.queryValues()[m.Query[i].name]) {
+		if !m.Query[i].matches(v.fields(m.Query[i].name)) {
 			return &m.Query[i]
 		}
 	}

@@ -17,14 +17,28 @@ type Table struct {
 	routes  []Route
 	proxies Proxies
 	hosts   hosts
+	methods bool // a route depends on the method
+	// reads has the headers that routes read, by their names with hyphens in place of underscores.
+	reads       map[string]string
+	underscores bool // one of them has an underscore
+	// compared has the texts in when conditions, among which are the names of headers, and of fields by [fieldName].
+	compared map[string]bool
 }
 
 // New returns a table with routes in the given order. X-Forwarded-For is trusted only from proxies.
 func New(routes []Route, proxies Proxies) *Table {
-	t := &Table{routes: routes, proxies: proxies}
+	t := &Table{routes: routes, proxies: proxies, reads: map[string]string{}, compared: map[string]bool{}}
 	for i := range routes {
 		m := &routes[i].Match
 		t.hosts.add(m.Host).add(&m.Path).add(&routes[i], i)
+		t.methods = t.methods || len(m.Methods) > 0 || m.When != nil && strings.Contains(m.When.text, varMethod)
+		for _, name := range m.When.named() {
+			t.compared[fieldName(name)] = true
+		}
+		for name := range routes[i].headers {
+			t.reads[canonical(strings.ReplaceAll(name, "_", "-"))] = name
+			t.underscores = t.underscores || strings.Contains(name, "_")
+		}
 	}
 	return t
 }
@@ -155,20 +169,34 @@ func (t *Table) match(v *view, place int) (m Match, ok bool) {
 }
 
 // Reads reports whether a route reads the header, under its canonical name: to match, or for a key, a cost or a class.
-// It is true for each name that the text of a when condition contains.
+// It is true for each word in the text of a when condition.
 func (t *Table) Reads(header string) bool {
-	return slices.ContainsFunc(t.Routes(), func(r Route) bool {
-		m := &r.Match
-		return canonical(r.Class.Header) == header || slices.ContainsFunc(r.Charges, func(c Charge) bool { return c.reads(header) }) ||
-			slices.ContainsFunc(m.Headers, func(v Value) bool { return v.name == header }) ||
-			m.When != nil && strings.Contains(strings.ToLower(m.When.String()), strings.ToLower(header))
-	})
+	if t == nil {
+		return false
+	}
+	_, reads := t.reads[canonical(strings.ReplaceAll(header, "_", "-"))]
+	return reads
 }
 
-func (c *Charge) reads(header string) bool {
-	return canonical(c.Cost.Header) == header || slices.ContainsFunc(c.Key, func(p Part) bool {
-		return (p.From == FromHeader || p.From == FromJWT || p.From == FromBearer) && canonical(p.Name) == header
-	})
+// headers yields the canonical names of the headers that the route reads.
+func (r *Route) headers(yield func(name string) bool) {
+	names := []string{r.Class.Header}
+	for _, v := range r.Match.Headers {
+		names = append(names, v.name)
+	}
+	for i := range r.Charges {
+		names = append(names, r.Charges[i].Cost.Header)
+		for _, p := range r.Charges[i].Key {
+			if p.From == FromHeader || p.From == FromJWT || p.From == FromBearer {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	for _, name := range append(names, r.Match.When.words()...) {
+		if name != "" && !yield(canonical(name)) {
+			return
+		}
+	}
 }
 
 // WhenErrors returns the number of evaluations of when conditions that have failed since the table was created.

@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -124,6 +125,30 @@ func (w *When) names(field string) bool {
 	return w != nil && (strings.Contains(w.text, `"`+field+`"`) || strings.Contains(w.text, "'"+field+"'") || strings.Contains(w.text, varQuery+"."+field))
 }
 
+// words returns the words in the text of a condition, among which are the names that it reads. The receiver can be nil.
+func (w *When) words() []string {
+	if w == nil {
+		return nil
+	}
+	return strings.FieldsFunc(w.text, func(c rune) bool {
+		return c != '-' && c != '_' && (c < '0' || '9' < c) && (c < 'a' || 'z' < c) && (c < 'A' || 'Z' < c)
+	})
+}
+
+// nameLike matches what can name a header or a query field: a text, or a selector.
+var nameLike = regexp.MustCompile(`"([^"]*)"|'([^']*)'|request\.(?:query|headers)\.(\w+)`)
+
+// named returns the texts in a condition and the names of its selectors. The receiver can be nil.
+func (w *When) named() (names []string) {
+	if w == nil {
+		return nil
+	}
+	for _, match := range nameLike.FindAllStringSubmatch(w.text, -1) {
+		names = append(names, match[1]+match[2]+match[3])
+	}
+	return names
+}
+
 // Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
 // failed condition counts as not met. If the cost was too high, the request is refused.
 func (w *When) Errors() uint64 { return w.errors.Load() }
@@ -153,7 +178,7 @@ func (v *view) variables() map[string]any {
 	if v.values == nil {
 		v.values = map[string]any{
 			varMethod: v.method, varHost: v.host, varPath: v.path, varSize: v.Size,
-			varQuery:   func() any { return firsts(v.queryValues(), false) },
+			varQuery:   func() any { return v.firstFields() },
 			varHeaders: func() any { return firsts(v.Header, true) },
 			varClient:  func() any { return v.clientText() },
 		}
@@ -166,6 +191,17 @@ func (v *view) clientText() string {
 		return address.String()
 	}
 	return ""
+}
+
+// firstFields returns the first value of each query field, also under the name that less exact servers read.
+func (v *view) firstFields() map[string]string {
+	fields := firsts(v.queryValues(), false)
+	for name, values := range v.merged() {
+		if _, there := fields[name]; !there {
+			fields[name] = values[0]
+		}
+	}
+	return fields
 }
 
 // firsts returns the first value of each header or query field.

@@ -77,6 +77,7 @@ func bound(l net.Listener, name string, conns int, rule peers.Rule, logger *slog
 	b := &bounded{Listener: l, conns: peers.NewConns(conns, rule), most: conns, closed: make(chan struct{}), logger: logger, name: name, lines: lograte.Limit{Lines: 1, Per: 10 * time.Second}}
 	b.close = sync.OnceValue(func() error {
 		close(b.closed)
+		b.conns.Stop()
 		return l.Close()
 	})
 	return b

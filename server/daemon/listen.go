@@ -21,20 +21,33 @@ func newHTTP(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// listenOn listens on the address that a flag gives. The error names the flag.
+// listenOn listens on the address that a flag gives. The error names the flag. Only gRPC can use a Unix socket: over
+// HTTP each caller would be a trusted proxy.
 func listenOn(flag, address string) (net.Listener, error) {
-	network, path := "tcp", address
-	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, path = "unix", socket
+	network, path, accepted := "tcp", address, "host:port, or off"
+	if flag == "grpc" {
+		accepted = "host:port, unix:/path, or off"
+		if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+			network, path = "unix", socket
+		}
 	}
 	l, err := net.Listen(network, path)
 	switch {
+	case isMalformed(err):
+		return nil, fmt.Errorf("--%s %s: %w; accepted: %s", flag, address, err, accepted)
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("--%s %s: %w; accepted: an address that no other program listens on", flag, address, err)
 	case err != nil:
 		return nil, fmt.Errorf("--%s %s: %w", flag, address, err)
 	}
 	return l, nil
+}
+
+// isMalformed reports whether an address is in the wrong form, such as 8080.
+func isMalformed(err error) bool {
+	_, form := errors.AsType[*net.AddrError](err)
+	_, port := errors.AsType[*net.DNSError](err)
+	return form || port
 }
 
 // ofFlag adds a flag's name to the error of its file if the file cannot be opened. Other errors name the file and the

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/engine"
-	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/policies"
 )
 
@@ -70,10 +70,11 @@ func (d *Daemon) applyPolicies(ctx context.Context, c *policy.Config) (generatio
 		d.admin.metrics.Reloaded(err)
 	}
 	generation = d.service.SetPolicies(set, c.Routes)
-	if memory, ok := d.store.Store.(*memstore.Store); ok {
-		for _, name := range set.Names() {
-			memory.KeepRoom(d.limiter.Space(engine.PolicySpace(name)))
-		}
+	for _, name := range set.Names() {
+		d.limiter.KeepRoom(d.limiter.Space(engine.PolicySpace(name)))
+	}
+	if !d.config.NoInline {
+		d.limiter.KeepRoom(d.limiter.Space(decide.InlineSpace))
 	}
 	d.keepUpstreams(c.Routes)
 	d.usersPolicies.activated(set.Names())

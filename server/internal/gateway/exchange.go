@@ -49,7 +49,7 @@ func (e *exchange) Value(key any) any {
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	described, err := route.FromHTTP(r)
 	if err == nil {
-		err = g.config.Service.CheckQuery(&described)
+		err = g.config.Service.CheckRead(&described)
 	}
 	if err != nil {
 		g.refused(service.Malformed)

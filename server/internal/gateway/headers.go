@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/headgate/headgate/policy/route"
 )
 
 // hopByHop lists the hop-by-hop headers other than Connection, Upgrade and Te.
@@ -49,7 +51,7 @@ func isWebsocket(upgrade []string) bool {
 func dropForged(h http.Header, trusted bool) {
 	for name := range h {
 		plain := plainName(name)
-		if describes(plain) && (!trusted || plain != name) || slices.Contains(methodOverrides, plain) {
+		if describes(plain) && (!trusted || plain != name) || slices.Contains(route.MethodOverrides, plain) {
 			delete(h, name)
 		}
 	}
@@ -68,13 +70,13 @@ func describes(name string) bool {
 	return slices.ContainsFunc(describingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) || slices.Contains(describing, name)
 }
 
-var methodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
-
 var describingPrefixes = []string{"X-Forwarded", "X-Original-", "X-Envoy-", "X-Amzn-Mtls-", "X-Ssl-Client-", "Ssl-Client-"}
 
 var describing = []string{
 	"Forwarded", "Forwarded-For", "X-Real-Ip", "X-Client-Ip", "Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "X-Rewrite-Url",
 	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Appengine-User-Ip",
-	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip",
+	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip", "X-Remote-Ip", "X-Remote-Addr", "Remote-Addr", "X-Originating-Ip",
+	"X-Coming-From", "Coming-From", "Forwarded-For-Ip", "Do-Connecting-Ip", "Akamai-Client-Ip", "X-Nf-Client-Connection-Ip", "X-Vercel-Forwarded-For",
+	"X-Host", "X-Http-Host-Override",
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }

@@ -38,6 +38,8 @@ func TestProblemsNameTheField(t *testing.T) {
 		{`{"key":"k"}`, 400, "policy is not set; accepted: the name of a policy, or limit instead"},
 		{`{"policy":"burst","key":"k","limit":"1/s"}`, 400, "limit with policy; accepted: one of them"},
 		{`{"policy":"missing","key":"k"}`, 404, `no policy "missing"`},
+		{`{"key":"k","limit":5}`, 400, `limit must not be a JSON number; accepted: object, or string such as "5/1m"`},
+		{`{"key":"k","limit":{"all":["1/s",["5/1m"]]}}`, 400, `limit.all.1 must not be a JSON array; accepted: object, or string such as "5/1m"`},
 		{`{"policy":"burst","key":"k","limit":{"burst":"x"}}`, 400, "limit.burst must not be a JSON string; accepted: whole number"},
 		{`{"key":"k","limit":{"all":["1/s",{"burst":"x"}]}}`, 400, "limit.all.1.burst must not be a JSON string; accepted: whole number"},
 		{`{"key":"k","limit":{"windows":[{"limit":1},{"limit":"x"}]}}`, 400, "limit.windows.1.limit must not be a JSON string; accepted: whole number"},

@@ -25,6 +25,8 @@ type Conns struct {
 	shares *Shares
 	tenth  int // a tenth of the bound; idle connections are closed while at most this many places are free
 	began  time.Time
+	// stopped is set when the listener has been closed.
+	stopped atomic.Bool
 
 	mu      sync.Mutex
 	open    map[*Conn]struct{}
@@ -54,6 +56,8 @@ type Conn struct {
 	place Place
 	since atomic.Int64 // when it became idle, in ns after Conns.began; 0 while it is busy
 	calls atomic.Int64 // calls in progress
+
+	answering atomic.Bool // an HTTP request is in progress
 }
 
 // Admit counts a connection. If the verdict is not Granted, the caller must close the connection.
@@ -185,8 +189,14 @@ func (c *Conn) Release() {
 // Close closes the connection and frees its place.
 func (c *Conn) Close() error {
 	defer c.Release()
+	if c.lingers() {
+		_ = c.CloseWrite()
+	}
 	return c.Conn.Close()
 }
+
+// Stop records that the server is stopping, so that no Close waits for a client.
+func (c *Conns) Stop() { c.stopped.Store(true) }
 
 // RemoteAddr returns an [Addr].
 func (c *Conn) RemoteAddr() net.Addr { return &c.addr }
@@ -223,6 +233,9 @@ func (c *Conn) End() {
 // State tracks the state of an HTTP connection. It is a [http.Server.ConnState].
 func State(nc net.Conn, s http.ConnState) {
 	c := Of(nc.RemoteAddr())
+	if c != nil {
+		c.answering.Store(s == http.StateActive)
+	}
 	switch s {
 	case http.StateActive, http.StateHijacked:
 		c.Busy()

@@ -145,11 +145,15 @@ func (c *conn) setReadDeadline() {
 	}
 }
 
-// end logs the error that ended the input. For a protocol error it also appends an error reply.
+// end logs the error that ended the input. For a protocol error it also replies, and gives a client that is still
+// sending the time to read the reply.
 func (c *conn) end(err error) {
 	if protocol := (*wire.ProtocolError)(nil); errors.As(err, &protocol) {
 		c.out = wire.AppendError(c.out, "ERR "+protocol.Error())
 		c.srv.cfg.Refused(service.Malformed)
+		if c.flush() == nil {
+			_ = c.place.CloseWrite()
+		}
 	}
 	if err != io.EOF {
 		c.srv.cfg.Logger.Debug("resp: connection ended", "client", c.nc.RemoteAddr(), "id", c.id, "error", err)

@@ -61,6 +61,23 @@ func TestHostileInputOverTCP(t *testing.T) {
 	}
 }
 
+// TestLargeWordGetsItsAnswer checks that a client that sends all of a word that is too long before it reads gets the
+// error, and no reset connection (regression: bug 184).
+func TestLargeWordGetsItsAnswer(t *testing.T) {
+	client, err := net.Dial("tcp", listen(t, resp.Config{}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	const size = 20 << 20
+	if _, err := fmt.Fprintf(client, "*2\r\n$4\r\nPING\r\n$%d\r\n%s\r\n", size, strings.Repeat("x", size)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := readToEnd(t, client), "-ERR Protocol error: invalid bulk length\r\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // tool returns the path of one of Redis's programs. If the program is missing, it skips the test with a message on
 // standard error, or fails the test if HEADGATE_NEED_SERVERS is set, as in CI.
 func tool(t *testing.T, program string) string {

@@ -34,8 +34,8 @@ func (s *Service) Preflighted(r *route.Request) (to *route.Route, ok bool) {
 	return s.policies.Load().routes.Preflighted(r)
 }
 
-// CheckQuery is [route.Table.CheckQuery] for the active routes.
-func (s *Service) CheckQuery(r *route.Request) error { return s.policies.Load().routes.CheckQuery(r) }
+// CheckRead is [route.Table.CheckRead] for the active routes.
+func (s *Service) CheckRead(r *route.Request) error { return s.policies.Load().routes.CheckRead(r) }
 
 // WhenErrors is [route.Table.WhenErrors] for the active routes.
 func (s *Service) WhenErrors() uint64 { return s.policies.Load().routes.WhenErrors() }

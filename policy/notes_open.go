@@ -1,0 +1,41 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/headgate/headgate/policy/route"
+)
+
+// proxyNotes reports trusted proxies that are more than a private network, so that clients are among them.
+func (c *Config) proxyNotes() []string {
+	var wide []netip.Prefix
+	for _, network := range c.Routes.Proxies().Networks {
+		if network.Bits() < 7 || network.Bits() < 8 && network.Addr().Is4() { // 10.0.0.0/8, fc00::/7
+			wide = append(wide, network)
+		}
+	}
+	return noteEach(wide, "%d more networks of trusted_proxies contain clients", func(network netip.Prefix) string {
+		return fmt.Sprintf("trusted_proxies has %s, so a client can claim any address, and leave a limit by client_ip: list the addresses of the proxies", network)
+	})
+}
+
+// literalNotes reports segments of paths that name a parameter in another program's syntax. They match only their text.
+func literalNotes(routes []route.Route) []string {
+	type literal struct {
+		route   int
+		segment string
+	}
+	var all []literal
+	for i := range routes {
+		for segment := range strings.SplitSeq(routes[i].Match.Path.String(), "/") {
+			if segment != "" && strings.ContainsRune(":<([^$", rune(segment[0])) {
+				all = append(all, literal{i, segment})
+			}
+		}
+	}
+	return noteEach(all, "%d more segments of paths match only their text", func(l literal) string {
+		return fmt.Sprintf("route %d has the segment %s, which matches only this text: {name} and * match any segment", l.route, l.segment)
+	})
+}
