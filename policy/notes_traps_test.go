@@ -49,7 +49,8 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// TestOpenDoors checks the notes about trusted proxies among which are clients, and about segments that match no request.
+// TestOpenDoors checks the notes about trusted proxies among which are clients, and about segments that match no request
+// (regression: bug 198).
 func TestOpenDoors(t *testing.T) {
 	const (
 		claim   = "so a client can claim any address"

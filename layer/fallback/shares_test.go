@@ -205,7 +205,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 }
 
 // TestOnePolicyCannotFillTheSharesOfAnother checks that made-up keys of one policy leave room for the keys of another
-// while the store is unavailable, if the process has the policy before the outage.
+// while the store is unavailable, if the process has the policy before the outage (regression: bug 196).
 func TestOnePolicyCannotFillTheSharesOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)

@@ -136,7 +136,7 @@ func TestCheckOfConnection(t *testing.T) {
 }
 
 // TestPartsThatOccurTwice checks that a header, cookie or field that makes a key cannot be read if it occurs twice with
-// different values, because an upstream may read the other one (regression: bug 97).
+// different values, because an upstream may read the other one (regression: bugs 97, 193).
 func TestPartsThatOccurTwice(t *testing.T) {
 	parts := map[string]Part{
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"}, "forwarded": {From: FromHeader, Name: "X-Forwarded-For"},
@@ -271,7 +271,7 @@ func TestFieldsThatServersTakeForOne(t *testing.T) {
 }
 
 // TestConditionsOnWhatOccursTwice checks that a condition sees each value that a server may read: two different values of
-// what it names are refused, and a field has each name that a server takes for it.
+// what it names are refused, and a field has each name that a server takes for it (regression: bug 194).
 func TestConditionsOnWhatOccursTwice(t *testing.T) {
 	for _, when := range []string{
 		`request.query["plan"] == "big" || "x-plan" in request.headers && request.headers["x-plan"] == "big"`,
@@ -318,7 +318,7 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 }
 
 // TestCheckMethod checks that no header replaces the method that routes have seen, also with underscores and in a
-// preflight, which passes without a charge (regression: bug 137).
+// preflight, which passes without a charge (regression: bugs 137, 195).
 func TestCheckMethod(t *testing.T) {
 	methods := New([]Route{{Match: Conditions{Methods: []string{"DELETE"}}, Charges: constant}}, Proxies{})
 	when := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.method == "DELETE"`))}, Charges: constant}}, Proxies{})

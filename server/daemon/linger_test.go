@@ -15,7 +15,7 @@ import (
 )
 
 // TestLargeBodiesGetTheirAnswer checks that a client that sends all of a large body before it reads, as most do, gets
-// the answer, and no reset connection (regression: bug 184): over HTTP, through the gateway and on the admin listener,
+// the answer, and no reset connection (regression: bugs 184, 192): over HTTP, through the gateway and on the admin listener,
 // with and without TLS, and after a header that cannot be read.
 func TestLargeBodiesGetTheirAnswer(t *testing.T) {
 	base, err := (policy.Reader{Gateway: true}).Parse("p.yaml", []byte(`{policies: {none: {deny: true}}, upstreams: {up: "http://127.0.0.1:9"}, routes: [{upstream: up, key: [client_ip], policies: [none]}]}`))

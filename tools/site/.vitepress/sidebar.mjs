@@ -79,7 +79,6 @@ const groups = {
     Threats: "design/threats",
     "Articles' scripts": "design/articles",
     "Exported names": "design/api",
-    "A request": "design/request",
     Packages: "design/house",
   },
 };
