@@ -1,14 +1,11 @@
 package route
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/core"
-	"github.com/headgate/headgate/engine"
 )
 
 // A client can send a header, a cookie or a query field twice, and an upstream may read the other value than the
@@ -86,9 +83,10 @@ func alike(values url.Values) url.Values {
 }
 
 // cookie returns the only value of a cookie, or "" if there is none. It is percent-decoded and without white space
-// around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is false if there are several that
-// differ, and if net/http does not read one that another server could read, for example because it contains a quote,
-// because it follows another cookie after a space (a=b sid=real), or because the request has more than 3000 cookies.
+// around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is
+// false if there are several that differ, and if net/http does not read one that another server could read, for example
+// because it contains a quote, because it follows another cookie after a space (a=b sid=real), or because the request
+// has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
@@ -117,123 +115,4 @@ func (v *view) cookie(name string) (text string, readable bool) {
 func (v *view) field(name string) (text string, readable bool) {
 	text, readable = core.Only(v.fields(name))
 	return text, readable && (text != "" || v.malformed == nil)
-}
-
-// CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
-// in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
-// omit, with a header that some servers take for one that a route reads, or that replaces the method, or with two values
-// of what a condition compares.
-func (t *Table) CheckRead(r *Request) error {
-	if t == nil {
-		return nil
-	}
-	if err := cmp.Or(t.checkHeaders(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
-		return err
-	}
-	for pair := range strings.SplitSeq(r.Query, "&") {
-		if !malformed(pair) {
-			continue
-		}
-		for piece := range strings.SplitSeq(pair, ";") {
-			name, _, _ := strings.Cut(piece, "=")
-			if name = decode(strings.ReplaceAll(name, "+", " ")); name != "" && t.readsField(name) {
-				return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
-			}
-		}
-	}
-	return nil
-}
-
-// MethodOverrides are headers with which a client asks some frameworks to run another method than that of its request.
-var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
-
-// checkHeaders refuses X_Plan if a route reads X-Plan: CGI and WSGI read both as one, and a proxy that sets or removes
-// X-Plan passes it on. It also refuses a header that replaces the method, if a route depends on the method, and in an
-// OPTIONS request, which may pass without a charge.
-func (t *Table) checkHeaders(r *Request) error {
-	for _, name := range MethodOverrides {
-		if err := t.checkMethod(r, name, name); err != nil {
-			return err
-		}
-	}
-	for name, values := range r.Header {
-		if strings.IndexByte(name, '_') < 0 && !t.underscores {
-			continue
-		}
-		plain := canonical(strings.ReplaceAll(name, "_", "-"))
-		if read, reads := t.reads[plain]; reads && read != name && !slices.Equal(values, r.Header[read]) {
-			return engine.InvalidInput("header "+name, engine.Quote(values[0]), "only "+read+", which a route reads: some servers take them for one")
-		}
-		if slices.Contains(MethodOverrides, plain) {
-			if err := t.checkMethod(r, name, plain); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkMethod refuses a header that replaces the method. The header's plain name has hyphens.
-func (t *Table) checkMethod(r *Request, name, plain string) error {
-	values := r.Header[name]
-	if len(values) == 0 {
-		return nil
-	}
-	differs := func(text string) bool { return !strings.EqualFold(text, r.Method) }
-	if _, reads := t.reads[plain]; reads || !t.methods && r.Method != http.MethodOptions || !slices.ContainsFunc(values, differs) {
-		return nil
-	}
-	return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
-}
-
-// checkRepeated refuses two different values of a header or field that a when condition names. The condition has only the
-// first one, and many servers read the last.
-func (t *Table) checkRepeated(r *Request) error {
-	if len(t.compared) == 0 {
-		return nil
-	}
-	repeated := func(what, name string, values []string) error {
-		if _, same := core.Only(values); same || !t.compared[name] {
-			return nil
-		}
-		return engine.InvalidInput(what+" "+name, engine.Quote(values[0])+" and another value", "one value, because a condition of a route names it")
-	}
-	for name, values := range r.Header {
-		if len(values) > 1 && !lists[name] {
-			if err := repeated("header", strings.ToLower(name), values); err != nil {
-				return err
-			}
-		}
-	}
-	if !strings.Contains(r.Query, "&") {
-		return nil
-	}
-	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
-	for name, values := range alike(fields) {
-		if err := repeated("query field", name, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// malformed reports whether net/url omits a pair.
-func malformed(pair string) bool {
-	if strings.Contains(pair, ";") {
-		return true
-	}
-	_, err := url.QueryUnescape(pair)
-	return err != nil
-}
-
-// readsField reports whether a route reads a query field, to match or for a key.
-func (t *Table) readsField(name string) bool {
-	return slices.ContainsFunc(t.routes, func(r Route) bool {
-		m := &r.Match
-		like := func(read string) bool { return read == name || fieldName(read) == fieldName(name) }
-		return slices.ContainsFunc(m.Query, func(v Value) bool { return like(v.name) }) || m.When.names(name) ||
-			slices.ContainsFunc(r.Charges, func(c Charge) bool {
-				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && like(p.Name) })
-			})
-	})
 }
