@@ -10,6 +10,7 @@
 //	when.go     conditions in CEL, with bounded cost
 //	key.go      the key of a request
 //	single.go   values that must occur once
+//	ambiguous.go what is refused, because an upstream reads it differently
 //	jwt.go      one claim of a token, unverified
 //	cost.go     the cost of a request
 //	table.go    Table: the first route that matches
