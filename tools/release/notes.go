@@ -18,7 +18,7 @@ func (r *release) notes() error {
 	text, ok := section(string(data), r.version)
 	if !ok {
 		if text, ok = section(string(data), unreleased); !ok {
-			return fmt.Errorf("CHANGELOG.md has no section of the version; accepted: a line \"## %s - %s\" above its changes", r.version, r.time.Format("2006-01-02"))
+			return fmt.Errorf("CHANGELOG.md has no section of the version; accepted: a line \"## v%s - %s\" above its changes", r.version, r.time.Format("2006-01-02"))
 		}
 		r.sayf("*** CHANGELOG.md has no section %s: the notes are those of %q ***", r.version, unreleased)
 	}
@@ -36,7 +36,7 @@ func section(changelog, version string) (string, bool) {
 				break
 			}
 			words := strings.Fields(heading)
-			inside = len(words) > 0 && strings.Trim(words[0], "[]") == version
+			inside = len(words) > 0 && strings.TrimPrefix(strings.Trim(words[0], "[]"), "v") == version
 			continue
 		}
 		if inside {

@@ -29,6 +29,9 @@ var targets = []target{
 
 // make creates all files except the checksums.
 func (r *release) make() error {
+	if err := r.notes(); err != nil {
+		return err
+	}
 	p, err := r.papers()
 	if err != nil {
 		return err
@@ -56,10 +59,7 @@ func (r *release) make() error {
 	if err := r.image(binaries, p); err != nil {
 		return err
 	}
-	if err := r.chart(); err != nil {
-		return err
-	}
-	return r.notes()
+	return r.chart()
 }
 
 // sayf prints a line about progress to standard error.

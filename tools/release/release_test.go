@@ -129,7 +129,7 @@ func TestUnitOfPackages(t *testing.T) {
 }
 
 func TestSection(t *testing.T) {
-	const changelog = "# Changelog\n\n## Unreleased\n\n### Added\n\n- new\n\n## 0.9.0 - 2026-11-30\n\n### Fixed\n\n- old\n\n## [0.8.0]\n\n- oldest\n"
+	const changelog = "# Changelog\n\n## Unreleased\n\n### Added\n\n- new\n\n## v0.9.0 - 2026-11-30\n\n### Fixed\n\n- old\n\n## [0.8.0]\n\n- oldest\n"
 	for version, want := range map[string]string{
 		"Unreleased": "### Added\n\n- new", "0.9.0": "### Fixed\n\n- old", "0.8.0": "- oldest",
 	} {
@@ -141,5 +141,12 @@ func TestSection(t *testing.T) {
 		if got, ok := section(changelog, version); ok {
 			t.Errorf("%s: %q", version, got)
 		}
+	}
+	own, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := section(string(own), "0.9.0"); !ok {
+		t.Error("CHANGELOG.md has no section of the next release")
 	}
 }
