@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,11 @@ func TestItems(t *testing.T) {
 	}
 	if r := ask(t, l, decide.Request{Items: []decide.Item{{Policy: "address", Key: "k"}, {Policy: "none", Key: "k"}}}); !errors.Is(r.Err, headgate.ErrInvalid) {
 		t.Errorf("an unknown policy: %+v", r)
+	}
+	// regression: bug 195
+	many := slices.Repeat([]decide.Item{{Policy: "address", Key: "many"}}, 33)
+	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: many}); r.Err == nil || !strings.Contains(r.Err.Error(), "charges is 33; accepted: 1 to 32 in one request") {
+		t.Errorf("33 items: %+v", r)
 	}
 }
 
