@@ -217,6 +217,13 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// A store on a connection that is not there is not made (regression: bug 197).
+func TestNilConnection(t *testing.T) {
+	if store, err := redisstore.New(nil, redisstore.Config{}); store != nil || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("%v, %v", store, err)
+	}
+}
+
 // wrapper is a layer around a store that may be nil, as in an open.Opened that failed.
 type wrapper struct{ engine.Store }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -245,5 +248,28 @@ policies:
 	watched := ask(decide.Request{Kind: engine.OpReserve, Items: []decide.Item{{Policy: "watched", Key: "k"}}})
 	if !watched.Allowed || watched.Reservation == "" {
 		t.Errorf("%+v", watched)
+	}
+}
+
+// A limiter that New did not make returns an error for each request, and middleware with it answers 500 or 503
+// (regression: bug 201).
+func TestLimiterThatWasNotMade(t *testing.T) {
+	for _, l := range []*decide.Limiter{nil, {}} {
+		_, allow := l.Allow(t.Context(), "plan", "k")
+		_, reset := l.Reset(t.Context(), "plan", "k")
+		_, request := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", nil))
+		_, charge := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", nil), true)
+		responses := make([]decide.Response, 2)
+		l.Do(t.Context(), make([]decide.Request, 2), responses)
+		for i, err := range []error{allow, reset, request, charge, responses[0].Err, responses[1].Err} {
+			if !errors.Is(err, headgate.ErrInvalid) {
+				t.Error(i, err)
+			}
+		}
+		w := httptest.NewRecorder()
+		httplimit.By(l)(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		if w.Code < 400 || w.Code == http.StatusNotFound {
+			t.Errorf("status %d", w.Code)
+		}
 	}
 }

@@ -48,6 +48,12 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
+// made reports whether New made the limiter.
+func (l *Limiter) made() bool { return l != nil && l.config.Load() != nil }
+
+// errNotMade is the error of a limiter that New did not make.
+var errNotMade = engine.InvalidInput("limiter", "not set", "the result of decide.New")
+
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
 // continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old
 // one, the units that a key has spent on the old limit count against the new one. [policy.Reader.Reload] rereads a
@@ -98,6 +104,10 @@ func (l *Limiter) one(ctx context.Context, r *Request) (d headgate.Decision, err
 
 // do decides a request, and passes its response to read, during which it is valid.
 func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
+	if !l.made() {
+		read(&Response{Answer: engine.Answer{Err: errNotMade}})
+		return
+	}
 	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
 	defer b.End()
 	if r.Policy == "" && r.Route == nil {
@@ -114,6 +124,12 @@ func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
 // responses, which stay valid. The lengths of responses and requests must be equal.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
+	if !l.made() {
+		for i := range responses {
+			responses[i] = Response{Answer: engine.Answer{Err: errNotMade}}
+		}
+		return
+	}
 	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()
 	for i := range requests {
