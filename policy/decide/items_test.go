@@ -251,7 +251,7 @@ policies:
 	}
 }
 
-// A limiter that New did not make returns an error for each request, and middleware with it answers 500 or 503
+// A limiter that New did not make returns an error for each request, and middleware with it answers 503, also with FailOpen
 // (regression: bug 201).
 func TestLimiterThatWasNotMade(t *testing.T) {
 	for _, l := range []*decide.Limiter{nil, {}} {
@@ -266,10 +266,12 @@ func TestLimiterThatWasNotMade(t *testing.T) {
 				t.Error(i, err)
 			}
 		}
-		w := httptest.NewRecorder()
-		httplimit.By(l)(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-		if w.Code < 400 || w.Code == http.StatusNotFound {
-			t.Errorf("status %d", w.Code)
+		for _, options := range [][]httplimit.Option{nil, {httplimit.WithError(httplimit.FailOpen)}} {
+			w := httptest.NewRecorder()
+			httplimit.By(l, options...)(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+			if w.Code != http.StatusServiceUnavailable {
+				t.Errorf("status %d", w.Code)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/headgate/headgate"
@@ -51,8 +52,9 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 // made reports whether New made the limiter.
 func (l *Limiter) made() bool { return l != nil && l.config.Load() != nil }
 
-// errNotMade is the error of a limiter that New did not make.
-var errNotMade = engine.InvalidInput("limiter", "not set", "the result of decide.New")
+// errNotMade is the error of a limiter that New did not make. It is no [*engine.InputError], for which middleware would
+// blame the client.
+var errNotMade = fmt.Errorf("decide: limiter is not set; accepted: the result of decide.New: %w", engine.ErrInvalid)
 
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
 // continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old
