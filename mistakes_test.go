@@ -2,6 +2,7 @@ package headgate_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -100,5 +101,20 @@ func TestListsAreBounded(t *testing.T) {
 	}
 	if _, d, err := limiter.ReserveAll(t.Context(), charges[:32]...); err != nil || d.Remaining != 68 {
 		t.Error(d, err)
+	}
+}
+
+// A program that asks for everything gets it from a policy without a limit (regression: bug 202).
+func TestAtMostOfEverything(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	for name, limits := range map[string][]headgate.Limit{
+		"free": {headgate.NoLimit()}, "two": {headgate.NoLimit(), headgate.NoLimit()},
+		"watched": {headgate.Penalty{Rate: headgate.PerHour(5)}, headgate.NoLimit()},
+	} {
+		d, err := limiter.Policy(name, limits...).AtMost(t.Context(), "acme", math.MaxInt64)
+		if err != nil || !d.Allowed || d.Granted != math.MaxInt64 {
+			t.Error(name, d, d.Granted, err)
+		}
 	}
 }
