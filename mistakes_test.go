@@ -93,7 +93,7 @@ func TestListsAreBounded(t *testing.T) {
 	_, _, reserve := limiter.ReserveAll(t.Context(), charges...)
 	_, allow := limiter.AllowAll(t.Context(), charges...)
 	_, peek := limiter.PeekAll(t.Context(), charges...)
-	_, _, _, charge := limiter.ChargeAll(t.Context(), true, charges...)
+	_, _, _, charge := limiter.ChargeAll(t.Context(), true, charges...) //nolint:dogsled // only its error counts
 	for _, err := range []error{reserve, allow, peek, charge} {
 		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), "charges is 33; accepted: 1 to 32 in one request") {
 			t.Error(err)

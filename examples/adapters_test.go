@@ -53,7 +53,7 @@ func TestAdaptersInFreshModule(t *testing.T) {
 	} {
 		t.Run(filepath.Base(program.module), func(t *testing.T) {
 			t.Parallel()
-			source := ""
+			var source string
 			if program.module == "" {
 				source = firstBlock(t, string(text), "go")
 			} else {
