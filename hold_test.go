@@ -162,7 +162,7 @@ func TestHoldEnds(t *testing.T) {
 }
 
 // Close ends the work's context, because nothing renews the units any more, and leaves no goroutine: synctest.Test fails
-// if one is blocked for good, and this lease lasts a century (regression: bug 193).
+// if one is blocked for good, and this lease lasts a century (regression: bug 201).
 func TestHoldEndsAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := onMemory(t)

@@ -41,7 +41,7 @@ func TestMistakesAreNamedAsWritten(t *testing.T) {
 		`charges.0: semaphore "exports": semaphore is set; accepted: a policy; ReserveAll takes both`: held,
 		`policy "a": change is nil; accepted: a function; without WithCore there is none`:             headgate.New(headgate.WithCore(nil)).Policy("a").Err(),
 
-		// regression: bug 194
+		// regression: bug 202
 		`policy is not set, or of another limiter; accepted: a policy or a semaphore of this limiter`: each[0].Err,
 		`policy "tokens": Units is -7; accepted: 1 or more, or NoUnits`:                               each[1].Err,
 		`semaphore "exports": semaphore is set; accepted: a policy; ReserveAll takes both`:            each[2].Err,
@@ -79,7 +79,7 @@ func TestNoDecisionIsNoDenial(t *testing.T) {
 }
 
 // A list has at most 32 charges, also if they are on few counters: those after the 32nd had no item of their own, so that
-// a commit settled them with the number of another charge (regression: bug 195).
+// a commit settled them with the number of another charge (regression: bug 203).
 func TestListsAreBounded(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()
@@ -104,7 +104,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// A program that asks for everything gets it from a policy without a limit (regression: bug 202).
+// A program that asks for everything gets it from a policy without a limit (regression: bug 210).
 func TestAtMostOfEverything(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -200,7 +200,7 @@ func typesWithMethods(t *testing.T, dir string) (names []string) {
 // An invalid option is an error of Err and of every method, never a panic.
 func TestInvalidOptions(t *testing.T) {
 	for name, option := range map[string]headgate.Option{
-		"store of no New": headgate.WithStore(&memstore.Store{}), "store of no New on Redis": headgate.WithStore(wrapper{&redisstore.Store{}}), // regression: bug 197
+		"store of no New": headgate.WithStore(&memstore.Store{}), "store of no New on Redis": headgate.WithStore(wrapper{&redisstore.Store{}}), // regression: bug 205
 		"nil option": nil, "nil observer": headgate.WithObserver(nil), "nil store": headgate.WithStore(nil),
 		"wrapper of nothing": headgate.WithStore(wrapper{}), "wrapper of a failed store": headgate.WithStore(wrapper{failed{}}),
 	} {
@@ -217,7 +217,7 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-// A store on a connection that is not there is not made (regression: bug 197).
+// A store on a connection that is not there is not made (regression: bug 205).
 func TestNilConnection(t *testing.T) {
 	if store, err := redisstore.New(nil, redisstore.Config{}); store != nil || !errors.Is(err, headgate.ErrInvalid) {
 		t.Errorf("%v, %v", store, err)

@@ -56,7 +56,7 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"MaxQueue is not set;":    headgate.FairPacer{Rate: second},
 		"Rate.Months is 1mo;":     headgate.TokenBucket{Rate: headgate.Rate{Count: 5, Months: 1}},
 		"And.Months is 1mo;":      headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
-		"And.Count is 0;":         headgate.SlidingLog{Rate: second, And: []headgate.Rate{{}}}, // regression: bug 194, with the next two
+		"And.Count is 0;":         headgate.SlidingLog{Rate: second, And: []headgate.Rate{{}}}, // regression: bug 202, with the next two
 		"Rate.Count is 100001; accepted: 1 to 100000 on a SlidingLog; beyond that use SlidingWindow Strict": headgate.SlidingLog{Rate: headgate.PerDay(100001)},
 		"Variant is \"variant 7\"; accepted: Weighted, Strict, Lenient":                                     headgate.SlidingWindow{Rate: second, Variant: 7},
 		"SegmentLength is 1s; accepted: either SegmentLength or Segments":                                   headgate.SlidingWindow{Rate: second, Segments: 2, SegmentLength: time.Second},

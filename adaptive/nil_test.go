@@ -9,7 +9,7 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// A Release can be deferred before the program looks whether the call was admitted (regression: bug 191).
+// A Release can be deferred before the program looks whether the call was admitted (regression: bug 199).
 func TestDenialHasAPermitThatDoesNothing(t *testing.T) {
 	l, err := adaptive.New(adaptive.Config{Min: 1, Max: 1, Latency: time.Second})
 	if err != nil {
@@ -34,7 +34,7 @@ func TestDenialHasAPermitThatDoesNothing(t *testing.T) {
 	first.Release(adaptive.Done)
 }
 
-// A limiter that New did not make admits nothing, and says so (regression: bug 191).
+// A limiter that New did not make admits nothing, and says so (regression: bug 199).
 func TestLimiterThatWasNotMade(t *testing.T) {
 	for _, l := range []*adaptive.Limiter{nil, {}} {
 		p, ok := l.TryAcquire()

@@ -460,7 +460,7 @@ func TestLimitPanicsOnInvalidPolicy(t *testing.T) {
 }
 
 // A transport that New did not make returns an error, as does a request without a URL; without a scope the host is it, and
-// a nil option is named (regression: bug 196).
+// a nil option is named (regression: bug 204).
 func TestMistakesOfTheProgram(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -82,7 +82,7 @@ func TestFailOpenOfAClosedLimiter(t *testing.T) {
 	}
 }
 
-// An item that names no policy for a request is told of its own fields, not of New's (regression: bug 192).
+// An item that names no policy for a request is told of its own fields, not of New's (regression: bug 200).
 func TestItemWithoutAPolicy(t *testing.T) {
 	limiter := headgate.New()
 	defer limiter.Close()

@@ -138,7 +138,7 @@ type unused struct{ redisstore.Conn }
 func (unused) Cluster() bool { return false }
 
 // A store that was never opened, as after `var store open.Opened`, returns errors and can be closed by a deferred call
-// (regression: bug 197).
+// (regression: bug 205).
 func TestStoreThatWasNotOpened(t *testing.T) {
 	var store open.Opened
 	answers := make([]engine.Answer, 1)

@@ -94,7 +94,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 // A nil or zero observer counts nothing, and a registry can collect it: a panic in its goroutines would end the process
-// (regression: bug 200).
+// (regression: bug 208).
 func TestNilObserver(t *testing.T) {
 	for _, o := range []*prometheusadapter.Observer{nil, {}} {
 		o.Observe(t.Context(), headgate.Result{})

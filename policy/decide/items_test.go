@@ -90,7 +90,7 @@ func TestItems(t *testing.T) {
 	if r := ask(t, l, decide.Request{Items: []decide.Item{{Policy: "address", Key: "k"}, {Policy: "none", Key: "k"}}}); !errors.Is(r.Err, headgate.ErrInvalid) {
 		t.Errorf("an unknown policy: %+v", r)
 	}
-	// regression: bug 195
+	// regression: bug 203
 	many := slices.Repeat([]decide.Item{{Policy: "address", Key: "many"}}, 33)
 	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: many}); r.Err == nil || !strings.Contains(r.Err.Error(), "charges is 33; accepted: 1 to 32 in one request") {
 		t.Errorf("33 items: %+v", r)
@@ -252,7 +252,7 @@ policies:
 }
 
 // A limiter that New did not make returns an error for each request, and middleware with it answers 503, also with FailOpen
-// (regression: bug 201).
+// (regression: bug 209).
 func TestLimiterThatWasNotMade(t *testing.T) {
 	for _, l := range []*decide.Limiter{nil, {}} {
 		_, allow := l.Allow(t.Context(), "plan", "k")
