@@ -134,14 +134,17 @@ func (d *Decision) read(a *engine.Answer, limit func(i int) engine.Limit) {
 // retry after 12.345s`. It has the delay and the mode of the promise if there is a delay or the mode is not exact.
 func (d Decision) String() string {
 	switch {
-	case d.isEmpty():
+	case !d.Allowed && d.isEmpty():
 		return "no decision"
 	case !d.Allowed:
 		return strings.TrimPrefix((&DeniedError{Decision: d}).Error(), "headgate: ")
 	}
 	text := fmt.Sprintf("allowed by %q: %d of %d remaining", d.Binding.fullName(), d.Remaining, d.Limit)
-	if d.Unlimited {
-		text = fmt.Sprintf("allowed by %q: no limit", d.Binding.fullName())
+	switch name := d.Binding.fullName(); {
+	case name == "" && d.Unlimited: // a request that matches no route of a policies file
+		text = "allowed: no limit"
+	case d.Unlimited:
+		text = fmt.Sprintf("allowed by %q: no limit", name)
 	}
 	if d.Delay > 0 {
 		text += ", after a delay of " + d.Delay.String()

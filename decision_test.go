@@ -31,7 +31,8 @@ func TestDecisionString(t *testing.T) {
 	paced := d
 	paced.Delay, paced.Promise.Mode = 50*time.Millisecond, engine.Fallback
 	for want, d := range map[string]headgate.Decision{
-		`no decision`: {},
+		`no decision`:       {},
+		`allowed: no limit`: {Allowed: true, Unlimited: true}, // regression: bug 206
 		`allowed by "mails.1": 3 of 10 remaining`:                                  d,
 		`denied by "mails.1": 10/s: retry after 100ms`:                             denied,
 		`denied by "mails.1": 10/s: this can never pass`:                           never,

@@ -161,6 +161,26 @@ func TestHoldEnds(t *testing.T) {
 	})
 }
 
+// Close ends the work's context, because nothing renews the units any more, and leaves no goroutine: synctest.Test fails
+// if one is blocked for good, and this lease lasts a century (regression: bug 201).
+func TestHoldEndsAtClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := onMemory(t)
+		p := l.SemaphoreOf("jobs", rule.Concurrency(1, rule.LeaseTime(36525*24*time.Hour)))
+		held, _, err := acquireHeld(context.Background(), p, "k", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !errors.Is(context.Cause(held), headgate.ErrClosed) {
+			t.Errorf("after Close: %v", context.Cause(held))
+		}
+	})
+}
+
 // The number of callers waiting for one key is bounded: one more caller gets an error, and the others pass.
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -57,29 +57,35 @@ func build(a algo.Algorithm, rate Rate, settings ...engine.Setting) engine.Limit
 		return limit
 	}
 	field := member(a, input.Field)
-	if hasMonths := func(r engine.Rate) bool { return r.Months != 0 }; input.Field == "rate" || input.Field == "window" {
-		switch {
-		case rate.Months != 0:
-			field = "Rate.Months"
-		case slices.ContainsFunc(given, func(s engine.Setting) bool { return slices.ContainsFunc(s.Rates, hasMonths) }):
-			field = "And"
-		}
+	hasMonths := func(s engine.Setting) bool {
+		return slices.ContainsFunc(s.Rates, func(r engine.Rate) bool { return r.Months != 0 })
 	}
-	return engine.Invalid(&engine.InputError{Field: field, Value: input.Value, Accepted: accepted(a, input)})
+	if (input.Field == "rate" || input.Field == "window") && (rate.Months != 0 || slices.ContainsFunc(given, hasMonths)) {
+		field = "Rate.Months"
+	}
+	// The error is of another window if the limit is valid with the first alone.
+	first := slices.DeleteFunc(slices.Clone(given), func(s engine.Setting) bool { return s.Field == "windows" })
+	if strings.HasPrefix(field, "Rate") && engine.Build(a, []engine.Rate{engine.Rate(rate)}, first...).Err() == nil {
+		field = "And" + strings.TrimPrefix(field, "Rate")
+	}
+	return engine.Invalid(&engine.InputError{Field: field, Value: input.Value, Accepted: accepted(a, input), Meant: input.Meant})
 }
 
-// accepted returns the accepted values stated in an error. It replaces the names of fields in files with the names of
-// the members in the Go type.
+// accepted returns the accepted values stated in an error, with the Go names of what files name: fields, algorithms and
+// variants.
 func accepted(a algo.Algorithm, input *engine.InputError) string {
 	words := strings.Fields(input.Accepted)
 	for i, word := range words {
-		field := strings.Trim(word, "(),;:")
-		if strings.Contains(field, "_") || slices.Contains(a.Fields(), field) {
-			words[i] = strings.Replace(word, field, member(a, field), 1)
+		name := strings.Trim(word, "(),;:")
+		_, algorithm := engine.ParseAlgorithm(name)
+		if algorithm || strings.Contains(name, "_") || slices.Contains(a.Fields(), name) || slices.Contains(variants, name) {
+			words[i] = strings.Replace(word, name, member(a, name), 1)
 		}
 	}
 	return strings.Join(words, " ")
 }
+
+var variants = []string{Strict.String(), Weighted.String(), Lenient.String()}
 
 // members maps fields in policy files to differently named fields of the Go types.
 var members = map[string]string{
@@ -87,18 +93,18 @@ var members = map[string]string{
 	"windows": "And", "segment": "SegmentLength", "warm_up": "Over",
 }
 
-// member returns the Go name of a field in policy files, such as MaxWait for max_wait. The algorithm's type has a struct
-// field with this name.
-func member(a algo.Algorithm, field string) string {
-	if field == "limit" && a.Holds() {
+// member returns the Go name of a word in policy files, such as MaxWait for max_wait and SlidingLog for sliding-log. If it
+// is a field, the algorithm's type has a struct field with this name.
+func member(a algo.Algorithm, word string) string {
+	if word == "limit" && a.Holds() {
 		return "Units"
 	}
-	if name, ok := members[field]; ok {
+	if name, ok := members[word]; ok {
 		return name
 	}
 	var b strings.Builder
-	for word := range strings.SplitSeq(field, "_") {
-		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	for part := range strings.FieldsFuncSeq(word, func(c rune) bool { return c == '_' || c == '-' }) {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()
 }

@@ -160,10 +160,10 @@ func TestRequestsWithoutLimitsAreErrors(t *testing.T) {
 	_, nameless := l.PolicyOf("a b", five).Allow(ctx, "k")
 	for want, err := range map[string]error{
 		"limits is 0; accepted: 1 to 32":                       empty,
-		`policy is "a b"; accepted: 1 to 64`:                   nameless,
+		`name is "a b"; accepted: 1 to 64`:                     nameless,
 		"charges.0: policy is not set, or of another limiter;": all(headgate.Charge{Policy: foreign, Key: "k", Units: 1}),
 		"headgate: policy is not set, or of another limiter;":  l.AllowEach(ctx, headgate.Charge{Key: "k"})[0].Err,
-		" limits is 0; accepted: 1 to 32":                      all(),
+		"charges is 0; accepted: 1 to 32 in one request":       all(),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v, want %q", err, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -60,31 +61,42 @@ func (c *Charge) of() *Policy {
 // contains an error.
 func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	l = l.orBroken()
+	invalid := l.invalid
+	if invalid == nil && len(charges) > engine.MaxOps {
+		invalid = errCharges(len(charges), engine.MaxOps, "call")
+	}
 	ops, answers, results := make([]engine.Op, len(charges)), make([]engine.Answer, len(charges)), make([]Result, len(charges))
 	for i := range charges {
-		c := &charges[i]
+		c, err := &charges[i], invalid
 		ops[i] = engine.Op{Kind: engine.OpAllow, Key: c.Key}
-		if p := c.of(); p != nil && p.delays {
-			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(p.named(errDelays))}}
-		} else if p != nil && p.limiter == l {
-			ops[i].Space, ops[i].Charges = p.core.Space(), p.core.Charges(nil, c.cost())
-			results[i].Policy = p.Name()
-		} else {
-			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(errPolicy())}}
+		if err == nil {
+			err = l.namedOf(c, l.checkItem(&ops[i], c))
 		}
+		if results[i].Err = err; err != nil {
+			ops[i].Charges = []engine.Charge{{Limit: engine.Invalid(err)}}
+			continue
+		}
+		p := c.of()
+		ops[i].Space, ops[i].Charges = p.core.Space(), p.core.Charges(nil, c.cost())
+		results[i].Policy = p.Name()
 	}
 	l.core.Do(ctx, ops, answers)
 	for i := range results {
-		results[i].Verb, results[i].Key, results[i].Units = ops[i].Kind.String(), charges[i].Key, charges[i].cost()
-		if results[i].Err = answers[i].Err; answers[i].Err == nil {
-			results[i].Decision = charges[i].of().decision(&answers[i])
+		r, c, a := &results[i], &charges[i], &answers[i]
+		r.Verb, r.Key, r.Units = ops[i].Kind.String(), c.Key, c.cost()
+		switch {
+		case r.Err != nil: // a mistake in the charge, which a.Err need not name as precisely
+		case a.Err != nil:
+			r.Err = l.namedOf(c, a.Err)
+		default:
+			r.Decision = c.of().decision(a)
 		}
 	}
 	return results
 }
 
 // AllowAll charges each policy for its own key and cost, or charges nothing: for example, one unit for an address and
-// one for a user. A request may have 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster,
+// one for a user. A request may have 1 to 32 charges, and 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster,
 // where the slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose
 // limit denied, and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
 // [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy]; they include the index of the charge.
@@ -174,20 +186,28 @@ func (l *Limiter) named(charges []Charge, err error) error {
 	if !ok || item.Item >= len(charges) {
 		return err
 	}
-	if p := charges[item.Item].of(); p != nil && p.limiter == l {
-		return &engine.ItemError{Item: item.Item, Err: p.named(item.Err)}
+	return &engine.ItemError{Item: item.Item, Err: l.namedOf(&charges[item.Item], item.Err)}
+}
+
+// namedOf adds the name of a charge's policy to the charge's error.
+func (l *Limiter) namedOf(c *Charge, err error) error {
+	if p := c.of(); p != nil && p.limiter == l {
+		return p.named(err)
 	}
 	return err
 }
 
 // gather makes one operation from the charges. It adds up charges on the same counter.
 func (l *Limiter) gather(op *engine.Op, charges []Charge) error {
+	if len(charges) < 1 || len(charges) > engine.MaxCharges { // more would not fit into Items
+		return errCharges(len(charges), engine.MaxCharges, "request")
+	}
 	var term *engine.Term
 	var one [1]engine.Charge
 	for i := range charges {
 		item := &charges[i]
-		if err := l.checkItem(op, i, item); err != nil {
-			return err
+		if err := l.checkItem(op, item); err != nil {
+			return &engine.ItemError{Item: i, Err: err}
 		}
 		policy := item.of()
 		op.Atomic = op.Atomic || item.Atomic
@@ -220,25 +240,28 @@ func (l *Limiter) gather(op *engine.Op, charges []Charge) error {
 }
 
 // checkItem checks the fields of one charge before gather merges it with others.
-func (l *Limiter) checkItem(op *engine.Op, i int, c *Charge) error {
-	var input error
+func (l *Limiter) checkItem(op *engine.Op, c *Charge) error {
 	switch policy := c.of(); {
 	case c.Policy != nil && c.Semaphore != nil:
-		input = &engine.InputError{Field: "policy", Value: "set, and a semaphore", Accepted: "one of the two"}
+		return &engine.InputError{Field: "policy", Value: "set, and a semaphore", Accepted: "one of the two"}
 	case policy == nil || policy.limiter != l:
-		input = errPolicy()
+		return errPolicy()
 	case c.Semaphore != nil && op.Kind == engine.OpAllow:
-		input = &engine.InputError{Field: "semaphore", Value: "set", Accepted: "a policy; ReserveAll takes both"}
+		return &engine.InputError{Field: "semaphore", Value: "set", Accepted: "a policy; ReserveAll takes both"}
 	case policy.delays && op.Kind == engine.OpAllow && !op.Hints.Settled:
-		input = errDelays
+		return errDelays
 	case c.Key == "":
-		input = &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
+		return &engine.InputError{Field: "key", Value: `""`, Accepted: "1 to 1024 bytes"}
 	case c.cost() < 0:
-		input = &engine.InputError{Field: "Units", Value: strconv.FormatInt(c.Units, 10), Accepted: "1 or more, or NoUnits"}
+		return &engine.InputError{Field: "Units", Value: strconv.FormatInt(c.Units, 10), Accepted: "1 or more, or NoUnits"}
 	default:
 		return nil
 	}
-	return &engine.ItemError{Item: i, Err: input}
+}
+
+// errCharges returns the error for a list with too few or too many charges.
+func errCharges(n, most int, in string) error {
+	return &engine.InputError{Field: "charges", Value: strconv.Itoa(n), Accepted: fmt.Sprintf("1 to %d in one %s", most, in)}
 }
 
 // errPolicy returns the error for a charge without a policy of this limiter. The counters of another limiter's policy

@@ -19,6 +19,8 @@ import (
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
+	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // methodTypes are the exported types with methods, by package directory. TestNilAndZeroValues checks that none is
@@ -198,6 +200,7 @@ func typesWithMethods(t *testing.T, dir string) (names []string) {
 // An invalid option is an error of Err and of every method, never a panic.
 func TestInvalidOptions(t *testing.T) {
 	for name, option := range map[string]headgate.Option{
+		"store of no New": headgate.WithStore(&memstore.Store{}), "store of no New on Redis": headgate.WithStore(wrapper{&redisstore.Store{}}), // regression: bug 205
 		"nil option": nil, "nil observer": headgate.WithObserver(nil), "nil store": headgate.WithStore(nil),
 		"wrapper of nothing": headgate.WithStore(wrapper{}), "wrapper of a failed store": headgate.WithStore(wrapper{failed{}}),
 	} {
@@ -211,6 +214,13 @@ func TestInvalidOptions(t *testing.T) {
 				t.Errorf("%s: %s returns %v", name, verb, err)
 			}
 		}
+	}
+}
+
+// A store on a connection that is not there is not made (regression: bug 205).
+func TestNilConnection(t *testing.T) {
+	if store, err := redisstore.New(nil, redisstore.Config{}); store != nil || !errors.Is(err, headgate.ErrInvalid) {
+		t.Errorf("%v, %v", store, err)
 	}
 }
 

@@ -46,8 +46,9 @@ func (p *Permit) Release(ctx context.Context) error {
 }
 
 // Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends, and then
-// cancels the returned context. The context is also cancelled, with the cause [ErrEnded], as soon as the units are lost
-// or may be lost. Use the returned context for work that needs the units.
+// cancels the returned context. The context is also cancelled as soon as the units are lost or may be lost, with the
+// cause [ErrEnded], and when the limiter is closed, with the cause [ErrClosed]. Use the returned context for work that
+// needs the units.
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	var missing error
 	if p.holdsNothing() {

@@ -119,8 +119,7 @@ func Must[P interface{ Err() error }](p P) P {
 }
 
 // Err returns an error if the policy's name, its term, a limit or an option of its limiter is invalid. It names the
-// policy and matches [ErrInvalid]. Every other method that returns an error then returns the same one. An invalid term
-// affects only the methods that reserve.
+// policy and matches [ErrInvalid]. Every other method that returns an error then returns the same one.
 func (p *Policy) Err() error {
 	p = p.orBroken()
 	err := p.limiter.invalid

@@ -26,7 +26,7 @@ func TestPolicyErr(t *testing.T) {
 		{"slots", []engine.Limit{rule.Concurrency(3)}, ""},
 		{"two", []engine.Limit{fixed, fixed}, ""},
 		{"burst", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Burst(3))}, `headgate: policy "burst": burst is`},
-		{"a b", []engine.Limit{fixed}, `headgate: policy "a b": policy is`},
+		{"a b", []engine.Limit{fixed}, `headgate: policy "a b": name is`},
 		{"none", nil, `headgate: policy "none": limits is 0`},
 		{"twice", []engine.Limit{rule.FixedWindow(rule.PerHour(9), rule.Named("n")), rule.FixedWindow(rule.PerHour(8), rule.Named("n"))}, `twice`},
 	} {
@@ -55,11 +55,13 @@ func TestPolicyErrNamesGoMembers(t *testing.T) {
 		"Max is not set;":         headgate.AdaptiveRate{Rate: second, Min: 1},
 		"MaxQueue is not set;":    headgate.FairPacer{Rate: second},
 		"Rate.Months is 1mo;":     headgate.TokenBucket{Rate: headgate.Rate{Count: 5, Months: 1}},
-		"And is 1mo;":             headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
-		"SegmentLength is 1s; accepted: either SegmentLength or Segments":            headgate.SlidingWindow{Rate: second, Segments: 2, SegmentLength: time.Second},
-		"Variant is \"variant 7\";":                                                  headgate.SlidingWindow{Rate: second, Variant: 7},
-		"Debt is 1; accepted: no Debt with NextPays,":                                headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
-		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a pacer": headgate.Pacer{Rate: second},
+		"And.Months is 1mo;":      headgate.SlidingLog{Rate: second, And: []headgate.Rate{{Count: 50, Months: 1}}},
+		"And.Count is 0;":         headgate.SlidingLog{Rate: second, And: []headgate.Rate{{}}}, // regression: bug 202, with the next two
+		"Rate.Count is 100001; accepted: 1 to 100000 on a SlidingLog; beyond that use SlidingWindow Strict": headgate.SlidingLog{Rate: headgate.PerDay(100001)},
+		"Variant is \"variant 7\"; accepted: Weighted, Strict, Lenient":                                     headgate.SlidingWindow{Rate: second, Variant: 7},
+		"SegmentLength is 1s; accepted: either SegmentLength or Segments":                                   headgate.SlidingWindow{Rate: second, Segments: 2, SegmentLength: time.Second},
+		"Debt is 1; accepted: no Debt with NextPays,":                                                       headgate.TokenBucket{Rate: second, Debt: 1, NextPays: true},
+		"MaxWait is not set; accepted: MaxWait, such as 10s, or MaxQueue on a Pacer":                        headgate.Pacer{Rate: second},
 	} {
 		if err := l.Policy("p", limit).Err(); err == nil || !strings.HasPrefix(err.Error(), `headgate: policy "p": `+want) {
 			t.Errorf("%+v: %v, want %q", limit, err, want)

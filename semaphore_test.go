@@ -21,7 +21,7 @@ func TestConcurrencyBelongsToSemaphores(t *testing.T) {
 		t.Errorf("a policy of concurrency: %v", err)
 	}
 	for want, s := range map[string]*headgate.Semaphore{
-		"policy is":  l.Semaphore("", headgate.Concurrency{Units: 1}),
+		"name is":    l.Semaphore("", headgate.Concurrency{Units: 1}),
 		"Units is 0": l.Semaphore("s", headgate.Concurrency{}),
 		"Lease is":   l.Semaphore("s", headgate.Concurrency{Units: 1, Lease: -1}),
 	} {
@@ -87,8 +87,8 @@ func TestPolicyNeedsANameAndLimits(t *testing.T) {
 	defer l.Close()
 	hour := headgate.FixedWindow{Rate: headgate.PerHour(1)}
 	for want, p := range map[string]*headgate.Policy{
-		"policy is":    l.Policy("", hour),
-		"policy is ":   l.Policy("", hour, hour),
+		"name is":      l.Policy("", hour),
+		"name is ":     l.Policy("", hour, hour),
 		"limit is nil": l.Policy("p", nil),
 		"limits is 0":  l.Policy("p"),
 	} {

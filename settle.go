@@ -110,9 +110,12 @@ func (r *Reservation) settlement(used []int64) (engine.Op, error) {
 	if r.oneKey() {
 		items = 1
 	}
+	negative := slices.IndexFunc(used, func(n int64) bool { return n < 0 })
 	switch {
 	case len(used) != items:
 		return engine.Op{}, usedError(fmt.Sprint(len(used), " numbers"), fmt.Sprintf("%d, one for each charge that was reserved", items))
+	case negative >= 0:
+		return engine.Op{}, negativeUse(strconv.Itoa(negative), used[negative])
 	case items == 1:
 		return held.Settle(used[0]), nil
 	default:
@@ -161,7 +164,10 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 			op.Charges[i].Cost = others(l)
 		}
 	}
-	for name := range used {
+	for name, units := range used {
+		if units < 0 {
+			return op, negativeUse(strconv.Quote(name), units)
+		}
 		if _, ok := keys[name]; !ok {
 			return op, usedError(strconv.Quote(name), "a policy of the reservation: "+strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
 		}
@@ -171,4 +177,8 @@ func (r *Reservation) namedSettlement(used map[string]int64, others func(*engine
 
 func usedError(value, accepted string) error {
 	return &engine.InputError{Field: "used", Value: value, Accepted: accepted}
+}
+
+func negativeUse(index string, units int64) error {
+	return engine.InvalidInput("used["+index+"]", strconv.FormatInt(units, 10), "0 or more")
 }

@@ -96,7 +96,7 @@ func TestTermsOfLists(t *testing.T) {
 		}
 	}
 	p := l.PolicyOf("p", rule.FixedWindow(rule.PerDay(10))).SettleWithin(time.Hour, 9)
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": unsettled is another word; accepted: keep, release or estimate`) {
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), `policy "p": then is 9; accepted: KeepCharge or ReleaseCharge`) {
 		t.Error(err)
 	}
 }

@@ -73,9 +73,20 @@ const (
 // ended within about a second, by any limiter that uses the same store and has used a policy or a reservation with a
 // term. A reservation is never delayed longer than its term.
 //
-// In a list of charges, the shortest term applies. If the term or then is out of range, [Policy.Err] and every method
-// that reserves return an error.
+// In a list of charges, the shortest term applies. If the term or then is out of range, every method returns the error of
+// [Policy.Err].
 func (p *Policy) SettleWithin(within time.Duration, then Unsettled) *Policy {
 	p = p.orBroken()
-	return p.on(p.core.WithTerm(engine.Term{Within: within, Then: then}))
+	term := engine.Term{Within: within, Then: then}
+	err := term.Check()
+	switch input, ok := errors.AsType[*engine.InputError](err); {
+	case then > ReleaseCharge:
+		err = &engine.InputError{Field: "then", Value: strconv.Itoa(int(then)), Accepted: "KeepCharge or ReleaseCharge"}
+	case ok:
+		err = &engine.InputError{Field: "within", Value: input.Value, Accepted: input.Accepted}
+	}
+	if err != nil {
+		return p.on(p.core.With(engine.Invalid(err)))
+	}
+	return p.on(p.core.WithTerm(term))
 }

@@ -58,7 +58,8 @@ func (c *Config) check() error {
 	}
 }
 
-// Limiter bounds calls in flight. It is safe for concurrent use, and starts no goroutines.
+// Limiter bounds calls in flight. It is safe for concurrent use, and starts no goroutines. A limiter that New did not make
+// admits no call.
 type Limiter struct {
 	clock func() time.Time
 	began time.Time
@@ -71,6 +72,12 @@ type Limiter struct {
 	frozen   int64 // a fixed limit; 0 if the controller adjusts it
 	denied   int64
 }
+
+// errNoLimiter is the error of a limiter that New did not make.
+var errNoLimiter error = &engine.InputError{Field: "limiter", Value: "nil", Accepted: "the result of adaptive.New"}
+
+// made reports whether New made the limiter.
+func (l *Limiter) made() bool { return l != nil && l.control != nil }
 
 // New returns a limiter. If a setting is invalid, the error is an [*engine.InputError] that names it.
 func New(c Config) (*Limiter, error) {
@@ -87,6 +94,9 @@ func New(c Config) (*Limiter, error) {
 // Configure changes all settings except Start, Moved and Clock. Calls in flight stay counted, and the learned limit is
 // kept as far as the new Min and Max allow. If Configure returns an error, it has changed nothing.
 func (l *Limiter) Configure(c Config) error {
+	if !l.made() {
+		return errNoLimiter
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.Start = min(max(int(l.control.Limit()), c.Min), c.Max)
@@ -103,8 +113,12 @@ func (l *Limiter) Configure(c Config) error {
 func (l *Limiter) now() int64 { return l.clock().Sub(l.began).Microseconds() + 1 }
 
 // TryAcquire returns a permit for a call. It returns false if it denies the call because too many calls are in flight.
-// It never waits. Release the permit when the call ends.
+// It never waits. Release the permit when the call ends. Without a permit, Release does nothing, so it can be deferred
+// before the second result is checked.
 func (l *Limiter) TryAcquire() (*Permit, bool) {
+	if !l.made() {
+		return nil, false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -123,6 +137,9 @@ func (l *Limiter) TryAcquire() (*Permit, bool) {
 
 // Freeze fixes the limit. Freeze(0) lets it move again. The limiter continues to measure while the limit is fixed.
 func (l *Limiter) Freeze(limit int) error {
+	if !l.made() {
+		return errNoLimiter
+	}
 	if limit < 0 || limit > MaxLimit {
 		return &engine.InputError{Field: "limit", Value: fmt.Sprint(limit), Accepted: fmt.Sprintf("0 to %d", MaxLimit)}
 	}
@@ -149,6 +166,9 @@ type Status struct {
 
 // Status returns the limiter's state.
 func (l *Limiter) Status() Status {
+	if !l.made() {
+		return Status{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := Status{
@@ -177,7 +197,7 @@ const (
 	Abandoned
 )
 
-// Permit allows one call to be in flight.
+// Permit allows one call to be in flight. The methods of a nil Permit, as after a denial, do nothing.
 type Permit struct {
 	limiter         *Limiter
 	began, answered int64
@@ -187,6 +207,9 @@ type Permit struct {
 // Answered records that the server has answered while the call continues. The latency ends here, so that a client
 // that reads the answer slowly does not look like a slow server.
 func (p *Permit) Answered() {
+	if p == nil || p.limiter == nil {
+		return
+	}
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.answered = p.limiter.now()
@@ -195,6 +218,9 @@ func (p *Permit) Answered() {
 // Exclude subtracts d from the call's latency. Use it for time that the server did not cause, such as the wait for the
 // body of a client's request. A negative d has no effect.
 func (p *Permit) Exclude(d time.Duration) {
+	if p == nil || p.limiter == nil {
+		return
+	}
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.excluded += max(0, d.Microseconds())
@@ -202,6 +228,9 @@ func (p *Permit) Exclude(d time.Duration) {
 
 // Release ends the call. Only the first Release of a permit has an effect.
 func (p *Permit) Release(o Outcome) {
+	if p == nil || p.limiter == nil {
+		return
+	}
 	if why := p.release(o); why != "" && p.limiter.moved != nil {
 		p.limiter.moved(why)
 	}

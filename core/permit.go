@@ -130,8 +130,8 @@ func (p *Permit) Release(ctx context.Context) error {
 }
 
 // Hold renews the permit at intervals of a third of its lease time, until the permit is released or ctx ends, and then
-// cancels the returned context. The context is also cancelled, with the cause [ErrEnded], as soon as the units are lost
-// or may be lost.
+// cancels the returned context. The context is also cancelled as soon as the units are lost or may be lost, with the cause
+// [ErrEnded], and when the limiter is closed, with the cause [engine.ErrClosed].
 func (p *Permit) Hold(ctx context.Context) context.Context {
 	held, stop := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -147,11 +147,15 @@ func (p *Permit) Hold(ctx context.Context) context.Context {
 
 // keep renews the permit until ctx ends. If the store does not answer, it retries until the permit would have expired.
 func (p *Permit) keep(ctx context.Context, stop context.CancelCauseFunc) {
-	lost := lease.Keep(ctx, p.lease(), p.expiry, func(ctx context.Context) (lost bool, err error) {
+	l := p.policy.limiter
+	lost := lease.Keep(ctx, l.done, p.lease(), p.expiry, func(ctx context.Context) (lost bool, err error) {
 		err = p.Renew(ctx)
 		return errors.Is(err, ErrEnded), err
 	})
-	if lost {
+	switch {
+	case l.Closed():
+		stop(engine.ErrClosed)
+	case lost:
 		stop(ErrEnded)
 	}
 }

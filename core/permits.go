@@ -30,7 +30,7 @@ func (l *Limiter) PermitsOf(ops []engine.Op) *Permits {
 	return h
 }
 
-// Hold renews the permits at intervals of a third of their shortest lease time, until Release. Permits that are lost,
+// Hold renews the permits at intervals of a third of their shortest lease time, until Release or Close. Permits that are lost,
 // for example because the store has lost its data, are acquired again as soon as there is room. Hold must be called
 // only once.
 func (h *Permits) Hold(ctx context.Context) {
@@ -39,7 +39,7 @@ func (h *Permits) Hold(ctx context.Context) {
 	h.expires = time.Now().Add(h.term)
 	go func() {
 		defer close(h.done)
-		for lease.Keep(ctx, h.term, func() time.Time { return h.expires }, h.renew) {
+		for lease.Keep(ctx, h.limiter.done, h.term, func() time.Time { return h.expires }, h.renew) && !h.limiter.Closed() {
 			h.expires = time.Now().Add(h.term) // how long the next attempts may take
 		}
 	}()

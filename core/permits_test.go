@@ -127,3 +127,9 @@ func TestHeldAfterAnOutage(t *testing.T) {
 		free(t, jobs, 1)
 	})
 }
+
+// The permits of a request are not renewed after Close, even if the request never releases them: synctest.Test fails if a
+// goroutine is left (regression: bug 201).
+func TestPermitsAreNotRenewedAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { holdOne(t) }) // its cleanup closes the limiter
+}

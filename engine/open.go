@@ -154,7 +154,7 @@ func (t *Term) check(charges int) error {
 	case t.Within < time.Millisecond || t.Within > MaxWithin || t.Within%time.Millisecond != 0:
 		return invalid("settle_within", t.Within, "whole milliseconds, 1ms to 168h")
 	case t.Then > ChargeEstimate:
-		return invalid("unsettled", remark("another word"), "keep, release or estimate")
+		return invalid("unsettled", uint8(t.Then), "keep, release or estimate")
 	case t.Estimates != nil && len(t.Estimates) != charges:
 		return invalid("estimates", len(t.Estimates), "one for each limit")
 	}

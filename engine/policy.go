@@ -31,7 +31,7 @@ func CheckPolicyName(name string) error {
 		valid = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_.-", c) >= 0
 	}
 	if !valid {
-		return invalid("policy", name, policyNameAccepted)
+		return invalid("name", name, policyNameAccepted)
 	}
 	return nil
 }

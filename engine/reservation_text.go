@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -75,7 +76,7 @@ func appendText(b []byte, text string) []byte {
 // ParseReservation parses text that [Reservation.String] returned. The error is an [*InputError].
 func ParseReservation(text string) (*Reservation, error) {
 	if len(text) > MaxReservationText {
-		return nil, invalid("reservation", len(text), reservationAccepted+", at most 65536 bytes long")
+		return nil, invalid("reservation", remark(strconv.Itoa(len(text))+" bytes"), reservationAccepted+", at most 65536 bytes long")
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	r, length := ReservationAt(data, "")

@@ -85,6 +85,7 @@ func TestAssertionsFail(t *testing.T) {
 		"not known, want an allowed request: headgate: closed":     func(r headgatetest.Requirement) { r.Allowed(headgate.Decision{}, headgate.ErrClosed) },
 		`denied by "daily": 1/1d: retry after 24h0m0s, want an al`: func(r headgatetest.Requirement) { r.Allowed(denied, nil) },
 		"not known, want a denied request: headgate: closed":       func(r headgatetest.Requirement) { r.Denied(headgate.Decision{}, headgate.ErrClosed) },
+		"decision is not made; ":                                   func(r headgatetest.Requirement) { r.Denied(headgate.Decision{}, nil) }, // regression: bug 207
 		"allowed 1 units with 0 of 1 remaining, want a denied":     func(r headgatetest.Requirement) { r.Denied(allowed, nil) },
 		"retry after 24h0m0s, want never":                          func(r headgatetest.Requirement) { r.Wait(denied, headgate.Never) },
 		"a delay of 0s, want 1s":                                   func(r headgatetest.Requirement) { r.Wait(allowed, time.Second) },

@@ -1,6 +1,7 @@
 package headgatetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -43,6 +44,8 @@ func (r Requirement) Denied(d headgate.Decision, err error) headgate.Decision {
 		r.t.Fatalf("the decision is not known, want a denied request: %v", err)
 	case d.Allowed:
 		r.t.Fatalf("allowed %d units with %d of %d remaining, want a denied request", d.Granted, d.Remaining, d.Limit)
+	case !errors.Is(d.Err(), headgate.ErrDenied): // the zero Decision
+		r.t.Fatalf("%v, want a denied request", d.Err())
 	}
 	return d
 }

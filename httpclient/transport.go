@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // The defaults and bounds of a [Transport].
@@ -66,24 +68,40 @@ func WithRetries(n int) Option { return func(t *Transport) { t.retries = min(10,
 
 // WithScope sets which requests share a server's limit: those for which scope returns the same string. By default,
 // requests to the same host share a limit. If a program uses several credentials for one host, include the credential
-// in the string.
+// in the string. If scope is nil, the default applies.
 func WithScope(scope func(*http.Request) string) Option {
+	if scope == nil {
+		scope = host
+	}
 	return func(t *Transport) { t.scopeOf = scope }
 }
 
-// New returns a transport that sends requests through base. If base is nil, it is [http.DefaultTransport].
+// New returns a transport that sends requests through base. If base is nil, it is [http.DefaultTransport]. New panics if
+// an option is nil.
 func New(base http.RoundTripper, options ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
 	t := &Transport{base: base, maxWait: DefaultMaxWait, retries: DefaultRetries, scopeOf: host, scopes: map[string]*list.Element{}}
 	for _, option := range options {
+		if option == nil {
+			panic("httpclient: an option is nil; accepted: the result of WithMaxWait, WithRetries or WithScope")
+		}
 		option(t)
 	}
 	return t
 }
 
-func host(r *http.Request) string { return r.URL.Host }
+// host returns the host of a request. A request without a URL gets the error of the base transport.
+func host(r *http.Request) string {
+	if r.URL == nil {
+		return ""
+	}
+	return r.URL.Host
+}
+
+// errNotMade is the error of a Transport that New did not make, such as &Transport{}.
+var errNotMade = engine.InvalidInput("transport", "not set", "the result of httpclient.New")
 
 // ErrLimited is the error that every [LimitedError] matches: see [errors.Is].
 var ErrLimited = errors.New("httpclient: rate limit")
@@ -109,6 +127,10 @@ func (e *LimitedError) Unwrap() error { return e.cause }
 
 // RoundTrip sends a request as soon as it fits.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t == nil || t.base == nil {
+		closeBody(r)
+		return nil, errNotMade
+	}
 	s := t.scope(t.scopeOf(r))
 	for try, sent := 0, r; ; try++ {
 		ticket, err := s.enter(r.Context(), t.maxWait)
@@ -138,6 +160,9 @@ func closeBody(r *http.Request) {
 
 // CloseIdleConnections closes the idle connections of the base transport. [http.Client] calls it.
 func (t *Transport) CloseIdleConnections() {
+	if t == nil {
+		return
+	}
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}

@@ -458,3 +458,34 @@ func TestLimitPanicsOnInvalidPolicy(t *testing.T) {
 	}()
 	httpclient.Limit(nil, limiter.Policy("vendor", headgate.Pacer{Rate: headgate.PerSecond(10)}), nil)
 }
+
+// A transport that New did not make returns an error, as does a request without a URL; without a scope the host is it, and
+// a nil option is named (regression: bug 204).
+func TestMistakesOfTheProgram(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range []*httpclient.Transport{nil, {}} {
+		transport.CloseIdleConnections()
+		if _, err := transport.RoundTrip(request); !errors.Is(err, headgate.ErrInvalid) { //nolint:bodyclose // there is none
+			t.Error(err)
+		}
+	}
+	if _, err := httpclient.New(nil).RoundTrip(&http.Request{}); err == nil || !strings.Contains(err.Error(), "nil Request.URL") { //nolint:bodyclose // there is none
+		t.Error(err)
+	}
+	answer, err := httpclient.New(nil, httpclient.WithScope(nil)).RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "an option is nil; accepted: ") {
+			t.Errorf("panic %s", got)
+		}
+	}()
+	httpclient.New(nil, nil)
+}

@@ -37,6 +37,7 @@ func Adaptive(l *adaptive.Limiter) func(http.Handler) http.Handler {
 		panic("httplimit: the limiter of Adaptive is nil; accepted: the result of adaptive.New")
 	}
 	return func(next http.Handler) http.Handler {
+		requireHandler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			permit, ok := l.TryAcquire()
 			if !ok {

@@ -124,7 +124,7 @@ func (i *Item) charge(r *http.Request) (headgate.Charge, error) {
 		}
 	}
 	if c.Policy == nil {
-		return c, &programError{errNoPolicy}
+		return c, &programError{errNoItemPolicy}
 	}
 	if i.Cost == nil {
 		return c, nil

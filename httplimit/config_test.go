@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/adaptive"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -26,8 +27,9 @@ func TestNewPanicsOnTheProgramsMistakes(t *testing.T) {
 		`WithHeaders("X-Limit")`: func() { httplimit.New(policy, httplimit.ByIP(), httplimit.WithHeaders("X-Limit")) },
 
 		// Each of these used to be built, and to answer every request with an error, or not to limit it as written
-		// (regression: bugs 141 and 142).
+		// (regression: bugs 141, 142 and 191).
 		"the handler is nil":      func() { httplimit.New(policy, httplimit.ByIP())(nil) },
+		"handler is nil":          func() { httplimit.Adaptive(&adaptive.Limiter{})(nil) },
 		"ByHeader has no name":    func() { httplimit.ByHeader("") },
 		"ByCookie has no name":    func() { httplimit.ByCookie("") },
 		"ByQuery has no name":     func() { httplimit.ByQuery("") },
@@ -77,5 +79,18 @@ func TestFailOpenOfAClosedLimiter(t *testing.T) {
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// An item that names no policy for a request is told of its own fields, not of New's (regression: bug 200).
+func TestItemWithoutAPolicy(t *testing.T) {
+	limiter := headgate.New()
+	defer limiter.Close()
+	none := func(*http.Request) *headgate.Policy { return nil }
+	handler := httplimit.By(httplimit.AllOf(limiter, httplimit.Item{Key: httplimit.ByIP(), Choose: none}))(http.NotFoundHandler())
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "its Choose returned none") {
+		t.Error(w.Code, w.Body)
 	}
 }

@@ -21,8 +21,11 @@ func (m *Middleware) deny(w http.ResponseWriter, r *http.Request, c *Admission) 
 // errNoMiddleware is the cause of the error if the program uses a nil or zero Middleware.
 var errNoMiddleware = errors.New("no middleware: NewMiddleware and MiddlewareBy return one")
 
-// errNoPolicy is the cause of the error if the program sets no policy for a request.
-var errNoPolicy = errors.New("no policy: New had none, and WithPolicy returned none")
+// The causes of the error if the program sets no policy for a request.
+var (
+	errNoPolicy     = errors.New("no policy: New had none, and WithPolicy returned none")
+	errNoItemPolicy = errors.New("no policy: an item of AllOf has none, and its Choose returned none")
+)
 
 // errNoSettler is the cause of the error if the program uses a final cost with a decider that is not a Settler.
 var errNoSettler = errors.New("WithFinalCost needs a Settler, such as the limiter of a policies file; this Decider is none")

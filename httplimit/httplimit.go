@@ -206,9 +206,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (c Admission,
 
 // Handler wraps a handler with the middleware.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
-	if next == nil {
-		panic("httplimit: the handler is nil; accepted: a handler, such as http.DefaultServeMux")
-	}
+	requireHandler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c Admission
 		if err := m.decide(&c, r); err != nil {
@@ -225,4 +223,11 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// requireHandler panics if a middleware has no handler to wrap.
+func requireHandler(next http.Handler) {
+	if next == nil {
+		panic("httplimit: the handler is nil; accepted: a handler, such as http.DefaultServeMux")
+	}
 }

@@ -95,6 +95,14 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
+// Err returns an error if neither New nor Restore made the store. headgate.WithStore reports it.
+func (s *Store) Err() error {
+	if s == nil || s.shards == nil {
+		return engine.InvalidInput("store", "not set", "the result of memstore.New")
+	}
+	return nil
+}
+
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if len(ops) > 1 {

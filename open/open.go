@@ -50,8 +50,9 @@ type Options struct {
 	// Prefetch configures the limits whose units are prefetched from Redis, and the number of prefetched units. By
 	// default no units are prefetched. See package prefetch.
 	Prefetch prefetch.Config
-	// Fallback configures this process's answers while Redis is unavailable. If it is nil, there is no fallback. See
-	// package fallback.
+	// Fallback configures this process's answers while Redis is unavailable. If it is nil, there is no fallback. Set its
+	// All, which makes it answer for policies of headgate.Limiter.Policy, and Expect, the number of processes; policies
+	// files need only Expect. See package fallback.
 	Fallback *fallback.Config
 	// Membership configures how each process counts the other processes, for Prefetch and Fallback. See package
 	// membership.
@@ -90,6 +91,23 @@ type Opened struct {
 
 // Unwrap returns the store, including its layers.
 func (o Opened) Unwrap() engine.Store { return o.Store }
+
+// Do implements [engine.Store]. A store that neither [URL] nor [Conn] opened answers with an error.
+func (o Opened) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
+	o.orFailed().Do(ctx, ops, results)
+}
+
+// Close implements [engine.Store].
+func (o Opened) Close() error { return o.orFailed().Close() }
+
+func (o Opened) orFailed() engine.Store {
+	if o.Store == nil {
+		return failed{errNotOpened}
+	}
+	return o.Store
+}
+
+var errNotOpened = engine.InvalidInput("store", "not set", "the result of open.URL or open.Conn")
 
 // The time limits for Redis to answer the first calls: by default, and with StartAway.
 const (

@@ -136,3 +136,17 @@ func TestConnChecksItsArguments(t *testing.T) {
 type unused struct{ redisstore.Conn }
 
 func (unused) Cluster() bool { return false }
+
+// A store that was never opened, as after `var store open.Opened`, returns errors and can be closed by a deferred call
+// (regression: bug 205).
+func TestStoreThatWasNotOpened(t *testing.T) {
+	var store open.Opened
+	answers := make([]engine.Answer, 1)
+	store.Do(t.Context(), make([]engine.Op, 1), answers)
+	_, allow := headgate.New(headgate.WithStore(store)).Policy("p", headgate.TokenBucket{Rate: headgate.PerDay(5)}).Allow(t.Context(), "k")
+	for _, err := range []error{store.Close(), answers[0].Err, allow} {
+		if !errors.Is(err, headgate.ErrInvalid) {
+			t.Error(err)
+		}
+	}
+}

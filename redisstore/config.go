@@ -48,8 +48,12 @@ func (c Config) Check() error {
 }
 
 // New returns a store on the connection. Closing the store closes the connection. New does not call the server: see
-// [Store.EnsureFormat] and [Store.Check].
+// [Store.EnsureFormat] and [Store.Check]. If the connection or a value in c is not accepted, the error is an
+// [*engine.InputError].
 func New(conn Conn, c Config) (*Store, error) {
+	if conn == nil {
+		return nil, engine.InvalidInput("conn", "nil", "a connection of adapter/goredis or adapter/rueidis")
+	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}

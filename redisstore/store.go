@@ -58,6 +58,14 @@ func newStore(conn Conn, c Config) *Store {
 	return s
 }
 
+// Err returns an error if New did not make the store. headgate.WithStore reports it.
+func (s *Store) Err() error {
+	if s == nil || s.conn == nil {
+		return engine.InvalidInput("store", "not set", "the result of redisstore.New")
+	}
+	return nil
+}
+
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := s.begin(ctx); err != nil {

@@ -63,7 +63,7 @@ func (o *Observer) add(policy string) *policyCounters {
 	return r
 }
 
-// Observe counts one request. Pass it to [headgate.WithObserver]. A nil observer counts nothing.
+// Observe counts one request. Pass it to [headgate.WithObserver]. An observer that New did not make counts nothing.
 func (o *Observer) Observe(_ context.Context, r headgate.Result) {
 	if o == nil || o.rows == nil {
 		return
@@ -78,12 +78,18 @@ func (o *Observer) Observe(_ context.Context, r headgate.Result) {
 
 // Describe implements [prometheus.Collector].
 func (o *Observer) Describe(to chan<- *prometheus.Desc) {
+	if o == nil || o.rows == nil {
+		return
+	}
 	to <- o.desc
 	to <- o.shadows
 }
 
 // Collect implements [prometheus.Collector].
 func (o *Observer) Collect(to chan<- prometheus.Metric) {
+	if o == nil || o.rows == nil {
+		return
+	}
 	o.mu.Lock()
 	all := slices.Clip(o.all)
 	o.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/headgate/headgate"
@@ -92,8 +93,15 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// A nil or zero observer counts nothing.
+// A nil or zero observer counts nothing, and a registry can collect it: a panic in its goroutines would end the process
+// (regression: bug 208).
 func TestNilObserver(t *testing.T) {
-	(*prometheusadapter.Observer)(nil).Observe(t.Context(), headgate.Result{})
-	new(prometheusadapter.Observer).Observe(t.Context(), headgate.Result{})
+	for _, o := range []*prometheusadapter.Observer{nil, {}} {
+		o.Observe(t.Context(), headgate.Result{})
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(o)
+		if families, err := registry.Gather(); err != nil || len(families) != 0 {
+			t.Errorf("%v, %v", families, err)
+		}
+	}
 }

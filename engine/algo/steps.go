@@ -92,14 +92,16 @@ func Peek(steps []Step, t Instant) bool {
 // AtMost charges as many units as pass now, up to the steps' cost. The cost must be the same for all steps whose cost
 // is not 0. If no unit passes, it denies like an Allow of 1 unit.
 func AtMost(steps []Step, t Instant) (granted int64) {
+	costs := false
 	granted = Never
 	settle(steps, t)
 	for i := range steps {
 		if s := &steps[i]; s.Cost > 0 {
+			costs = true
 			granted = min(granted, s.Cost, s.share(s.arithmetic.room(s.Limit, s.instant(t))))
 		}
 	}
-	if granted == Never {
+	if !costs {
 		granted = 0
 	}
 	for i := range steps {

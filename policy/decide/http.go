@@ -44,6 +44,9 @@ func (r *Request) CountedBy(answer *Response) string {
 }
 
 func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.Answer, err error) {
+	if !l.made() {
+		return a, errNotMade
+	}
 	table := l.config.Load().Routes
 	request, err := route.FromHTTP(r)
 	if err == nil {

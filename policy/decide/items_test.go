@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/headgatetest"
+	"github.com/headgate/headgate/httplimit"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
@@ -85,6 +89,11 @@ func TestItems(t *testing.T) {
 	}
 	if r := ask(t, l, decide.Request{Items: []decide.Item{{Policy: "address", Key: "k"}, {Policy: "none", Key: "k"}}}); !errors.Is(r.Err, headgate.ErrInvalid) {
 		t.Errorf("an unknown policy: %+v", r)
+	}
+	// regression: bug 203
+	many := slices.Repeat([]decide.Item{{Policy: "address", Key: "many"}}, 33)
+	if r := ask(t, l, decide.Request{Kind: engine.OpPeek, Items: many}); r.Err == nil || !strings.Contains(r.Err.Error(), "charges is 33; accepted: 1 to 32 in one request") {
+		t.Errorf("33 items: %+v", r)
 	}
 }
 
@@ -239,5 +248,30 @@ policies:
 	watched := ask(decide.Request{Kind: engine.OpReserve, Items: []decide.Item{{Policy: "watched", Key: "k"}}})
 	if !watched.Allowed || watched.Reservation == "" {
 		t.Errorf("%+v", watched)
+	}
+}
+
+// A limiter that New did not make returns an error for each request, and middleware with it answers 503, also with FailOpen
+// (regression: bug 209).
+func TestLimiterThatWasNotMade(t *testing.T) {
+	for _, l := range []*decide.Limiter{nil, {}} {
+		_, allow := l.Allow(t.Context(), "plan", "k")
+		_, reset := l.Reset(t.Context(), "plan", "k")
+		_, request := l.AllowRequest(httptest.NewRequest(http.MethodGet, "/", nil))
+		_, charge := l.ChargeRequest(httptest.NewRequest(http.MethodGet, "/", nil), true)
+		responses := make([]decide.Response, 2)
+		l.Do(t.Context(), make([]decide.Request, 2), responses)
+		for i, err := range []error{allow, reset, request, charge, responses[0].Err, responses[1].Err} {
+			if !errors.Is(err, headgate.ErrInvalid) {
+				t.Error(i, err)
+			}
+		}
+		for _, options := range [][]httplimit.Option{nil, {httplimit.WithError(httplimit.FailOpen)}} {
+			w := httptest.NewRecorder()
+			httplimit.By(l, options...)(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+			if w.Code != http.StatusServiceUnavailable {
+				t.Errorf("status %d", w.Code)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/headgate/headgate"
@@ -47,6 +48,13 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	l.Replace(config)
 	return l
 }
+
+// made reports whether New made the limiter.
+func (l *Limiter) made() bool { return l != nil && l.config.Load() != nil }
+
+// errNotMade is the error of a limiter that New did not make. It is no [*engine.InputError], for which middleware would
+// blame the client.
+var errNotMade = fmt.Errorf("decide: limiter is not set; accepted: the result of decide.New: %w", engine.ErrInvalid)
 
 // Replace makes a changed policies file active. Requests that are being decided keep the previous file. Counters
 // continue, as when a server reloads its file: if the new file has a limit with the same algorithm and name as an old
@@ -98,6 +106,10 @@ func (l *Limiter) one(ctx context.Context, r *Request) (d headgate.Decision, err
 
 // do decides a request, and passes its response to read, during which it is valid.
 func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
+	if !l.made() {
+		read(&Response{Answer: engine.Answer{Err: errNotMade}})
+		return
+	}
 	b := l.rules.Begin(l.config.Load().Policies, 1, nil)
 	defer b.End()
 	if r.Policy == "" && r.Route == nil {
@@ -114,6 +126,12 @@ func (l *Limiter) do(ctx context.Context, r *Request, read func(*Response)) {
 // Do decides requests in order, with one call to the store for every [engine.MaxOps] operations, and fills in
 // responses, which stay valid. The lengths of responses and requests must be equal.
 func (l *Limiter) Do(ctx context.Context, requests []Request, responses []Response) {
+	if !l.made() {
+		for i := range responses {
+			responses[i] = Response{Answer: engine.Answer{Err: errNotMade}}
+		}
+		return
+	}
 	b := l.rules.Begin(l.config.Load().Policies, len(requests), nil)
 	defer b.End()
 	for i := range requests {

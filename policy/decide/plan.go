@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -80,6 +81,9 @@ func report(op *engine.Op, outcomes *algo.Report) {
 // gather collects the charges of the request's items, the shadows' too.
 func (b *Batch) gather(at *plan, key, named string) (err error) {
 	r := at.request
+	if len(r.Items) > engine.MaxCharges { // more would not fit into Items of a charge
+		return &engine.InputError{Field: "charges", Value: strconv.Itoa(len(r.Items)), Accepted: "1 to 32 in one request"}
+	}
 	clear(b.gathered)
 	b.gathered = b.gathered[:0]
 	at.denied = r.Route != nil && r.Route.NoKey != nil
