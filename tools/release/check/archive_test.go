@@ -104,7 +104,7 @@ func TestProgram(t *testing.T) {
 		t.Errorf("version: %q", got)
 	}
 	run(t, program, "check", filepath.Join(top, "policies.yaml"))
-	vectors, err := filepath.Glob(filepath.Join(*root, "testdata", "vectors", "*.json"))
+	vectors, err := filepath.Glob(filepath.Join(*root, "storetest", "vectors", "*.json"))
 	if err != nil || len(vectors) == 0 {
 		t.Fatalf("no exact answers: %v", err)
 	}

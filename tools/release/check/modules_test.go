@@ -51,7 +51,7 @@ func TestModules(t *testing.T) {
 		publish(t, proxy, path, filepath.Join(tree, folder))
 		paths = append(paths, path+"@v"+*version)
 	}
-	if len(paths) < 16 {
+	if len(paths) < 14 {
 		t.Fatalf("modules: %q", paths)
 	}
 
