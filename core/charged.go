@@ -44,8 +44,10 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 	var more []engine.Op
 	for i := range c.ops {
 		op, corrected := &c.ops[i], false
+		hints := op.Hints
+		hints.Settled = false
 		add := func(charges ...engine.Charge) {
-			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Hints: engine.Hints{Shadow: op.Hints.Shadow}})
+			more = append(more, engine.Op{Kind: engine.OpAllow, Space: op.Space, Key: op.Key, Charges: charges, Hints: hints})
 		}
 		var choices []engine.Charge // only one of them is charged
 		for _, charge := range op.Charges {

@@ -132,8 +132,9 @@ type Op struct {
 // Hints tell the layers around a store how to treat an operation. A store does not read them: they do not affect its
 // answer.
 type Hints struct {
-	// Local lets the process answer from its share of the limits while the store is unavailable: see package fallback.
-	Local bool
+	// NoShare keeps the process from answering from its share of the limits while the store is unavailable, so that the
+	// operation is an error then: see package fallback.
+	NoShare bool
 	// Lenient accepts the store's answer even while the store is known to have lost data: see package fallback.
 	Lenient bool
 	// Shadow marks an operation whose answer decides nothing, because another operation decides the request.

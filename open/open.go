@@ -51,8 +51,7 @@ type Options struct {
 	// default no units are prefetched. See package prefetch.
 	Prefetch prefetch.Config
 	// Fallback configures this process's answers while Redis is unavailable. If it is nil, there is no fallback. Set its
-	// All, which makes it answer for policies of headgate.Limiter.Policy, and Expect, the number of processes; policies
-	// files need only Expect. See package fallback.
+	// Expect, the number of processes. See package fallback.
 	Fallback *fallback.Config
 	// Membership configures how each process counts the other processes, for Prefetch and Fallback. See package
 	// membership.

@@ -129,7 +129,7 @@ func (f Failure) Lenient() bool { return f.row().lenient }
 
 // Mark sets the hints that tell the layers how the mode lets them answer.
 func (f Failure) Mark(op *engine.Op) {
-	op.Hints.Local, op.Hints.Lenient = f.row().local, f.row().lenient
+	op.Hints.NoShare, op.Hints.Lenient = !f.row().local, f.row().lenient
 }
 
 // Answer returns the mode's answer to a request whose decision is not known because of err. If ok is false, the answer

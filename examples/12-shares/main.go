@@ -14,8 +14,8 @@ import (
 
 func main() {
 	store, err := open.URL(context.Background(), "redis://127.0.0.1:6379", open.Options{
-		StartAway: true,                                   // it may be away at the start
-		Fallback:  &fallback.Config{All: true, Expect: 3}, // shares of three processes at least
+		StartAway: true,                        // it may be away at the start
+		Fallback:  &fallback.Config{Expect: 3}, // shares of three processes at least
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -33,7 +33,6 @@ func failureLayer(ctx context.Context, s settings) (tables []table, err error) {
 		limit := rule.TokenBucket(rule.PerSecond(perSecond))
 		contenders[i] = contender{name: "headgate", ask: func(key string) error {
 			op := engine.Single(engine.OpAllow, key, limit, 1)
-			op.Hints.Local = true
 			results := limiter.Core().Decide(context.WithoutCancel(ctx), []engine.Op{op}...)
 			if results[0].Promise.Mode == engine.Fallback {
 				return errors.New("the store was away")

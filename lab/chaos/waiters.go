@@ -37,7 +37,7 @@ type program struct {
 func newProgram(t testing.TB, url string) *program {
 	t.Helper()
 	store, err := open.URL(context.Background(), url, open.Options{
-		StartAway: true, Fallback: &fallback.Config{All: true, Expect: shareCount},
+		StartAway: true, Fallback: &fallback.Config{Expect: shareCount},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestLayersOnOwnClients(t *testing.T) {
 	for _, conn := range []redisstore.Conn{byGoRedis, byRueidis} {
 		store, err := open.Conn(t.Context(), conn, open.Options{
 			SubPrefix: "app", MaxStale: time.Second, Deadline: deadline,
-			Fallback: &fallback.Config{All: true, Expect: 1, OnOutage: func(away bool, _ error) { events <- away }},
+			Fallback: &fallback.Config{Expect: 1, OnOutage: func(away bool, _ error) { events <- away }},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -100,7 +100,7 @@ func TestNoDeadlineForGoPrograms(t *testing.T) {
 func TestSharesForGoPrograms(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
-	perUser := program(t, "redis://"+s.Addr(), open.Options{Fallback: &fallback.Config{All: true, Expect: 2}})
+	perUser := program(t, "redis://"+s.Addr(), open.Options{Fallback: &fallback.Config{Expect: 2}})
 	s.Pause()
 	defer s.Resume()
 	allowed, denied, atOnce := 0, 0, false

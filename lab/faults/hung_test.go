@@ -101,7 +101,7 @@ func TestHungMasterHoldsNoCaller(t *testing.T) {
 		}
 		calls.Wait()
 		for _, took := range slowest {
-			if took > 10*deadline { // before, up to 5 s; a busy machine needs some time
+			if took > 20*deadline { // before, 2 s; a busy machine needs some time
 				t.Errorf("a call with a deadline of %s took %s", deadline, took)
 			}
 		}

@@ -91,7 +91,7 @@ func TestRefusalIsAnOutageOnceRedisHasWorked(t *testing.T) {
 // keeps it from starting; otherwise its decisions are errors of the class, until the server accepts.
 func startsRefused(t *testing.T, s *redistest.Server, class redisstore.Class, accept func(*redistest.Server)) {
 	t.Helper()
-	fresh, err := open.URL(t.Context(), "redis://app:pw@"+s.Addr(), open.Options{StartAway: true, Fallback: &fallback.Config{All: true, Expect: 2}})
+	fresh, err := open.URL(t.Context(), "redis://app:pw@"+s.Addr(), open.Options{StartAway: true, Fallback: &fallback.Config{Expect: 2}})
 	if class == redisstore.NoAuth || class == redisstore.NoPermission {
 		if err == nil || !strings.Contains(fmt.Sprint(err), map[bool]string{true: "WRONGPASS", false: "ACL SETUSER"}[class == redisstore.NoAuth]) {
 			t.Errorf("started: %v", err)
@@ -124,7 +124,7 @@ func startsRefused(t *testing.T, s *redistest.Server, class redisstore.Class, ac
 // sharing opens a store with shares, as a process that has worked.
 func sharing(t *testing.T, s *redistest.Server) open.Opened {
 	t.Helper()
-	store, err := open.URL(t.Context(), "redis://app:pw@"+s.Addr(), open.Options{Fallback: &fallback.Config{All: true, Expect: 2}})
+	store, err := open.URL(t.Context(), "redis://app:pw@"+s.Addr(), open.Options{Fallback: &fallback.Config{Expect: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestFailoverBehindOneAddress(t *testing.T) {
 		}
 	}
 	stores["by URL"] = testbed.OpenRueidis(t, testbed.At(address, ""), redisstore.Config{})
-	withShares, err := open.URL(t.Context(), "redis://"+address, open.Options{Fallback: &fallback.Config{All: true, Expect: 1}})
+	withShares, err := open.URL(t.Context(), "redis://"+address, open.Options{Fallback: &fallback.Config{Expect: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestPasswordIsReadAgain(t *testing.T) {
 		}
 	}
 	write("old")
-	store, err := open.URL(t.Context(), "redis://app@"+s.Addr(), open.Options{PasswordFile: file, Fallback: &fallback.Config{All: true, Expect: 1}})
+	store, err := open.URL(t.Context(), "redis://app@"+s.Addr(), open.Options{PasswordFile: file, Fallback: &fallback.Config{Expect: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

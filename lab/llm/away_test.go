@@ -28,7 +28,7 @@ func TestRedisAwayInTheMiddle(t *testing.T) {
 	var limiters [2]*headgate.Limiter
 	var stores [2]open.Opened
 	for i := range stores {
-		opened, err := open.URL(t.Context(), "redis://"+server.Addr(), open.Options{Deadline: time.Second, Fallback: &fallback.Config{Expect: 2, All: true}})
+		opened, err := open.URL(t.Context(), "redis://"+server.Addr(), open.Options{Deadline: time.Second, Fallback: &fallback.Config{Expect: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func TestFallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := fallback.New(next, member, fallback.Config{All: true, Memory: memory})
+		store, err := fallback.New(next, member, fallback.Config{Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestServerLogsALoss(t *testing.T) {
 	if a := taken(w, "second"); a.Mode != "fallback" {
 		t.Errorf("after a loss: %+v", a)
 	}
-	program, err := open.URL(t.Context(), "redis://"+s.Addr(), open.Options{Fallback: &fallback.Config{All: true}})
+	program, err := open.URL(t.Context(), "redis://"+s.Addr(), open.Options{Fallback: &fallback.Config{}})
 	if err != nil {
 		t.Fatal(err)
 	}

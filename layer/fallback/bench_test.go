@@ -16,7 +16,7 @@ func BenchmarkDo(b *testing.B) {
 	ops, results := make([]engine.Op, 100), make([]engine.Answer, 100)
 	for i := range ops {
 		ops[i] = engine.Single(engine.OpAllow, "key of twenty bytes "+strconv.Itoa(i), limit, 1)
-		ops[i].Space, ops[i].Hints.Local = "policy:api", true
+		ops[i].Space = "policy:api"
 	}
 	for _, with := range []bool{false, true} {
 		b.Run("with="+strconv.FormatBool(with), func(b *testing.B) {

@@ -28,9 +28,6 @@ type Config struct {
 	// store's answers, if it has not changed for a minute. Until then it is the larger of Expect and that number. If
 	// Expect is 0, a process decides nothing on its own before the number was stable once.
 	Expect int
-	// All lets shares answer every operation that they can answer, not only operations with [engine.Hints].Local, which
-	// policies files with the failure mode local set. Programs that make their policies in Go need it.
-	All bool
 	// Slow is the answer time beyond which the store counts as unavailable: 1 ms to 10 s. The default is 50 ms. It
 	// bounds the layer's own calls to the store: the tests, and the updates owed to the store. Other calls use their
 	// callers' deadlines. If they fail, the store is tested, and taken out of use if its tests fail for four times Slow.

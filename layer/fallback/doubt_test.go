@@ -10,7 +10,7 @@ import (
 	"github.com/headgate/headgate/layer/fallback"
 )
 
-// do runs one operation on a store and returns its result. Shares answer it only if its Hints.Local is set.
+// do runs one operation on a store and returns its result.
 func do(t *testing.T, store engine.Store, op engine.Op) *engine.Answer {
 	t.Helper()
 	if op.Space = "s"; op.Check() != nil {
@@ -21,8 +21,7 @@ func do(t *testing.T, store engine.Store, op engine.Op) *engine.Answer {
 	return &results[0]
 }
 
-// twoAfterALoss starts two processes that use shares only for operations with Hints.Local. All units of the limits are
-// spent when the store loses its data.
+// twoAfterALoss starts two processes. All units of the limits are spent when the store loses its data.
 func twoAfterALoss(t *testing.T, s *server, ops ...engine.Op) []*fallback.Store {
 	t.Helper()
 	var all []*fallback.Store
@@ -60,7 +59,7 @@ func TestEveryVerbIsDoubted(t *testing.T) {
 					s := newServer(t)
 					all := twoAfterALoss(t, s, engine.Single(engine.OpAllow, "k", limit, 40))
 					op := engine.Single(kind, "k", limit, 1)
-					op.Hints.Local = local
+					op.Hints.NoShare = !local
 					if r := do(t, all[0], op); r.Err != nil || r.Allowed || r.Promise.Mode != engine.Fallback || r.Promise.OvershootMax != 40 {
 						t.Errorf("local %t: %+v", local, r)
 					}

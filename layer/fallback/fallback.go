@@ -301,12 +301,12 @@ func (s *Store) fallBack(ops []engine.Op, results []engine.Answer) {
 
 // answers reports whether shares answer operations like this one.
 func (s *Store) answers(op *engine.Op) bool {
-	return s.decides(op) || op.Kind == engine.OpAcquire && (op.Hints.Local || s.config.All)
+	return s.decides(op) || op.Kind == engine.OpAcquire && !op.Hints.NoShare
 }
 
 // decides reports whether shares answer operations like this one and these answers contain the remaining units.
 func (s *Store) decides(op *engine.Op) bool {
-	return (op.Hints.Local || s.config.All) && shows(op.Kind)
+	return !op.Hints.NoShare && shows(op.Kind)
 }
 
 // shows reports whether answers to operations of a kind contain the remaining units.

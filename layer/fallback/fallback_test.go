@@ -27,7 +27,7 @@ func TestKeepsTheRulesOfAStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := fallback.New(next, join(t, next, now), fallback.Config{All: true, Memory: memory})
+		store, err := fallback.New(next, join(t, next, now), fallback.Config{Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ var (
 
 // spend returns an operation that charges the units to the first limit that has enough units left, of two limits.
 func spend(units int64) engine.Op {
-	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
+	return engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Charges: []engine.Charge{
 		{Limit: firstIncluded, Cost: units, Choice: 1}, {Limit: firstCredits, Cost: units, Choice: 2},
 	}}
 }

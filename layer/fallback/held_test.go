@@ -15,7 +15,6 @@ import (
 func take(t *testing.T, store engine.Store, limit engine.Limit, units int64, want bool) *engine.Answer {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, "k", limit, units)
-	op.Hints.Local = true
 	r := do(t, store, op)
 	if r.Err != nil || r.Allowed != want {
 		t.Fatalf("%d units: %+v; want %t", units, r, want)

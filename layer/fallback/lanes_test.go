@@ -47,7 +47,7 @@ func (s *twoMasters) Do(ctx context.Context, ops []engine.Op, results []engine.A
 func TestOneMasterAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &twoMasters{server: newServer(t)}
-		store, err := fallback.New(s, join(t, s, nil), fallback.Config{All: true, Expect: 2, Lanes: 2, Lane: masterOf})
+		store, err := fallback.New(s, join(t, s, nil), fallback.Config{Expect: 2, Lanes: 2, Lane: masterOf})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestOneMasterAway(t *testing.T) {
 // would never start.
 func TestLanesWithoutKeys(t *testing.T) {
 	s := newServer(t)
-	store, err := fallback.New(s, join(t, s, nil), fallback.Config{All: true, Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})
+	store, err := fallback.New(s, join(t, s, nil), fallback.Config{Lanes: 64, Lane: func(*engine.Op, int) int { return 7 }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type reserved struct {
 func (a *adversary) ask(t *testing.T, r *rand.Rand, p *process) {
 	t.Helper()
 	op := engine.Single(engine.OpAllow, a.key, a.limit, 1+r.Int64N(3))
-	op.Space, op.Hints.Local = "s", true
+	op.Space = "s"
 	answer := do(t, p.store, op)
 	if answer.Err != nil || !answer.Allowed {
 		return
@@ -54,7 +54,7 @@ func (a *adversary) ask(t *testing.T, r *rand.Rand, p *process) {
 func (a *adversary) take(t *testing.T, p *process) {
 	t.Helper()
 	op := engine.Single(engine.OpAtMost, a.key, a.limit, a.limit.Capacity())
-	op.Space, op.Hints.Local = "s", true
+	op.Space = "s"
 	if answer := do(t, p.store, op); answer.Err == nil && answer.Granted > 0 {
 		a.all = append(a.all, passed{time.Now().UnixMicro(), answer.Granted, answer.Promise})
 	}
@@ -64,7 +64,7 @@ func (a *adversary) take(t *testing.T, p *process) {
 func (a *adversary) reserve(t *testing.T, r *rand.Rand, p *process) {
 	t.Helper()
 	op := engine.Single(engine.OpReserve, a.key, a.limit, 1+r.Int64N(a.limit.Capacity()))
-	op.Space, op.Hints.Local = "s", true
+	op.Space = "s"
 	if answer := do(t, p.store, op); answer.Err == nil && answer.Allowed {
 		a.open = append(a.open, reserved{answer.Reservation(&op, fmt.Sprint(len(a.all))), len(a.all)})
 		a.all = append(a.all, passed{time.Now().UnixMicro(), op.Charges[0].Cost, answer.Promise})
@@ -156,7 +156,7 @@ func TestLaw(t *testing.T) {
 							restarted = restarted && !away
 						case event == 4 && away:
 							end(t, all[:1])
-							fresh, err := fallback.New(s, join(t, s, s.clock), fallback.Config{All: true, Expect: 3})
+							fresh, err := fallback.New(s, join(t, s, s.clock), fallback.Config{Expect: 3})
 							if err != nil {
 								t.Fatal(err)
 							}

@@ -23,7 +23,7 @@ func call(t *testing.T, store engine.Store, id string, tokens int64) (op engine.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
+	op = engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", ID: id, Charges: []engine.Charge{
 		{Limit: listTokens, Cost: tokens}, {Limit: listPermit, Cost: 1, Key: "org"},
 	}}
 	results := make([]engine.Answer, 1)
@@ -105,7 +105,7 @@ func TestListInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
 		org := rule.SlidingLog(rule.PerDay(80))
-		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
+		op := engine.Op{Kind: engine.OpReserve, Space: "s", Key: "k", Charges: []engine.Charge{
 			{Limit: rule.TokenBucket(rule.PerHour(40)), Cost: 1},
 			{Limit: org, Cost: 40, Key: "org"},
 		}}
@@ -167,7 +167,7 @@ func TestRecoveredLimitsInDoubtWithoutTheStore(t *testing.T) {
 		all := twoAfterALoss(t, s)
 		time.Sleep(10 * time.Second)
 		s.set(headgate.ErrStoreUnavailable, false)
-		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Hints: engine.Hints{Local: true}, Charges: []engine.Charge{
+		op := engine.Op{Kind: engine.OpAllow, Space: "s", Key: "k", Charges: []engine.Charge{
 			{Limit: rule.TokenBucket(rule.PerHour(400)), Cost: 1}, {Limit: rule.FixedWindow(rule.PerSecond(4)), Cost: 1},
 		}}
 		for i, want := range []bool{true, true, false} {

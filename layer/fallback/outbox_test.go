@@ -21,7 +21,7 @@ var ten = rule.Concurrency(10, rule.LeaseTime(time.Minute))
 func acquire(t *testing.T, store engine.Store, kind engine.Kind, id string) engine.Answer {
 	t.Helper()
 	op := engine.Single(kind, "k", ten, 1)
-	op.Space, op.ID, op.Hints.Local = "s", id, true
+	op.Space, op.ID = "s", id
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	results := make([]engine.Answer, 1)
@@ -82,7 +82,7 @@ func TestFairPermitsOfShares(t *testing.T) {
 		ask := func(kind engine.Kind, key, id string, cost int64) *engine.Answer {
 			t.Helper()
 			op := engine.Single(kind, key, fair, cost)
-			op.Space, op.ID, op.Hints.Local = "s", id, true
+			op.Space, op.ID = "s", id
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			results := make([]engine.Answer, 1)

@@ -15,7 +15,7 @@ import (
 func reserve(t *testing.T, store engine.Store, limit engine.Limit, units int64) (op engine.Op, r *engine.Answer) {
 	t.Helper()
 	op = engine.Single(engine.OpReserve, "k", limit, units)
-	op.Space, op.Hints.Local = "s", true
+	op.Space = "s"
 	return op, do(t, store, op)
 }
 

@@ -53,7 +53,7 @@ func TestImpatientCallersDoNotStopAHealthyStore(t *testing.T) {
 		s := newServer(t)
 		s.slow = 10 * time.Millisecond
 		impatient := &deadlines{server: s}
-		store, err := fallback.New(impatient, join(t, s, s.clock), fallback.Config{All: true, Expect: 1})
+		store, err := fallback.New(impatient, join(t, s, s.clock), fallback.Config{Expect: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

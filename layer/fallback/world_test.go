@@ -195,7 +195,6 @@ func join(t testing.TB, coordinator engine.Coordinator, clock func() time.Time) 
 // start starts processes, and waits until their number has not changed for a minute.
 func (s *server) start(t *testing.T, n int, c fallback.Config) (all []process) {
 	t.Helper()
-	c.All = true
 	for range n {
 		store, err := fallback.New(s, join(t, s, s.clock), c)
 		if err != nil {

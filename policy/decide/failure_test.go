@@ -30,7 +30,7 @@ policies:
 		var marks []string
 		limiter := headgate.New(headgate.WithCore(func(c *core.Config) {
 			c.Observer = func(_ context.Context, op *engine.Op, _ *engine.Answer) {
-				marks = append(marks, fmt.Sprint(op.Hints.Local, op.Hints.Lenient))
+				marks = append(marks, fmt.Sprint(!op.Hints.NoShare, op.Hints.Lenient))
 			}
 		}))
 		requests := []decide.Request{

@@ -145,7 +145,7 @@ func acquireOf(op *engine.Op) []engine.Op {
 func (r *Request) shadow(space, key string, c engine.Charge, deciding *engine.Op) engine.Op {
 	op := engine.Op{
 		Kind: r.Kind, Space: space, Key: key, ID: deciding.ID, Charges: []engine.Charge{c},
-		Hints: engine.Hints{Shadow: true, Settled: deciding.Hints.Settled},
+		Hints: engine.Hints{Shadow: true, NoShare: true, Settled: deciding.Hints.Settled},
 	}
 	switch {
 	case r.Kind == engine.OpReserve && c.Limit.Algorithm().Holds():

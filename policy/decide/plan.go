@@ -279,7 +279,7 @@ func (b *Batch) beside(at *plan, deciding *engine.Op) {
 	for i := at.besides.from; i < len(b.besides); i++ {
 		s := &b.besides[i]
 		space, key := cmp.Or(s.Space, deciding.Space), cmp.Or(s.Key, deciding.Key)
-		op := engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Hints: engine.Hints{Shadow: true}, Charges: []engine.Charge{{Limit: s.Limit}}}
+		op := engine.Op{Kind: engine.OpPeek, Space: space, Key: key, Hints: engine.Hints{Shadow: true, NoShare: true}, Charges: []engine.Charge{{Limit: s.Limit}}}
 		if s.Shadow {
 			op = at.request.shadow(space, key, s.Charge.Charge, deciding)
 			countable(&op)
