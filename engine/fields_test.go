@@ -104,3 +104,20 @@ func TestFieldsOfLimits(t *testing.T) {
 		t.Error("a limit whose fields were not computed is decided by a faster way")
 	}
 }
+
+// TestFieldsImplyAlgorithms checks that a text without an algorithm has the first algorithm with its field, also if the
+// field is a flag.
+func TestFieldsImplyAlgorithms(t *testing.T) {
+	for text, want := range map[string]algo.Algorithm{
+		"100/s weight 3": algo.FairShare, "100/s nested": algo.FairShare, "100/s max_queue 5": algo.Pacer,
+		"5/1m align clock": algo.FixedWindow, "5/1m next_pays": algo.TokenBucket,
+	} {
+		limit, err := ParseLimit(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if got := limit.Algorithm(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -98,14 +98,14 @@ func (p *parser) setting(field string) (Setting, error) {
 		return Setting{Field: "variant", Word: field}, nil
 	}
 	f := fieldNamed(field)
-	switch {
-	case f == nil || field == "variant" || f.Kind == FieldRates:
+	if f == nil || field == "variant" || f.Kind == FieldRates {
 		return Setting{}, invalid("field", field, fieldNames())
-	case f.Kind == FieldFlag:
-		return Setting{Field: field}, nil
 	}
 	if a := f.Implies(); a != algo.None {
 		p.implied = a
+	}
+	if f.Kind == FieldFlag {
+		return Setting{Field: field}, nil
 	}
 	word := p.next()
 	if unquoted, err := strconv.Unquote(word); err == nil && field == "name" {

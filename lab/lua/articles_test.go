@@ -18,7 +18,7 @@ import (
 )
 
 // These scripts are short forms of scripts from popular articles. Each runs on a real server, alongside Headgate, in a
-// case where the script is wrong. docs/design/articles.md contains the table of cases.
+// case where the script is wrong. TestArticles has the table of cases.
 const (
 	// scriptLog keeps a sorted set of request times.
 	scriptLog = `local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -89,7 +89,25 @@ func (b *beside) compare(what string, article, wrong, ours, right int64) {
 	}
 }
 
-// TestArticles runs the cases in the table of docs/design/articles.md.
+// TestArticles runs each row with the article's script and with Headgate. The numbers are the requests that pass.
+//
+//	script: error: case: theirs, ours
+//	sliding log: a sorted set whose members are times: requests of one instant are one member: 1000 requests
+//	  at one instant, 5 a minute: 1000, 5
+//	the same: denials count, so a caller that keeps calling stays denied: four calls a second for ten
+//	  seconds, 2 a second: 2, 20
+//	a gateway's token bucket: the TTL is twice the time to fill in whole seconds: 0 here, an error after the
+//	  decision: 100 a second, capacity 10: an error on every call, passes, 9 left
+//	the same: whole seconds: 10 at 0.999 s and 10 at 1.000 s, 10 a second: 20, 10
+//	the same: the client sends the time: two clients, one 61 s ahead, 10 a minute: 20, 10
+//	the same: it stores the remaining tokens, not the spent tokens: capacity lowered from 100 to 10 when 90
+//	  are spent: 10, 0
+//	token bucket, leaky bucket: floor(now − last) · rate: the fraction of a second is lost on each call: 1 a
+//	  second, all taken at 1.9, 3.8 and 5.7 s: 3, 5
+//	small windows in a hash or list: the oldest window is forgotten at once: 10 at 0.499 s and 10 at 1.000 s,
+//	  10 a second: 20, 10 (strict); 20 (lenient, the same as that script)
+//	counter: INCR, then EXPIRE if it is 1: the process dies between the two: a key without a TTL: denied
+//	  forever, a TTL in the same step
 func TestArticles(t *testing.T) {
 	for name, run := range map[string]func(b *beside){
 		"log, one instant": articleLog, "log, denials": articleDenials, "gateway, fractions": articleTTL,

@@ -77,7 +77,6 @@ const groups = {
     Envoy: "design/envoy",
     Simulator: "design/simulator",
     Threats: "design/threats",
-    "Articles' scripts": "design/articles",
     "Exported names": "design/api",
     Packages: "design/house",
   },
