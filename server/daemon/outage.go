@@ -39,30 +39,37 @@ type outage struct {
 	flapping bool // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
-	slow lograte.Limit // limits log lines about late answers
+	slow, errors lograte.Limit // limit log lines about late answers and other errors
 }
 
 func newOutage(logger *slog.Logger) *outage {
-	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}}
+	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}, errors: lograte.Limit{Lines: 1, Per: time.Minute}}
 }
 
 // Away reports whether there is an outage.
 func (o *outage) Away() bool { return o.away.Load() }
 
 // Failed counts an undecided operation. It logs the first one of an outage. If the store is only late, it logs a line
-// about slow answers instead.
+// about slow answers instead, and if the store is there but cannot decide, such as on a key that it cannot read, a line
+// about the error.
 func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.begin()
-	o.unknown++
 	o.sums.Unknown++
-	if o.told {
-		return
-	}
 	attributes := []slog.Attr{slog.Any("error", err)}
 	if id := requestid.From(ctx); id != "" {
 		attributes = append(attributes, slog.String("request_id", id))
+	}
+	if !engine.Away(err) && !errors.Is(err, engine.ErrOutcomeUnknown) {
+		if before, ok := o.errors.Allow(time.Now()); ok {
+			o.logger.LogAttrs(ctx, slog.LevelError, "store error: failure modes decide", append(attributes, slog.String("class", classOf(err)), slog.Int64("unknown", before+1))...)
+		}
+		return
+	}
+	o.begin()
+	o.unknown++
+	if o.told {
+		return
 	}
 	if errors.Is(err, context.DeadlineExceeded) && o.last.Sub(o.since) < recoveryTime {
 		if before, ok := o.slow.Allow(o.last); ok {

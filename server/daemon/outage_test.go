@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/redisstore"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/requestid"
 	"github.com/headgate/headgate/server/internal/service"
@@ -30,7 +32,7 @@ func logOf(t *testing.T, run func(o *outage)) (lines []string) {
 	return lines
 }
 
-var errAway = errors.New("no connection")
+var errAway = fmt.Errorf("%w: no connection", engine.ErrStoreUnavailable)
 
 // TestOutageLogsTwoLines checks that one line is logged when the store fails and one when it answers again, however
 // many decisions fail in between.
@@ -49,10 +51,27 @@ func TestOutageLogsTwoLines(t *testing.T) {
 			}
 		}
 	})
-	const away, back = `ERROR msg="store away: failure modes decide" class=unsent error="no connection" request_id=r1`,
+	const away, back = `ERROR msg="store away: failure modes decide" class=unsent error="headgate: store unavailable: no connection" request_id=r1`,
 		`INFO msg="store back" away_ms=2500 unknown=1000 allowed=2000 errors=1000 local=0`
 	if got, want := strings.Join(lines, "\n"), strings.Join([]string{away, back, away, back}, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestUnreadableKeyIsNotAnOutage checks that an error of a store that is there, such as on a key that it cannot read, is
+// logged once per minute, and begins no outage (regression: bug 211).
+func TestUnreadableKeyIsNotAnOutage(t *testing.T) {
+	lines := logOf(t, func(o *outage) {
+		for range 10 {
+			o.Failed(t.Context(), &redisstore.Error{Class: redisstore.Garbage})
+			if o.Away() {
+				t.Error("the store is away")
+			}
+			time.Sleep(time.Second)
+		}
+	})
+	if len(lines) != 1 || !strings.HasPrefix(lines[0], `ERROR msg="store error: failure modes decide"`) || !strings.Contains(lines[0], "class=garbage") {
+		t.Errorf("%q", lines)
 	}
 }
 
