@@ -77,7 +77,6 @@ const groups = {
     Envoy: "design/envoy",
     Simulator: "design/simulator",
     Threats: "design/threats",
-    "Exported names": "design/api",
     Packages: "design/house",
   },
 };
