@@ -14,8 +14,12 @@ import (
 // health tells whether pipelined connections answer. If a pipelined connection has to be dialed, one call dials it, and
 // rueidis makes the others wait for that call, regardless of their own contexts. While the connections may be broken,
 // calls therefore wait in goroutines of their own, which their callers can leave. On a Cluster, each range of slots has a
-// health of its own: a master that hangs has other connections than those that answer (regression: bug 191).
-type health []part
+// health of its own: a master that hangs has other connections than those that answer (regression: bug 191). A range can
+// have slots of several masters, so a slot that has failed waits apart until it is answered.
+type health struct {
+	parts  []part
+	failed []atomic.Uint64 // on a Cluster: a bit for each slot
+}
 
 type part struct {
 	heard atomic.Int64  // when the last reply arrived, in ns since 1970; 0 after a failed call
@@ -33,31 +37,34 @@ const (
 	slots           = 1 << 14
 )
 
-func newHealth(cluster bool) health {
+func newHealth(cluster bool) (h health) {
 	n, most := 1, maxApart
 	if cluster {
 		n, most = clusterParts, maxClusterApart
+		h.failed = make([]atomic.Uint64, slots/64)
 	}
-	h := make(health, n)
-	for i := range h {
-		h[i].apart = make(chan struct{}, most)
+	h.parts = make([]part, n)
+	for i := range h.parts {
+		h.parts[i].apart = make(chan struct{}, most)
 	}
 	return h
 }
 
-// of returns the part of a command's key.
-func (h health) of(command *redisstore.Command) *part {
-	if len(h) == 1 {
-		return &h[0]
+// of returns the part of a command's key, and the word and the bit of its slot in failed, or nil.
+func (h *health) of(command *redisstore.Command) (p *part, failed *atomic.Uint64, bit uint64) {
+	if h.failed == nil {
+		return &h.parts[0], nil, 0
 	}
-	return &h[redisstore.Slot(command.Key)/(slots/clusterParts)]
+	slot := redisstore.Slot(command.Key)
+	return &h.parts[slot/(slots/clusterParts)], &h.failed[slot/64], 1 << (slot % 64)
 }
 
 // unheard returns a part of the commands whose connection may be broken, or nil if all have answered.
-func (h health) unheard(commands []redisstore.Command) *part {
+func (h *health) unheard(commands []redisstore.Command) *part {
 	now := time.Now().UnixNano()
 	for i := range commands {
-		if p := h.of(&commands[i]); now-p.heard.Load() >= int64(freshness) {
+		p, failed, bit := h.of(&commands[i])
+		if now-p.heard.Load() >= int64(freshness) || failed != nil && failed.Load()&bit != 0 {
 			return p
 		}
 	}
@@ -65,14 +72,22 @@ func (h health) unheard(commands []redisstore.Command) *part {
 }
 
 // observe records whether the servers have answered the commands.
-func (h health) observe(commands []redisstore.Command, replies []redisstore.Reply) {
+func (h *health) observe(commands []redisstore.Command, replies []redisstore.Reply) {
 	now := time.Now().UnixNano()
 	for i := range replies {
-		p := h.of(&commands[i])
-		if _, answered := errors.AsType[*redisstore.ServerError](replies[i].Err); replies[i].Err != nil && !answered {
-			p.heard.Store(0)
-		} else {
+		p, failed, bit := h.of(&commands[i])
+		_, answered := errors.AsType[*redisstore.ServerError](replies[i].Err)
+		switch answered = answered || replies[i].Err == nil; {
+		case answered:
 			p.heard.Store(now)
+			if failed != nil && failed.Load()&bit != 0 {
+				failed.And(^bit)
+			}
+		default:
+			p.heard.Store(0)
+			if failed != nil {
+				failed.Or(bit)
+			}
 		}
 	}
 }
