@@ -39,11 +39,11 @@ type outage struct {
 	flapping bool // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
-	slow, errors lograte.Limit // limit log lines about late answers and other errors
+	slow, undecided lograte.Limit // limit log lines about late answers, and about errors of a store that is there
 }
 
 func newOutage(logger *slog.Logger) *outage {
-	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}, errors: lograte.Limit{Lines: 1, Per: time.Minute}}
+	return &outage{logger: logger, slow: lograte.Limit{Lines: 1, Per: time.Minute}, undecided: lograte.Limit{Lines: 1, Per: time.Minute}}
 }
 
 // Away reports whether there is an outage.
@@ -56,13 +56,9 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sums.Unknown++
-	attributes := []slog.Attr{slog.Any("error", err)}
-	if id := requestid.From(ctx); id != "" {
-		attributes = append(attributes, slog.String("request_id", id))
-	}
 	if !engine.Away(err) && !errors.Is(err, engine.ErrOutcomeUnknown) {
-		if before, ok := o.errors.Allow(time.Now()); ok {
-			o.logger.LogAttrs(ctx, slog.LevelError, "store error: failure modes decide", append(attributes, slog.String("class", classOf(err)), slog.Int64("unknown", before+1))...)
+		if before, ok := o.undecided.Allow(time.Now()); ok {
+			o.logger.LogAttrs(ctx, slog.LevelError, "store error: failure modes decide", append(attributes(ctx, err), slog.String("class", classOf(err)), slog.Int64("unknown", before+1))...)
 		}
 		return
 	}
@@ -73,11 +69,20 @@ func (o *outage) Failed(ctx context.Context, err error) {
 	}
 	if errors.Is(err, context.DeadlineExceeded) && o.last.Sub(o.since) < recoveryTime {
 		if before, ok := o.slow.Allow(o.last); ok {
-			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: failure modes decide", append(attributes, slog.Int64("unknown", before+1))...)
+			o.logger.LogAttrs(ctx, slog.LevelWarn, "store slow: failure modes decide", append(attributes(ctx, err), slog.Int64("unknown", before+1))...)
 		}
 		return
 	}
-	o.tell(ctx, err, attributes)
+	o.tell(ctx, err)
+}
+
+// attributes returns an error, and the id of its request if it has one, for a log line.
+func attributes(ctx context.Context, err error) []slog.Attr {
+	all := []slog.Attr{slog.Any("error", err)}
+	if id := requestid.From(ctx); id != "" {
+		all = append(all, slog.String("request_id", id))
+	}
+	return all
 }
 
 // Changed begins or ends the outage when the store fails or passes the tests of package fallback, which also run while
@@ -90,7 +95,7 @@ func (o *outage) Changed(away bool, cause error) {
 		o.end()
 	case away:
 		if o.begin(); !o.told {
-			o.tell(context.Background(), cause, []slog.Attr{slog.Any("error", cause)})
+			o.tell(context.Background(), cause)
 		}
 	}
 }
@@ -107,10 +112,10 @@ func (o *outage) begin() {
 }
 
 // tell logs and counts the outage. The caller holds mu.
-func (o *outage) tell(ctx context.Context, err error, attributes []slog.Attr) {
+func (o *outage) tell(ctx context.Context, err error) {
 	o.told, o.class = true, classOf(err)
 	o.sums.Outages++
-	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", append([]slog.Attr{slog.String("class", o.class)}, attributes...)...)
+	o.logger.LogAttrs(ctx, slog.LevelError, "store away: failure modes decide", append([]slog.Attr{slog.String("class", o.class)}, attributes(ctx, err)...)...)
 }
 
 // classOf returns the class of a store's error, such as out_of_memory. Layers that stop waiting for the store have errors
