@@ -74,9 +74,7 @@ func (p *Policy) bind() {
 	if store, ok := p.limiter.store.(engine.Binder); ok && len(p.limits) == 1 && !p.adapts && !p.firstPays && p.limiter.invalid == nil {
 		p.bound = store.Bind(p.space, p.limits[0])
 	}
-	if p.bound == nil {
-		p.limiter.KeepRoom(p.space)
-	}
+	p.limiter.KeepRoom(p.space)
 }
 
 // Limiter returns the policy's limiter.

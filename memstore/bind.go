@@ -24,7 +24,6 @@ var _ engine.Binder = (*Store)(nil)
 // request and does not count denied requests. It returns nil for any other limit, and if the store has a custom clock.
 // See [engine.Binder].
 func (s *Store) Bind(space string, limit engine.Limit) engine.Bound {
-	s.KeepRoom(space)
 	numbers := limit.Numbers()
 	if limit.Err() != nil || s.clock.custom != nil || !numbers.HasFastPath() || numbers.Algorithm.Paces() { // [engine.Simple] has no delay
 		return nil
