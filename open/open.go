@@ -272,12 +272,8 @@ func (o *Options) memory() (*memstore.Store, error) {
 // least one marker is 99.5 %.
 const clusterMarkers = 16
 
-// The number of slots of a Cluster, and the number of lanes into which they are grouped. Each lane can be unavailable
-// independently.
-const (
-	slots        = 1 << 14
-	clusterLanes = 64
-)
+// clusterLanes is the number of lanes into which a Cluster's slots are grouped. Each can be unavailable independently.
+const clusterLanes = 64
 
 // layers returns the settings of the layers around a store.
 func (o *Options) layers(cluster bool, within time.Duration, store *redisstore.Store) stack.Config {
@@ -290,7 +286,9 @@ func (o *Options) layers(cluster bool, within time.Duration, store *redisstore.S
 	if cluster {
 		c.Membership.Markers = cmp.Or(c.Membership.Markers, clusterMarkers)
 		// Each master serves ranges of slots. A lane is a smaller range of slots.
-		lane := func(op *engine.Op, charge int) int { return store.SlotOf(op, charge) / (slots / clusterLanes) }
+		lane := func(op *engine.Op, charge int) int {
+			return store.SlotOf(op, charge) / (redisstore.Slots / clusterLanes)
+		}
 		if c.Batch.Lane = lane; c.Fallback != nil {
 			c.Fallback.Lanes, c.Fallback.Lane = clusterLanes, lane
 		}

@@ -119,7 +119,7 @@ func TestShards(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 64, MaxShards} {
 		tags := newShards(n)
 		for part, tag := range tags {
-			if at := int(slotOfKey(tag)); at < part*slotCount/n || at > (part+1)*slotCount/n {
+			if at := int(slotOfKey(tag)); at < part*Slots/n || at > (part+1)*Slots/n {
 				t.Errorf("tag %q of %d is in slot %d, not in part %d", tag, n, at, part)
 			}
 		}
@@ -127,7 +127,7 @@ func TestShards(t *testing.T) {
 		for _, subject := range []string{"alice", "bob", "cart:{42}", "cart:{42}x", "a}b", "{}", "{0}", "{0}alice", "}", "x{y}z"} {
 			for _, space := range []string{"inline", "policy:{a}"} {
 				k := string(tags.appendSubject(appendHead(nil, "hg", space, "pc", new(algo.Grid), "p"), subject))
-				if slotOfKey(k) != tags.slot(subject) || int(slotOfKey(k))*n/slotCount != int(slotOfKey(subject))*n/slotCount {
+				if slotOfKey(k) != tags.slot(subject) || int(slotOfKey(k))*n/Slots != int(slotOfKey(subject))*n/Slots {
 					t.Errorf("%d shards: %q is in slot %d, its subject's shard in %d, itself in %d", n, k, slotOfKey(k), tags.slot(subject), slotOfKey(subject))
 				}
 				if other, twice := seen[k]; twice {

@@ -23,7 +23,7 @@ var _ engine.Keeper = (*Store)(nil)
 var openKinds = [2]string{"open", "due"}
 
 // slotTags are the tags of all slots.
-var slotTags = sync.OnceValue(func() shards { return newShards(slotCount) })
+var slotTags = sync.OnceValue(func() shards { return newShards(Slots) })
 
 // openTags returns all tags.
 func (s *Store) openTags() shards {
@@ -40,7 +40,7 @@ func (s *Store) openTags() shards {
 // openTag returns the tag for a subject.
 func (s *Store) openTag(subject string) string {
 	tags := s.openTags()
-	if len(tags) == slotCount {
+	if len(tags) == Slots {
 		return tags[s.shards.slot(subject)]
 	}
 	return tags.tag(subject)
@@ -63,9 +63,9 @@ const dueAgain = "10000000"
 // Due returns overdue reservations. See [engine.Keeper].
 func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) {
 	tags := s.openTags()
-	if len(tags) == slotCount {
+	if len(tags) == Slots {
 		part := int(s.swept.Add(1)) % sweep
-		tags = tags[part*slotCount/sweep : (part+1)*slotCount/sweep]
+		tags = tags[part*Slots/sweep : (part+1)*Slots/sweep]
 	}
 	counts, err := s.openCounts(ctx, tags)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) Due(ctx context.Context) (due []*engine.Reservation, err error) 
 // OpenOf returns the open reservations that charged a key. See [engine.Keeper].
 func (s *Store) OpenOf(ctx context.Context, key string, most int, under ...string) (of []*engine.Reservation, err error) {
 	tags := s.openTags()
-	if len(tags) == slotCount || len(s.shards) > 0 {
+	if len(tags) == Slots || len(s.shards) > 0 {
 		tags = shards{s.openTag(key)} // the tags of its states
 		for _, counted := range under {
 			if tag := s.openTag(counted); !slices.Contains(tags, tag) {

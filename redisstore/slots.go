@@ -7,8 +7,8 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// slotCount is the number of slots of a Cluster.
-const slotCount = 16384
+// Slots is the number of slots of a Cluster.
+const Slots = 16384
 
 // Slot returns the slot of a key on a Cluster, 0 to 16383.
 func Slot(key string) int { return int(slotOfKey(key)) }
@@ -68,7 +68,7 @@ func slotOfKey(key string) uint16 {
 	for _, c := range []byte(hashTag(key)) {
 		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
 	}
-	return crc % slotCount
+	return crc % Slots
 }
 
 // crcTable is the table of CRC-16/XMODEM.
@@ -109,7 +109,7 @@ func newShards(n int) shards {
 	tags := make(shards, n)
 	for missing, number := n, 0; missing > 0; number++ {
 		text := strconv.Itoa(number)
-		if part := int(slotOfKey(text)) * n / slotCount; tags[part] == "" {
+		if part := int(slotOfKey(text)) * n / Slots; tags[part] == "" {
 			tags[part] = text
 			missing--
 		}
@@ -117,7 +117,7 @@ func newShards(n int) shards {
 	return tags
 }
 
-func (s shards) tag(subject string) string { return s[int(slotOfKey(subject))*len(s)/slotCount] }
+func (s shards) tag(subject string) string { return s[int(slotOfKey(subject))*len(s)/Slots] }
 
 // slot returns the slot of a subject's keys.
 func (s shards) slot(subject string) uint16 {

@@ -19,7 +19,7 @@ type conn struct {
 	client  rueidis.Client
 	cluster bool
 	calls   atomic.Int32 // in flight
-	health  health
+	health  *health
 }
 
 // dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to

@@ -17,8 +17,9 @@ import (
 // health of its own: a master that hangs has other connections than those that answer (regression: bug 191). A range can
 // have slots of several masters, so a slot that has failed waits apart until it is answered.
 type health struct {
-	parts  []part
-	failed []atomic.Uint64 // on a Cluster: a bit for each slot
+	cluster bool // otherwise all commands are of slot 0
+	parts   []part
+	failed  [redisstore.Slots / 64]atomic.Uint64 // a bit for each slot
 }
 
 type part struct {
@@ -34,29 +35,27 @@ const (
 	// On a Cluster there are more parts, of fewer goroutines: 1024 in all.
 	clusterParts    = 64
 	maxClusterApart = 16
-	slots           = 1 << 14
 )
 
-func newHealth(cluster bool) (h health) {
+func newHealth(cluster bool) *health {
 	n, most := 1, maxApart
 	if cluster {
 		n, most = clusterParts, maxClusterApart
-		h.failed = make([]atomic.Uint64, slots/64)
 	}
-	h.parts = make([]part, n)
+	h := &health{cluster: cluster, parts: make([]part, n)}
 	for i := range h.parts {
 		h.parts[i].apart = make(chan struct{}, most)
 	}
 	return h
 }
 
-// of returns the part of a command's key, and the word and the bit of its slot in failed, or nil.
+// of returns the part of a command's slot, and the word and the bit of the slot in failed.
 func (h *health) of(command *redisstore.Command) (p *part, failed *atomic.Uint64, bit uint64) {
-	if h.failed == nil {
-		return &h.parts[0], nil, 0
+	slot := 0
+	if h.cluster {
+		slot = redisstore.Slot(command.Key)
 	}
-	slot := redisstore.Slot(command.Key)
-	return &h.parts[slot/(slots/clusterParts)], &h.failed[slot/64], 1 << (slot % 64)
+	return &h.parts[slot*len(h.parts)/redisstore.Slots], &h.failed[slot/64], 1 << (slot % 64)
 }
 
 // unheard returns a part of the commands whose connection may be broken, or nil if all have answered.
@@ -64,7 +63,7 @@ func (h *health) unheard(commands []redisstore.Command) *part {
 	now := time.Now().UnixNano()
 	for i := range commands {
 		p, failed, bit := h.of(&commands[i])
-		if now-p.heard.Load() >= int64(freshness) || failed != nil && failed.Load()&bit != 0 {
+		if now-p.heard.Load() >= int64(freshness) || failed.Load()&bit != 0 {
 			return p
 		}
 	}
@@ -76,18 +75,14 @@ func (h *health) observe(commands []redisstore.Command, replies []redisstore.Rep
 	now := time.Now().UnixNano()
 	for i := range replies {
 		p, failed, bit := h.of(&commands[i])
-		_, answered := errors.AsType[*redisstore.ServerError](replies[i].Err)
-		switch answered = answered || replies[i].Err == nil; {
-		case answered:
-			p.heard.Store(now)
-			if failed != nil && failed.Load()&bit != 0 {
-				failed.And(^bit)
-			}
-		default:
+		if _, answered := errors.AsType[*redisstore.ServerError](replies[i].Err); replies[i].Err != nil && !answered {
 			p.heard.Store(0)
-			if failed != nil {
-				failed.Or(bit)
-			}
+			failed.Or(bit)
+			continue
+		}
+		p.heard.Store(now)
+		if failed.Load()&bit != 0 { // the word is shared, and seldom changes
+			failed.And(^bit)
 		}
 	}
 }
