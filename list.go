@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -63,7 +62,7 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 	l = l.orBroken()
 	invalid := l.invalid
 	if invalid == nil && len(charges) > engine.MaxOps {
-		invalid = errCharges(len(charges), engine.MaxOps, "call")
+		invalid = &engine.InputError{Field: "charges", Value: strconv.Itoa(len(charges)), Accepted: "1 to 1000 in one call"}
 	}
 	ops, answers, results := make([]engine.Op, len(charges)), make([]engine.Answer, len(charges)), make([]Result, len(charges))
 	for i := range charges {
@@ -96,10 +95,10 @@ func (l *Limiter) AllowEach(ctx context.Context, charges ...Charge) []Result {
 }
 
 // AllowAll charges each policy for its own key and cost, or charges nothing: for example, one unit for an address and
-// one for a user. A request may have 1 to 32 charges, and 1 to 32 limits in all. It is decided in one atomic step, except on a Cluster,
-// where the slots are charged one after another unless a charge is Atomic. Decision.Binding names the policy whose
-// limit denied, and Decision.Limits contains the outcome of each limit. AllowAll does not accept semaphores; use
-// [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy]; they include the index of the charge.
+// one for a user. A request may have 1 to 32 charges, and 1 to 32 limits in all. It is decided in one atomic step,
+// except on a Cluster, where the slots are charged one after another unless a charge is Atomic. Decision.Binding names
+// the policy whose limit denied, and Decision.Limits contains the outcome of each limit. AllowAll does not accept
+// semaphores; use [Limiter.ReserveAll]. AllowAll returns the same errors as a [Policy]; they include the index of the charge.
 func (l *Limiter) AllowAll(ctx context.Context, charges ...Charge) (Decision, error) {
 	_, d, err := l.list(ctx, engine.OpAllow, charges)
 	return d, err
@@ -199,8 +198,8 @@ func (l *Limiter) namedOf(c *Charge, err error) error {
 
 // gather makes one operation from the charges. It adds up charges on the same counter.
 func (l *Limiter) gather(op *engine.Op, charges []Charge) error {
-	if len(charges) < 1 || len(charges) > engine.MaxCharges { // more would not fit into Items
-		return errCharges(len(charges), engine.MaxCharges, "request")
+	if err := engine.CheckCharges(len(charges)); err != nil {
+		return err
 	}
 	var term *engine.Term
 	var one [1]engine.Charge
@@ -257,11 +256,6 @@ func (l *Limiter) checkItem(op *engine.Op, c *Charge) error {
 	default:
 		return nil
 	}
-}
-
-// errCharges returns the error for a list with too few or too many charges.
-func errCharges(n, most int, in string) error {
-	return &engine.InputError{Field: "charges", Value: strconv.Itoa(n), Accepted: fmt.Sprintf("1 to %d in one %s", most, in)}
 }
 
 // errPolicy returns the error for a charge without a policy of this limiter. The counters of another limiter's policy

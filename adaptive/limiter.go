@@ -204,10 +204,13 @@ type Permit struct {
 	excluded        int64
 }
 
+// none reports whether there is no call, as after a denial.
+func (p *Permit) none() bool { return p == nil || p.limiter == nil }
+
 // Answered records that the server has answered while the call continues. The latency ends here, so that a client
 // that reads the answer slowly does not look like a slow server.
 func (p *Permit) Answered() {
-	if p == nil || p.limiter == nil {
+	if p.none() {
 		return
 	}
 	p.limiter.mu.Lock()
@@ -218,7 +221,7 @@ func (p *Permit) Answered() {
 // Exclude subtracts d from the call's latency. Use it for time that the server did not cause, such as the wait for the
 // body of a client's request. A negative d has no effect.
 func (p *Permit) Exclude(d time.Duration) {
-	if p == nil || p.limiter == nil {
+	if p.none() {
 		return
 	}
 	p.limiter.mu.Lock()
@@ -228,7 +231,7 @@ func (p *Permit) Exclude(d time.Duration) {
 
 // Release ends the call. Only the first Release of a permit has an effect.
 func (p *Permit) Release(o Outcome) {
-	if p == nil || p.limiter == nil {
+	if p.none() {
 		return
 	}
 	if why := p.release(o); why != "" && p.limiter.moved != nil {

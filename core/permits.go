@@ -30,9 +30,9 @@ func (l *Limiter) PermitsOf(ops []engine.Op) *Permits {
 	return h
 }
 
-// Hold renews the permits at intervals of a third of their shortest lease time, until Release or Close. Permits that are lost,
-// for example because the store has lost its data, are acquired again as soon as there is room. Hold must be called
-// only once.
+// Hold renews the permits at intervals of a third of their shortest lease time, until Release or Close. Permits that are
+// lost, for example because the store has lost its data, are acquired again as soon as there is room. Hold must be
+// called only once.
 func (h *Permits) Hold(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	h.done = make(chan struct{})

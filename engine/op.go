@@ -148,6 +148,15 @@ type Hints struct {
 // TooManyOps returns the error for a call with more than [MaxOps] operations.
 func TooManyOps(ops int) error { return invalid("operations", ops, "1 to 1000 in one call") }
 
+// CheckCharges returns an error for a list of charges that is empty or has more than [MaxCharges], for which
+// [Charge].Items has no bits.
+func CheckCharges(charges int) error {
+	if charges < 1 || charges > MaxCharges {
+		return invalid("charges", charges, "1 to 32 in one request")
+	}
+	return nil
+}
+
 // maxAhead bounds [Op].Ahead.
 const maxAhead = 10 * time.Second
 

@@ -63,9 +63,12 @@ func (o *Observer) add(policy string) *policyCounters {
 	return r
 }
 
+// made reports whether New made the observer.
+func (o *Observer) made() bool { return o != nil && o.rows != nil }
+
 // Observe counts one request. Pass it to [headgate.WithObserver]. An observer that New did not make counts nothing.
 func (o *Observer) Observe(_ context.Context, r headgate.Result) {
-	if o == nil || o.rows == nil {
+	if !o.made() {
 		return
 	}
 	row := o.rows.Named(r.Policy)
@@ -78,7 +81,7 @@ func (o *Observer) Observe(_ context.Context, r headgate.Result) {
 
 // Describe implements [prometheus.Collector].
 func (o *Observer) Describe(to chan<- *prometheus.Desc) {
-	if o == nil || o.rows == nil {
+	if !o.made() {
 		return
 	}
 	to <- o.desc
@@ -87,7 +90,7 @@ func (o *Observer) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (o *Observer) Collect(to chan<- prometheus.Metric) {
-	if o == nil || o.rows == nil {
+	if !o.made() {
 		return
 	}
 	o.mu.Lock()

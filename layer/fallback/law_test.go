@@ -1,7 +1,6 @@
 package fallback_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -115,57 +114,23 @@ func (a *adversary) check(t *testing.T, span time.Duration, admits func(time.Dur
 	}
 }
 
-// TestLaw attacks section 9 of the rules: three processes, of which some start during an outage, random outages, losses of
-// all data, and callers that ask for as much as passes. In no span of the limit's own time do more units pass than the
-// limit admits and the answers in the span state. Each loss, and each further outage after a restart, can add a capacity.
-func TestLaw(t *testing.T) {
-	for name, c := range map[string]struct {
-		limit  engine.Limit
-		span   time.Duration
-		admits func(time.Duration) int64
-	}{
-		"bucket": {rule.TokenBucket(rule.PerSecond(2), rule.Burst(20)), 10 * time.Second, func(d time.Duration) int64 { return 20 + int64(2*d.Seconds()) + 1 }},
-		"window": {rule.FixedWindow(rule.PerMinute(30), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 60 }}, // a span can overlap two windows
-		"log":    {rule.SlidingLog(rule.PerMinute(30)), time.Minute, func(time.Duration) int64 { return 30 }},
-		"below":  {rule.SlidingLog(rule.PerMinute(2)), time.Minute, func(time.Duration) int64 { return 2 }},
-	} {
-		for seed := range uint64(20) {
+// target is a limit that adversaries attack, its own time, and what it admits in a span.
+type target struct {
+	limit  engine.Limit
+	span   time.Duration
+	admits func(time.Duration) int64
+}
+
+// attack runs an attack on each of the targets, in virtual time and with each seed. The attack returns the causes that let
+// a capacity more through.
+func attack(t *testing.T, seeds uint64, targets map[string]target, run func(t *testing.T, seed uint64, c target, a *adversary) (causes []int64)) {
+	t.Helper()
+	for name, c := range targets {
+		for seed := range seeds {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := rand.New(rand.NewPCG(seed, 9))
-					s := newServer(t)
-					all := s.start(t, 3, fallback.Config{Expect: 3})
-					defer func() { end(t, all) }()
 					a := adversary{limit: c.limit, key: "k"}
-					away, restarted, causes := false, false, []int64{}
-					for range 60 {
-						for range 30 {
-							a.ask(t, r, &all[r.IntN(len(all))])
-							time.Sleep(time.Duration(r.Int64N(int64(cmp.Or(c.span, time.Second) / 200))))
-						}
-						switch event := r.IntN(10); {
-						case event < 4:
-							if away = !away; away {
-								s.set(headgate.ErrStoreUnavailable, false)
-							} else {
-								s.set(nil, false)
-							}
-							if away && restarted { // a process that was started since the last outage has a whole share again
-								causes = append(causes, time.Now().UnixMicro())
-							}
-							restarted = restarted && !away
-						case event == 4 && away:
-							end(t, all[:1])
-							fresh, err := fallback.New(s, join(t, s, s.clock), fallback.Config{Expect: 3})
-							if err != nil {
-								t.Fatal(err)
-							}
-							all[0].store, restarted = fresh, true
-						case event == 5:
-							s.lose(t)
-							causes = append(causes, time.Now().UnixMicro())
-						}
-					}
+					causes := run(t, seed, c, &a)
 					a.check(t, c.span, c.admits, causes)
 				})
 			})
@@ -173,48 +138,83 @@ func TestLaw(t *testing.T) {
 	}
 }
 
+// TestLaw attacks section 9 of the rules: three processes, of which some start during an outage, random outages, losses of
+// all data, and callers that ask for as much as passes. In no span of the limit's own time do more units pass than the
+// limit admits and the answers in the span state. Each loss, and each further outage after a restart, can add a capacity.
+func TestLaw(t *testing.T) {
+	attack(t, 20, map[string]target{
+		"bucket": {rule.TokenBucket(rule.PerSecond(2), rule.Burst(20)), 10 * time.Second, func(d time.Duration) int64 { return 20 + int64(2*d.Seconds()) + 1 }},
+		"window": {rule.FixedWindow(rule.PerMinute(30), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 60 }}, // a span can overlap two windows
+		"log":    {rule.SlidingLog(rule.PerMinute(30)), time.Minute, func(time.Duration) int64 { return 30 }},
+		"below":  {rule.SlidingLog(rule.PerMinute(2)), time.Minute, func(time.Duration) int64 { return 2 }},
+	}, func(t *testing.T, seed uint64, c target, a *adversary) (causes []int64) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := newServer(t)
+		all := s.start(t, 3, fallback.Config{Expect: 3})
+		defer func() { end(t, all) }()
+		away, restarted := false, false
+		for range 60 {
+			for range 30 {
+				a.ask(t, r, &all[r.IntN(len(all))])
+				time.Sleep(time.Duration(r.Int64N(int64(c.span / 200))))
+			}
+			switch event := r.IntN(10); {
+			case event < 4:
+				if away = !away; away {
+					s.set(headgate.ErrStoreUnavailable, false)
+				} else {
+					s.set(nil, false)
+				}
+				if away && restarted { // a process that was started since the last outage has a whole share again
+					causes = append(causes, time.Now().UnixMicro())
+				}
+				restarted = restarted && !away
+			case event == 4 && away:
+				end(t, all[:1])
+				fresh, err := fallback.New(s, join(t, s, s.clock), fallback.Config{Expect: 3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[0].store, restarted = fresh, true
+			case event == 5:
+				s.lose(t)
+				causes = append(causes, time.Now().UnixMicro())
+			}
+		}
+		return causes
+	})
+}
+
 // TestLawOfReservations attacks what a settlement gives back, across losses of all data. Callers of two processes take what
 // there is, reserve, settle reservations with less than they reserved, and pause for long enough that limits recover and
 // the store and a process's memory of it have refilled by different amounts (regression: bug 190).
 func TestLawOfReservations(t *testing.T) {
-	for name, c := range map[string]struct {
-		limit  engine.Limit
-		span   time.Duration
-		admits func(time.Duration) int64
-	}{
+	attack(t, 100, map[string]target{
 		"bucket": {rule.TokenBucket(rule.PerMinute(20), rule.Burst(10)), 30 * time.Second, func(d time.Duration) int64 { return 10 + int64(d.Seconds()/3) + 1 }},
 		"window": {rule.FixedWindow(rule.PerMinute(10), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 20 }},
 		"log":    {rule.SlidingLog(rule.PerMinute(10)), time.Minute, func(time.Duration) int64 { return 10 }},
-	} {
-		for seed := range uint64(100) {
-			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := rand.New(rand.NewPCG(seed, 10))
-					s := newServer(t)
-					all := s.start(t, 1+int(seed%2), fallback.Config{Expect: 2})
-					defer func() { end(t, all) }()
-					a := adversary{limit: c.limit, key: "k"}
-					losses := []int64{}
-					for range 40 {
-						p := &all[r.IntN(len(all))]
-						switch event := r.IntN(8); {
-						case event < 3:
-							a.reserve(t, r, p)
-						case event < 6: // nothing is left before, and what is left afterwards was given back
-							a.take(t, p)
-							a.settle(t, r, p)
-							a.take(t, p)
-						default:
-							a.take(t, p)
-							s.lose(t)
-							losses = append(losses, time.Now().UnixMicro())
-							time.Sleep(2 * time.Second) // until it is noticed
-						}
-						time.Sleep(time.Duration(r.Int64N(2)) * time.Duration(r.Int64N(int64(c.span))))
-					}
-					a.check(t, c.span, c.admits, losses)
-				})
-			})
+	}, func(t *testing.T, seed uint64, c target, a *adversary) (losses []int64) {
+		r := rand.New(rand.NewPCG(seed, 10))
+		s := newServer(t)
+		all := s.start(t, 1+int(seed%2), fallback.Config{Expect: 2})
+		defer func() { end(t, all) }()
+		for range 40 {
+			p := &all[r.IntN(len(all))]
+			switch event := r.IntN(8); {
+			case event < 3:
+				a.reserve(t, r, p)
+			case event < 6: // nothing is left before, and what is left afterwards was given back
+				a.take(t, p)
+				a.settle(t, r, p)
+				a.take(t, p)
+			default:
+				a.take(t, p)
+				s.lose(t)
+				losses = append(losses, time.Now().UnixMicro())
+				time.Sleep(2 * time.Second) // until it is noticed
+			}
+			time.Sleep(time.Duration(r.Int64N(2)) * time.Duration(r.Int64N(int64(c.span))))
 		}
-	}
+		return losses
+	})
 }

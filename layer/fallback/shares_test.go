@@ -11,6 +11,7 @@ import (
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
+	"github.com/headgate/headgate/memstore"
 )
 
 // A share is whole if the store has answered its process. The share of a process that starts during the outage is empty,
@@ -209,9 +210,7 @@ func TestPermitsWaitForALease(t *testing.T) {
 func TestOnePolicyCannotFillTheSharesOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		c := fallback.Config{}
-		c.Memory.MaxKeys = 64
-		all := s.start(t, 1, c)
+		all := s.start(t, 1, fallback.Config{Memory: memstore.Config{MaxKeys: 64}})
 		defer end(t, all)
 		flooded := all[0].Limiter.PolicyOf("flooded", rule.FixedWindow(rule.PerHour(1)))
 		other := all[0].Limiter.PolicyOf("other", rule.FixedWindow(rule.PerHour(1)), rule.TokenBucket(rule.PerHour(1)))
@@ -238,9 +237,7 @@ func TestOnePolicyCannotFillTheSharesOfAnother(t *testing.T) {
 func TestFullMemoryOfSharesDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		c := fallback.Config{}
-		c.Memory.MaxKeys = 64
-		all := s.start(t, 1, c)
+		all := s.start(t, 1, fallback.Config{Memory: memstore.Config{MaxKeys: 64}})
 		defer end(t, all)
 		s.set(headgate.ErrStoreUnavailable, false)
 		p := all[0].Limiter.PolicyOf("p", rule.FixedWindow(rule.PerHour(1)))

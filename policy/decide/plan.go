@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/engine/algo"
@@ -81,8 +80,8 @@ func report(op *engine.Op, outcomes *algo.Report) {
 // gather collects the charges of the request's items, the shadows' too.
 func (b *Batch) gather(at *plan, key, named string) (err error) {
 	r := at.request
-	if len(r.Items) > engine.MaxCharges { // more would not fit into Items of a charge
-		return &engine.InputError{Field: "charges", Value: strconv.Itoa(len(r.Items)), Accepted: "1 to 32 in one request"}
+	if err := engine.CheckCharges(max(1, len(r.Items))); err != nil { // without Items, the request is its own item
+		return err
 	}
 	clear(b.gathered)
 	b.gathered = b.gathered[:0]
