@@ -13,8 +13,8 @@ import (
 // CLUSTERDOWN, LOADING.
 type Conn interface {
 	// Do sends the commands and sets replies[i] to the reply of commands[i]. All commands for one node are sent in
-	// one write, in order. Do returns by ctx's deadline even if the server hangs. Commands without a reply at that time
-	// get an error.
+	// one write, in order. Do returns when ctx ends, even if the server hangs ([NewGuard] helps). Commands without a
+	// reply at that time get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
 	// Subscribe passes each message of the channel to the function received, one after another. It calls the function
 	// ready when the server has confirmed the subscription. It returns ctx's error when ctx ends, or the connection's

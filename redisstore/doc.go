@@ -32,5 +32,6 @@
 //	                split_concurrency.go handles permits on several slots;
 //	                split_undo.go gives back what a denied request has charged
 //	coordinator.go  data other than limits that processes share
+//	guard.go        lets callers leave a client that holds them
 //	errors.go       the classes of errors
 package redisstore

@@ -33,6 +33,7 @@ import (
 type conn struct {
 	client  redis.UniversalClient
 	cluster bool
+	guard   *redisstore.Guard
 }
 
 // New returns a connection for [redisstore.New] that uses a client for one server, for Sentinels or for a Cluster. The
@@ -57,7 +58,9 @@ func newConn(client redis.UniversalClient, cluster, contextTimeouts bool) (redis
 	if !contextTimeouts {
 		return nil, engine.InvalidInput("ContextTimeoutEnabled", "false", "true, so that deadlines are kept when a server hangs")
 	}
-	return &conn{client: client, cluster: cluster}, nil
+	c := &conn{client: client, cluster: cluster}
+	c.guard = redisstore.NewGuard(cluster, c.exchange)
+	return c, nil
 }
 
 // command is a command that is sent at most once.
@@ -68,6 +71,11 @@ func (command) NoRetry() bool { return true }
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+	c.guard.Do(ctx, commands, replies)
+}
+
+// exchange sends the commands and sets the replies.
+func (c *conn) exchange(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	sent := make([]command, len(commands))
 	for i := range commands {
 		sent[i] = build(ctx, &commands[i])
@@ -86,7 +94,8 @@ func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []
 	}
 }
 
-// build returns a go-redis command. On a Cluster, go-redis needs the position of a key.
+// build returns a go-redis command. On a Cluster, go-redis needs the position of a key; if it had no step between keys
+// either, it would load the table of commands from any server, for up to 5 s and regardless of the context.
 func build(ctx context.Context, from *redisstore.Command) command {
 	args, key := make([]any, len(from.Args)), 0
 	for i, arg := range from.Args {
@@ -96,6 +105,7 @@ func build(ctx context.Context, from *redisstore.Command) command {
 		}
 	}
 	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetStepCount(1)
 	if key > 0 {
 		cmd.SetFirstKeyPos(int8(key))
 	}

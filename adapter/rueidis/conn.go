@@ -18,8 +18,8 @@ import (
 type conn struct {
 	client  rueidis.Client
 	cluster bool
-	calls   atomic.Int32 // in flight
-	health  *health
+	calls   atomic.Int32      // in flight
+	shared  *redisstore.Guard // of the pipelined connections
 }
 
 // dedicatedCalls is the number of calls in flight that use their own connections. The calling goroutine writes to
@@ -38,23 +38,21 @@ func New(client rueidis.Client, cluster bool) (redisstore.Conn, error) {
 }
 
 func newConn(client rueidis.Client, cluster bool) *conn {
-	return &conn{client: client, cluster: cluster, health: newHealth(cluster)}
+	c := &conn{client: client, cluster: cluster}
+	c.shared = redisstore.NewGuard(cluster, func(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
+		c.exchange(ctx, commands, replies, true)
+	})
+	return c
 }
 
 // Do sends the commands. See [redisstore.Conn].
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
-	pipelined := c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx)
 	defer c.calls.Add(-1)
-	if !pipelined {
-		c.exchange(ctx, commands, replies, false)
+	if c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx) {
+		c.shared.Do(ctx, commands, replies)
 		return
 	}
-	if p := c.health.unheard(commands); p != nil {
-		c.exchangeApart(ctx, p, commands, replies)
-		return
-	}
-	c.exchange(ctx, commands, replies, true)
-	c.health.observe(commands, replies)
+	c.exchange(ctx, commands, replies, false)
 }
 
 // exchange sends the commands and sets the replies.
