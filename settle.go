@@ -17,9 +17,10 @@ import (
 // takes units back only before the end of the delay.
 //
 // A reservation is settled once: later calls to Cancel and Commit change nothing, in any process. It can be settled as
-// long as its units are counted, and at least until 5 minutes after its delay. Cancel returns nil if the reservation
-// has ended, so it can be deferred before a Commit. Otherwise it returns the same errors as [Policy]; after an error
-// the call can be repeated. Cancel and Commit settle even if ctx has ended, in a call of at most a second.
+// long as its units are counted, but for 5 minutes to an hour after its delay; [Policy.SettleWithin] permits a week.
+// Cancel returns nil if the reservation has ended, so it can be deferred before a Commit. Otherwise it returns the same
+// errors as [Policy]; after an error the call can be repeated. Cancel and Commit settle even if ctx has ended, in a call
+// of at most a second.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.isEmpty() {
 		return nil

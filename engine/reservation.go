@@ -10,9 +10,14 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// SettleWithin is the minimum time for settling a reservation, counted from its caller's slot. If a reservation's units
-// are counted for longer, it can be settled as long as they are counted.
-const SettleWithin = 5 * time.Minute
+// SettleWithin and SettleAtMost are the minimum and the maximum time for settling a reservation without a Term, counted
+// from its caller's slot. Between them, it can be settled as long as its units are counted. The store keeps a mark of
+// each settled reservation until then: without a maximum, a month's window would keep every settlement of the month. A
+// permit in the reservation can be released until its lease ends.
+const (
+	SettleWithin = 5 * time.Minute
+	SettleAtMost = time.Hour
+)
 
 // Reservation is the charge of a reserve operation, with everything that any process on the same store needs to settle
 // it. Without a Term, the store keeps only the charge and, until the reservation ends, whether it was settled.
@@ -70,7 +75,11 @@ func (a *Answer) Reservation(op *Op, id string) *Reservation {
 		if standing.Unchosen {
 			l.Units = 0
 		}
-		r.Ends = max(r.Ends, ends, slot+SettleWithin.Microseconds())
+		counted := max(ends, slot+SettleWithin.Microseconds())
+		if !l.Limit.Algorithm().Holds() {
+			counted = min(counted, slot+SettleAtMost.Microseconds())
+		}
+		r.Ends = max(r.Ends, counted)
 	}
 	if r.Term != nil {
 		r.Due = a.AtMicros + r.Term.Within.Microseconds()

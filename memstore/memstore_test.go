@@ -79,6 +79,36 @@ func TestFullStoreRefusesNewKeys(t *testing.T) {
 	}
 }
 
+// Each settled reservation is a key until the reservation ends: an hour after the reserve at most, although the units of
+// a month count for the month. Settlements of a month therefore do not fill the store (regression: bug 213).
+func TestSettlementsOfAMonthDoNotFillTheStore(t *testing.T) {
+	clock := headgatetest.NewClock()
+	store, l := open(t, memstore.Config{MaxKeys: 100, Clock: clock.Now})
+	budget := l.PolicyOf("", rule.FixedWindow(rule.Per(1_000_000, 30*24*time.Hour)))
+	reserve := func() *headgate.Reservation {
+		r, _, err := budget.Reserve(t.Context(), "k", 2)
+		if err != nil || r == nil {
+			t.Fatalf("%v, %v with %+v", r, err, store.Stats())
+		}
+		return r
+	}
+	first := reserve()
+	for range 10 {
+		for range 40 {
+			if _, err := reserve().Commit(t.Context(), 1); err != nil {
+				t.Fatalf("%v with %+v", err, store.Stats())
+			}
+		}
+		clock.Advance(time.Hour)
+		if _, err := first.Commit(t.Context(), 1); !errors.Is(err, headgate.ErrEnded) {
+			t.Fatalf("the first reservation after an hour: %v, want %v", err, headgate.ErrEnded)
+		}
+	}
+	if d, err := budget.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 1_000_000-402 {
+		t.Errorf("%+v, %v: want 402 units used", d, err)
+	}
+}
+
 // A store that gets new keys drops states that expired a minute ago, even if it is not full. Until then a key that is full
 // again is found where it was, unless a quarter of the store is in use (regression: bug 174).
 func TestNewKeysDropExpiredOnes(t *testing.T) {

@@ -19,8 +19,12 @@ const (
 	Overdue = "overdue"
 )
 
-// SettleWithinUS is the minimum time that a reservation can still be settled after its slot.
-const SettleWithinUS = 300_000_000
+// SettleWithinUS and SettleAtMostUS are the minimum and the maximum time that a reservation can still be settled after
+// its slot.
+const (
+	SettleWithinUS = 300_000_000
+	SettleAtMostUS = 3_600_000_000
+)
 
 // Reservation holds the charges of a reserve.
 type Reservation struct {
@@ -85,7 +89,11 @@ func (s *Subject) Reserve(limits []Limit, costs []int64, longestUS, termUS, atUS
 	for i := range r.held {
 		h := &r.held[i]
 		h.ends = atUS + d.Each[i].ResetAfterUS
-		r.endsUS = max(r.endsUS, h.ends, h.slot+SettleWithinUS)
+		counted := max(h.ends, h.slot+SettleWithinUS)
+		if items[i].limit.Algorithm != Concurrency {
+			counted = min(counted, h.slot+SettleAtMostUS)
+		}
+		r.endsUS = max(r.endsUS, counted)
 	}
 	if termUS > 0 {
 		r.endsUS = atUS + termUS
