@@ -2,6 +2,7 @@ package headgate
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
@@ -65,8 +66,15 @@ func checkStore(store engine.Store) error {
 
 // WithSpace puts the limiter's keys into a separate namespace, so that programs on one store do not share counters.
 // Only limiters with the same namespace share a policy's counters. By default the counters of ad-hoc limits are in
-// "headgate" and those for the policy NAME in "policy:NAME", as in servers.
-func WithSpace(space string) Option { return func(o *options) { o.Space = space } }
+// "headgate" and those for the policy NAME in "policy:NAME", as in servers. A namespace has at most 1024 bytes.
+func WithSpace(space string) Option {
+	return func(o *options) {
+		if len(space) > engine.MaxKeyBytes {
+			o.refuse(&engine.InputError{Field: "space", Value: strconv.Itoa(len(space)) + " bytes", Accepted: "at most 1024 bytes"})
+		}
+		o.Space = space
+	}
+}
 
 // WithCore changes the configuration of the limiter's core, for servers, adapters and tests: see package core.
 func WithCore(change func(*core.Config)) Option {

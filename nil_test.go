@@ -203,6 +203,7 @@ func TestInvalidOptions(t *testing.T) {
 		"store of no New": headgate.WithStore(&memstore.Store{}), "store of no New on Redis": headgate.WithStore(wrapper{&redisstore.Store{}}), // regression: bug 205
 		"nil option": nil, "nil observer": headgate.WithObserver(nil), "nil store": headgate.WithStore(nil),
 		"wrapper of nothing": headgate.WithStore(wrapper{}), "wrapper of a failed store": headgate.WithStore(wrapper{failed{}}),
+		"space": headgate.WithSpace(strings.Repeat("s", engine.MaxKeyBytes+1)),
 	} {
 		l := headgate.New(headgate.WithSpace("s"), option)
 		p := l.Policy("p", headgate.SlidingLog{Rate: headgate.PerHour(9)})

@@ -7,7 +7,7 @@ import (
 )
 
 // Accepted describes the limits that can be prefetched.
-const Accepted = "token buckets without debt, windows and logs that do not count their denials"
+const Accepted = "token buckets without debt and next_pays, windows and logs that do not count their denials"
 
 // Prefetchable reports whether a limit's units can be prefetched.
 func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
