@@ -148,7 +148,12 @@ func (d *Daemon) openService() {
 	if d.store.Fallback != nil {
 		cause = d.store.Fallback.Cause
 	}
+	var most int64
+	if d.store.Memory != nil {
+		most = min(d.store.Memory.Stats().Most, engine.MaxOpen)
+	}
 	d.service = service.New(service.Config{
+		MaxOpen: most,
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
 		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,

@@ -7,12 +7,14 @@
 //	observe.go   observers of calls
 //	replies.go   answers to clients while the store is unavailable
 //	sign.go      reservations as signed text
+//	opened.go    each user's part of the open reservations
 //	policies.go  the active policies, which can be replaced while requests are decided
 //	ready.go     readiness, for load balancers
 //	refused.go   counts of requests that are refused before a decision
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -68,6 +70,8 @@ type Config struct {
 	Untrusted func(caller string)
 	// Origins are the origins whose pages can read the denials of authorize.
 	Origins Origins
+	// MaxOpen is how many open reservations the store has room for: 0 means [engine.MaxOpen].
+	MaxOpen int64
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
 	// of the remaining time. 0 means no bound.
 	Deadline time.Duration
@@ -97,6 +101,7 @@ type Service struct {
 	readiness readiness
 	draining  atomic.Bool
 	refusals  refusals
+	opened    opened
 }
 
 // New returns a service.
@@ -106,6 +111,7 @@ func New(c Config) *Service {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
 	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
+	s.opened = opened{most: int(cmp.Or(c.MaxOpen, engine.MaxOpen) / 4), of: map[string]*openedBy{}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -150,12 +156,15 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	defer cancel()
 	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // the same policies for all requests of a call
 	defer b.End()
-	s.add(ctx, b, from, requests)
+	user, guarded := s.add(ctx, b, from, requests)
 	outage := s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
 		b.Answer(i, &responses[i])
 		if responses[i].Err != nil {
 			responses[i].Err = classify(responses[i].Err)
+		}
+		if guarded {
+			s.opened.observe(user, &requests[i], &responses[i])
 		}
 	}
 	if outage {
@@ -169,10 +178,9 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	}
 }
 
-// add adds the permitted requests to the batch, and refuses the other requests.
-func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) {
-	var user *users.User
-	guarded := false // the call came through a listener with users
+// add adds the permitted requests to the batch, and refuses the other requests. It returns the call's user, and whether
+// the call came through a listener with users.
+func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) (user *users.User, guarded bool) {
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
@@ -186,6 +194,9 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 			if err == nil && guarded && r.Kind != engine.OpReserve && !owns(user, r.ID) {
 				err = errOwner
 			}
+			if err == nil && guarded && r.Kind == engine.OpReserve {
+				err = s.opened.check(user, time.Now())
+			}
 			if err != nil {
 				b.Refuse(r, &Error{Code: Forbidden, Err: err})
 				continue
@@ -193,6 +204,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 		}
 		b.Add(r)
 	}
+	return user, guarded
 }
 
 // seal returns the signer for a call's reservations. It returns nil if the call has none.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
@@ -86,4 +88,55 @@ func TestReservationsOfUsers(t *testing.T) {
 	if answer := do("shop", decide.Request{Kind: engine.OpAcquire, Item: decide.Item{Policy: "calls", Key: "k"}, ID: "worker.7"}); answer.Err != nil {
 		t.Errorf("an id that a client chose: %v", answer.Err)
 	}
+}
+
+// TestOneUserCannotOpenAllReservations checks that one user can have a quarter of the store's open reservations, that
+// settled and ended ones make room, once each, and that another user still reserves (regression: bug 214).
+func TestOneUserCannotOpenAllReservations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}, other: {sha256: [%x], may: [decide]}}\n", "shop", "other")
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, MaxOpen: 40})
+		do := func(user string, r decide.Request) *decide.Response {
+			answers := make([]decide.Response, 1)
+			s.Do(users.With(t.Context(), f.Of(user)), service.HTTP, []decide.Request{r}, answers)
+			return &answers[0]
+		}
+		var made []string
+		reserve := func() (n int) {
+			for ; ; n++ {
+				answer := do("shop", decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}})
+				if refused, ok := errors.AsType[*service.Error](answer.Err); ok && refused.Code == service.Forbidden {
+					return n
+				}
+				if answer.Err != nil || answer.Reservation == "" || n > 40 {
+					t.Fatalf("reservation %d: %+v", n, answer)
+				}
+				made = append(made, answer.Reservation)
+			}
+		}
+		if n := reserve(); n != 10 {
+			t.Errorf("%d open reservations of one user, want a quarter of 40", n)
+		}
+		if answer := do("other", decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}}); answer.Reservation == "" {
+			t.Errorf("another user: %+v", answer)
+		}
+		for range 2 { // the second time changes nothing
+			for _, text := range made[:3] {
+				do("shop", decide.Request{Kind: engine.OpSettle, Reservation: text})
+			}
+		}
+		if n := reserve(); n != 3 {
+			t.Errorf("%d more after 3 were settled", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := reserve(); n != 10 {
+			t.Errorf("%d more after all terms have ended", n)
+		}
+	})
 }
