@@ -2,6 +2,7 @@ package core
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"strings"
 
@@ -34,3 +35,33 @@ func Only(values []string) (text string, same bool) {
 	}
 	return values[0], true
 }
+
+// Authorization returns the value of an Authorization header in one spelling, because servers read one credential in
+// many: with the scheme in lower case, one blank after it, and Base64 in its shortest form after Basic (bug 217).
+// readable is as in [Credential].
+func Authorization(header string) (text string, readable bool) {
+	scheme, text, readable := Credential(header)
+	if scheme != "" {
+		text = scheme + " " + text
+	}
+	return text, readable
+}
+
+// Credential returns the scheme in an Authorization header, in lower case, or "" if it has only one word, and the text
+// after it. readable is false for text that servers read in different ways: some take a part of Bearer a b or Bearer a,b.
+func Credential(header string) (scheme, text string, readable bool) {
+	text = strings.TrimSpace(header)
+	end := strings.IndexAny(text, " \t")
+	if end < 0 {
+		return "", text, true
+	}
+	scheme, text = strings.ToLower(text[:end]), strings.TrimSpace(text[end:])
+	if scheme == "basic" {
+		if plain, err := base64.RawStdEncoding.DecodeString(plainBase64.Replace(strings.TrimRight(text, "="))); err == nil {
+			text = base64.RawStdEncoding.EncodeToString(plain)
+		}
+	}
+	return scheme, text, scheme != "bearer" && scheme != "basic" || !strings.ContainsAny(text, " \t,")
+}
+
+var plainBase64 = strings.NewReplacer("-", "+", "_", "/")

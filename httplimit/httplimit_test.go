@@ -407,6 +407,10 @@ func TestKeysThatOccurTwice(t *testing.T) {
 		}
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("Authorization", "BASIC  YTpi")
+	if key, ok := httplimit.ByHeader("authorization")(r); !ok || key != "basic YTpi" { // regression: bug 217
+		t.Errorf("%q, %t", key, ok)
+	}
 	r.Header.Set("X-User", strings.Repeat("x", engine.MaxKeyBytes+1))
 	long, _ := httplimit.HashLong(httplimit.ByHeader("X-User"))(r)
 	r.Header.Set("X-User", long)

@@ -72,16 +72,21 @@ func textOfPeer(r *http.Request) (text string, ok bool) {
 }
 
 // ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent
-// values gets a fresh limit with each. A header that occurs twice with different values counts as missing.
+// values gets a fresh limit with each. A header that occurs twice with different values counts as missing. The scheme of
+// an Authorization header counts in lower case, and Basic's Base64 in its shortest form.
 func ByHeader(name string) Key {
 	requireName("ByHeader", name)
 	name = http.CanonicalHeaderKey(name)
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
-		if value, _ := core.Only(r.Header[name]); value != "" {
-			return value, true
+		value, readable := core.Only(r.Header[name])
+		if readable && name == "Authorization" {
+			value, readable = core.Authorization(value)
 		}
-		return part, false
+		if value == "" || !readable {
+			return part, false
+		}
+		return value, true
 	}
 }
 

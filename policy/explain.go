@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/headgate/headgate/policy/route"
@@ -16,10 +17,11 @@ type Explanation struct {
 	Host   string `json:"host"`
 	Path   string `json:"path"`
 	Client string `json:"client,omitempty"`
-	// Route is the matching route. If no route matches, it is nil, and the request is not limited.
+	// Route is the matching route. It is nil if the request is refused before, and if no route matches: the request is
+	// then not limited.
 	Route *RouteSummary `json:"route"`
-	// Charges are the charges of the route. If a part of a key has no value, the request is denied: Denied is true,
-	// nothing is charged, and the response contains Status and Reason.
+	// Charges are the charges of the route. If a part of a key has no value, or an upstream may read the request in
+	// another way, the request is denied: Denied is true, nothing is charged, and the response contains Status and Reason.
 	Charges []ChargeSummary `json:"charges,omitempty"`
 	Denied  bool            `json:"denied"`
 	Status  int             `json:"status,omitempty"`
@@ -98,6 +100,10 @@ type TriedSummary struct {
 func (c *Config) Explain(r *route.Request) Explanation {
 	found := c.Routes.Explain(r, maxTried)
 	e := Explanation{Host: found.Host, Path: found.Path, Client: found.Client, More: found.More}
+	if err := c.Routes.CheckRead(r); err != nil {
+		e.Denied, e.Status, e.Reason = true, http.StatusBadRequest, err.Error()
+		return e
+	}
 	for i := range found.Tried {
 		tried := &found.Tried[i]
 		e.Tried = append(e.Tried, TriedSummary{

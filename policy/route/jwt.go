@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+
+	"github.com/headgate/headgate/core"
 )
 
 // maxToken is the maximum length of a token.
@@ -16,8 +18,8 @@ const maxToken = 8 << 10
 // The signature is not verified, so a client can put anything into a claim. A key from a claim only distinguishes
 // honest callers. The upstream must reject forged tokens; otherwise callers can get a fresh key by changing the claim.
 func claim(header, name string) (text string, readable bool) {
-	token, ok := bearer(header)
-	if !ok {
+	scheme, token, _ := core.Credential(header)
+	if scheme != "bearer" {
 		token = header
 	}
 	switch parts := strings.SplitN(token, ".", 4); {
@@ -30,26 +32,14 @@ func claim(header, name string) (text string, readable bool) {
 	}
 }
 
-// bearer returns the text after the scheme in an Authorization header of the scheme Bearer, without white space around
-// it. The scheme's case does not matter. ok is false for another scheme or no text.
-func bearer(header string) (text string, ok bool) {
-	header = strings.TrimSpace(header)
-	end := strings.IndexAny(header, " \t")
-	if end < 0 || !strings.EqualFold(header[:end], "Bearer") {
-		return "", false
-	}
-	return strings.TrimSpace(header[end:]), true
-}
-
 // credential returns the credential in an Authorization header, or "" if its scheme is not Bearer. readable is false
-// for text that servers read in different ways: some take a part of Bearer a b or Bearer a,b, and some find Bearer after
-// another scheme.
+// for text that servers read in different ways, such as Bearer after another scheme, which some find.
 func credential(header string) (text string, readable bool) {
-	text, ok := bearer(header)
-	if !ok {
+	scheme, text, readable := core.Credential(header)
+	if scheme != "bearer" {
 		return "", !strings.Contains(strings.ReplaceAll(lowerASCII(header), "\t", " "), "bearer ")
 	}
-	return text, !strings.ContainsAny(text, " \t,")
+	return text, readable
 }
 
 // claimOf returns a claim in a token's payload. The text is "" if the claim is absent or null. readable is false if the

@@ -80,8 +80,11 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	if p.Lower {
 		text = strings.ToLower(text)
 	}
-	return text, readable
+	return text, readable && strings.IndexFunc(text, isControl) < 0
 }
+
+// isControl reports whether a character is one that no honest key has. Some servers read ann%00x as ann.
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
 // read returns the value as the request has it.
 func (p *Part) read(v *view, path *Path) (text string, readable bool) {
@@ -92,7 +95,10 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 		if p.Name == "Host" { // net/http stores it separately
 			return v.host, true
 		}
-		return v.header(p.Name)
+		if text, readable = v.header(p.Name); readable && p.Name == "Authorization" {
+			return core.Authorization(text)
+		}
+		return text, readable
 	case FromCookie:
 		return v.cookie(p.Name)
 	case FromQuery:

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -11,14 +12,15 @@ import (
 // A client cannot skip a route by making a part of its key unreadable. Only a missing part skips the route.
 func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 	parts := map[string]Part{
+		"path": {From: FromPath, Name: "account"}, "basic": {From: FromHeader, Name: "Authorization"},
 		"cookie": {From: FromCookie, Name: "sid"}, "query": {From: FromQuery, Name: "token"},
 		"jwt": {From: FromJWT, Name: "Authorization", Claim: "sub"}, "header": {From: FromHeader, Name: "X-API-Key"},
 		"bearer": {From: FromBearer, Name: "Authorization"}, "api_key": {From: FromQuery, Name: "api_key"}, "filter[id]": {From: FromQuery, Name: "filter[id]"},
 	}
 	const token = "Bearer e30.eyJzdWIiOiJhIn0."
 	for _, c := range []struct {
-		part, header, value, query string
-		want                       string // the missing part; "" if the route is skipped
+		part, header, value, query, path string
+		want                             string // the missing part; "" if the route is skipped
 	}{
 		{part: "header"},
 		{part: "cookie"},
@@ -44,12 +46,19 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 		{part: "cookie", header: "Cookie", value: "a=b sid=real", want: "cookie sid"},
 		{part: "cookie", header: "Cookie", value: "a=b,sid=real", want: "cookie sid"},
 		{part: "cookie", header: "Cookie", value: "a=\"b sid=real\"", want: "cookie sid"},
+		{part: "cookie", header: "Cookie", value: "sid=real,x=1", want: "cookie sid"}, // regression: bug 218
+		{part: "cookie", header: "Cookie", value: "sid=real%00x", want: "cookie sid"}, // regression: bug 216
+		{part: "query", query: "token=real%00x", want: "query token"},
+		{part: "path", path: "/ann%00x", want: "path account"},
+		{part: "path", path: "/ann%7f", want: "path account"},
+		{part: "basic", header: "Authorization", value: "Bearer real x", want: "header Authorization"}, // regression: bug 217
+		{part: "basic", header: "Authorization", value: "Basic YTpi,", want: "header Authorization"},
 	} {
-		r := Request{Method: "GET", Path: "/", Query: c.query, Header: http.Header{}}
+		r := Request{Method: "GET", Path: cmp.Or(c.path, "/x"), Query: c.query, Header: http.Header{}}
 		if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
-		m, ok := New([]Route{{Charges: []Charge{{Key: []Part{parts[c.part]}}}, Skip: true, EmptyKeyStatus: 401}}, Proxies{}).Find(&r)
+		m, ok := New([]Route{{Match: Conditions{Path: must(ParsePath("/{account}"))}, Charges: []Charge{{Key: []Part{parts[c.part]}}}, Skip: true, EmptyKeyStatus: 401}}, Proxies{}).Find(&r)
 		switch {
 		case c.want == "" && ok:
 			t.Errorf("%s %.60q %s: %v, want the next route", c.part, c.value, c.query, m.NoKey)

@@ -15,16 +15,17 @@ const (
 )
 
 // NormalPath returns a path in the form that routes compare, so that no spelling of a path avoids its route. The
-// result begins with a slash. Each segment is percent-decoded once, and empty segments and a trailing slash are
-// removed. The segments . and .. are resolved, and .. at the root stays at the root. An encoded slash stays part of
-// its segment, written %2F, and a percent sign is written %25. Letters keep their case.
+// result begins with a slash. Each segment is percent-decoded once, and loses its parameters: the text from a semicolon
+// on, which servers in Java do not count as part of it. Empty segments and a trailing slash are removed. The segments .
+// and .. are resolved, and .. at the root stays at the root. An encoded slash stays part of its segment, written %2F, and
+// a percent sign is written %25. Letters keep their case.
 func NormalPath(path string) string {
 	if isNormal(path) {
 		return path
 	}
 	segments := make([]string, 0, 16)
 	for segment := range strings.SplitSeq(path, "/") {
-		switch decoded := decode(segment); decoded {
+		switch decoded, _, _ := strings.Cut(decode(segment), ";"); decoded {
 		case "", ".":
 		case "..":
 			segments = segments[:max(len(segments)-1, 0)]
@@ -71,8 +72,8 @@ func CheckSegments(path string) error {
 	return nil
 }
 
-// isNormal reports whether the path is certainly in normal form: it contains no encoded characters, no empty segments,
-// and no segments that begin with a dot.
+// isNormal reports whether the path is certainly in normal form: it contains no encoded characters, no parameters, no empty
+// segments, and no segments that begin with a dot.
 func isNormal(path string) bool {
 	if path == "/" {
 		return true
@@ -82,7 +83,7 @@ func isNormal(path string) bool {
 	}
 	for i := range len(path) {
 		switch path[i] {
-		case '%':
+		case '%', ';':
 			return false
 		case '/':
 			if path[i+1] == '/' || path[i+1] == '.' {
@@ -138,7 +139,7 @@ type segment struct {
 	name    string // the name in {name}
 }
 
-const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and does not end with it, a segment is a text, * or {name}, ** stands at the end; at most 32 segments and 1024 bytes"
+const pathAccepted = "a path such as /v1/users/{id}/**: it begins with / and does not end with it, a segment is a text without ;, * or {name}, ** stands at the end; at most 32 segments and 1024 bytes"
 
 // ParsePath parses a path pattern.
 func ParsePath(text string) (Path, error) {
@@ -181,7 +182,8 @@ func parseSegment(part string) (s segment, ok bool) {
 		return segment{name: name}, found && name != "" && !strings.ContainsAny(name, "{}*")
 	}
 	decoded := decode(part)
-	return segment{literal: encode(decoded)}, decoded != "" && decoded != "." && decoded != ".." && !strings.ContainsAny(part, "{}*?#")
+	ok = decoded != "" && decoded != "." && decoded != ".." && !strings.ContainsAny(part, "{}*?#") && !strings.Contains(decoded, ";")
+	return segment{literal: encode(decoded)}, ok
 }
 
 // String returns the pattern as written, or "" for any path.

@@ -84,9 +84,9 @@ func alike(values url.Values) url.Values {
 
 // cookie returns the only value of a cookie, or "" if there is none. It is percent-decoded and without white space
 // around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is
-// false if there are several that differ, and if net/http does not read one that another server could read, for example
-// because it contains a quote, because it follows another cookie after a space (a=b sid=real), or because the request
-// has more than 3000 cookies.
+// false if there are several that differ, if one has a comma, where some servers end it, and if net/http does not read one
+// that another server could read, for example because it contains a quote, because it follows another cookie after a
+// space (a=b sid=real), or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
@@ -103,6 +103,9 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	values := make([]string, len(read))
 	for i := range read {
 		values[i] = strings.TrimSpace(decode(read[i].Value))
+		if strings.Contains(read[i].Value, ",") {
+			return "", false
+		}
 	}
 	if text, readable = core.Only(values); len(read) != written {
 		return "", false

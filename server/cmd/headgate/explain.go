@@ -91,9 +91,12 @@ func printExplanation(w io.Writer, path string, e *policy.Explanation) {
 	line("host", "%s", cmp.Or(e.Host, "none"))
 	line("path", "%s", e.Path)
 	line("client", "%s", e.Client)
-	if e.Route == nil {
+	switch {
+	case e.Route == nil && e.Denied:
+		line("denied", "with %d: %s", e.Status, e.Reason)
+	case e.Route == nil:
 		line("route", "none: the request is not limited")
-	} else {
+	default:
 		line("route", "%d (%s:%d): %s", e.Route.Index, path, e.Route.Line, e.Route.Match)
 		if e.Route.Class != "" {
 			line("class", "%s", e.Route.Class)

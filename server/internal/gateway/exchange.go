@@ -53,7 +53,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, e *exchange) boo
 	}
 	if err != nil {
 		g.refused(service.Malformed)
-		e.write(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
+		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", err.Error()))
 		return false
 	}
 	request, ok := g.config.Service.Route(&described)
@@ -103,7 +103,7 @@ func (g *Gateway) unmatched(w http.ResponseWriter, r *http.Request, e *exchange,
 		upstream = to.Upstream
 	case g.config.DenyUnmatched:
 		g.stats.UnmatchedDenied.Add(1)
-		e.write(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
+		e.refuse(w, httplimit.NewProblem(http.StatusNotFound, "", "no route is for this request"))
 		return false
 	}
 	g.stats.UnmatchedPassed.Add(1)
@@ -139,14 +139,9 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 // refused counts a request that the gateway refuses before a decision.
 func (g *Gateway) refused(why service.Refusal) { g.config.Service.Refused(service.Gateway, why) }
 
-// refuse answers a request with a problem, and adds the request's id to the headers.
+// refuse answers a request with a problem, in the client's protocol and with the request's id.
 func (e *exchange) refuse(w http.ResponseWriter, p httplimit.Problem) {
 	w.Header().Set(requestid.Header, requestid.From(e))
-	e.write(w, p)
-}
-
-// write answers a request with a problem, in the client's protocol.
-func (e *exchange) write(w http.ResponseWriter, p httplimit.Problem) {
 	e.body.leave()
 	service.Share(w.Header(), e.origin)
 	switch {

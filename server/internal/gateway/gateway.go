@@ -162,7 +162,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer place.Free()
 	if r.Method == http.MethodConnect {
 		g.refused(service.Malformed)
-		e.write(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
+		e.refuse(w, httplimit.NewProblem(http.StatusMethodNotAllowed, "", "CONNECT is not passed on; accepted: any other method"))
 		return
 	}
 	if refusal != nil {

@@ -254,7 +254,7 @@ routes:
 	if got := g.send("POST", "/login", "Content-Type: application/grpc"); got.header.Get("Grpc-Status") != "16" {
 		t.Errorf("gRPC: %+v", got)
 	}
-	if got := g.send("GET", "/other"); got.status != 404 || !strings.Contains(got.body, "no route is for this request") || got.header.Get("Content-Type") != "application/problem+json" {
+	if got := g.send("GET", "/other", "X-Request-Id: r1"); got.header.Get("X-Request-ID") != "r1" || got.status != 404 || !strings.Contains(got.body, "no route is for this request") || got.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("no route: %+v", got)
 	}
 	if got := g.send("GET", "/nowhere"); got.status != 502 || !strings.Contains(got.body, "no upstream is for this request") || g.remaining("user", "all") != 3 {
@@ -267,7 +267,10 @@ routes:
 	if got := g.send("GET", "/ready"); got.status != 503 {
 		t.Errorf("ready while draining: %+v", got)
 	}
-	if got := exchange(t, g.address, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 405 ") {
+	if got := g.send("GET", "/login", "X-Request-Id: r2", "X-API-Key: a", "X_API_Key: b"); got.header.Get("X-Request-ID") != "r2" || got.status != 400 {
+		t.Errorf("a header that some servers take for the key: %+v", got)
+	}
+	if got := exchange(t, g.address, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 405 ") || !strings.Contains(got, "X-Request-Id: ") {
 		t.Errorf("CONNECT: %q", got)
 	}
 }

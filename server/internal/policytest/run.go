@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -100,6 +101,9 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	request := decide.Request{}
 	if s.http != nil {
+		if err := r.config.Routes.CheckRead(s.http); err != nil {
+			return stepAnswer{route: -1, status: http.StatusBadRequest}
+		}
 		m, ok := r.config.Routes.Find(s.http)
 		if !ok {
 			none := stepAnswer{route: -1}
