@@ -6,7 +6,7 @@
 //	redis+cluster://h1:7000,h2:7001          a Cluster; one node is enough to find the others
 //	unix:///run/redis.sock?db=1              a socket
 //
-// A URL can contain parameters after "?". prefix is the prefix of the keys (by default headgate). max_in_flight bounds
+// A URL can contain parameters after "?". prefix is the prefix of the keys (by default hg). max_in_flight bounds
 // the calls in flight. shards is the number of hash tags shared by the keys on a Cluster. password_file and
 // sentinel_password_file are the names of files that contain a password. sentinel_username is the user name for the
 // Sentinels. ca_file, cert_file, key_file and server_name configure TLS. Connections to Sentinels use TLS if
