@@ -21,7 +21,7 @@ type expiry struct {
 
 const mostSoon = 16
 
-// grace is how long an expired state is kept while a quarter of the store is not in use, in µs. Most users are full again
+// grace is how long an expired state is kept while less than a quarter of the store is in use, in µs. Most users are full again
 // when they come back, and to store a key anew takes several times as long as to find it.
 const grace = 60_000_000
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ func newHealth() *cobra.Command {
 			config, err := h.certificates.config()
 			if err != nil {
 				return err
+			}
+			if _, err := url.Parse(urlOf(h.http)); err != nil {
+				return fmt.Errorf("--http %q: accepted: host:port, or https://host:port", h.http)
 			}
 			client := &http.Client{Timeout: h.timeout, Transport: &http.Transport{TLSClientConfig: config}}
 			return h.report(c, h.check(client))
@@ -71,11 +75,11 @@ func (h *healthClient) report(c *cobra.Command, unhealthy error) error {
 
 // check sends a probe. It returns nil if the server answers with status 200.
 func (h *healthClient) check(client *http.Client) error {
-	url := urlOf(h.http) + daemon.AlivePath
+	target := urlOf(h.http) + daemon.AlivePath
 	if h.ready {
-		url = urlOf(h.http) + daemon.ReadyPath
+		target = urlOf(h.http) + daemon.ReadyPath
 	}
-	answer, err := client.Get(url)
+	answer, err := client.Get(target)
 	if err != nil {
 		return err
 	}
@@ -84,5 +88,5 @@ func (h *healthClient) check(client *http.Client) error {
 		return nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // only the status matters
-	return fmt.Errorf("%s: %s: %s", url, answer.Status, engine.Cut(strings.TrimSpace(string(body))))
+	return fmt.Errorf("%s: %s: %s", target, answer.Status, engine.Cut(strings.TrimSpace(string(body))))
 }

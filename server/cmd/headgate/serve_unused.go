@@ -60,6 +60,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags) error {
 		{noAdmin, "only with --admin", []string{"admin-token-file"}},
 		{f.GRPC.Address == daemon.Off && f.GRPC.EnvoyConfig == "", "only with --grpc or --envoy-config", []string{"grpc-deadline"}},
 		{f.NoInline, "only without --no-inline", []string{"max-inline-keys"}},
+		{f.usersFile != "", "only without --users-file, whose users may: [write]", []string{"allow-writes"}},
 		{f.LogDenied == 0 && !f.TraceKeys && noAdmin, "only with --log-denied, --trace-keys or --admin", []string{"log-keys"}},
 	} {
 		for _, name := range u.flags {
