@@ -124,8 +124,8 @@ mutants: mutants-check ## plant all mistakes, one at a time; a test must catch e
 	@cd lab && go run ./mutants -record
 
 .PHONY: bench
-bench: build $(RATELIMIT) ## compare Headgate with other limiters, in turns, into docs/benchmarks.md (half an hour)
-	cd lab/bench && go run . -out ../../docs/benchmarks.md
+bench: build $(RATELIMIT) ## compare Headgate with other limiters, in turns, into bin/bench.md (half an hour)
+	cd lab/bench && go run . -out ../../bin/bench.md
 
 .PHONY: bench-pairs
 bench-pairs: ## compare the CPU time of each kind of decision with an earlier commit: make bench-pairs BEFORE=COMMIT (six minutes)

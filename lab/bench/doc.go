@@ -1,5 +1,6 @@
 // Command bench compares Headgate with other limiters and with the machine's own limits. All run in turn on the same
-// machine, and medians are compared. It prints tables and writes docs/benchmarks.md.
+// machine, and medians are compared. It prints tables and writes bin/bench.md, from which
+// docs/figures.md has its rows.
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round with its callers, keys and duration
@@ -13,6 +14,6 @@
 //	resp.go     servers, measured with redis-benchmark
 //	gateway.go  the gateway, and the HTTP front ends
 //	server.go   the processes
-//	report.go   tables, and docs/benchmarks.md with a row of each
+//	report.go   tables, and bin/bench.md with a row of each
 //	profile.go  where the time goes
 package main

@@ -27,7 +27,6 @@ const groups = {
   },
   Concepts: {
     "Which algorithm": "concepts/algorithms",
-    "How it is tested": "tested",
   },
   "Reference: programs": {
     Go: "reference/go",
@@ -46,7 +45,6 @@ const groups = {
     "Changing limits and policies": "reference/changing-limits",
     Promises: "reference/promises",
     Bounds: "reference/bounds",
-    Faults: "reference/faults",
   },
   "Reference: server": {
     "Commands and flags": "reference/flags",
@@ -62,7 +60,7 @@ const groups = {
     Metrics: "reference/metrics",
     Traces: "reference/traces",
   },
-  More: { Glossary: "glossary", Benchmarks: "benchmarks" },
+  More: { Glossary: "glossary", "Figures: tests, faults, speed": "figures" },
   "For contributors": {
     Testing: "design/testing",
     Rules: "design/rules",
