@@ -99,7 +99,6 @@ func DecisionOf(a *engine.Answer, limit func(i int) engine.Limit) (d Decision) {
 	return d
 }
 
-// decisionOn returns the decision on an operation.
 func decisionOn(op *engine.Op, a *engine.Answer) (d Decision) {
 	d.read(a, func(i int) engine.Limit { return op.Charges[i].Limit })
 	if a.Choice != 0 {

@@ -76,7 +76,6 @@ type Limiter struct {
 // errNoLimiter is the error of a limiter that New did not make.
 var errNoLimiter error = &engine.InputError{Field: "limiter", Value: "nil", Accepted: "the result of adaptive.New"}
 
-// made reports whether New made the limiter.
 func (l *Limiter) made() bool { return l != nil && l.control != nil }
 
 // New returns a limiter. If a setting is invalid, the error is an [*engine.InputError] that names it.

@@ -7,7 +7,6 @@ import (
 	"github.com/headgate/headgate/engine/algo"
 )
 
-// tokenBucket checks a token bucket.
 func (d *draft) tokenBucket(l *spec) error {
 	n := &l.numbers
 	if err := d.rate(l); err != nil {

@@ -183,7 +183,6 @@ func (a *Answer) Undo(op *Op, kept int64, within time.Duration) iter.Seq2[int, O
 	}
 }
 
-// undo returns a reservation with a single charge.
 func (a *Answer) undo(op *Op, i int, charge Charge, within time.Duration) *Reservation {
 	one := Op{Charges: []Charge{{Limit: charge.Limit, Cost: charge.Cost}}}
 	one.Space, one.Key = op.Subject(i)

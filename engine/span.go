@@ -83,7 +83,6 @@ func ParseRate(text string) (Rate, error) {
 	return Rate{}, invalidRate(text)
 }
 
-// invalidRate returns the error for a text that is no rate.
 func invalidRate(text string) error {
 	accepted := `a whole number per duration, such as "100/s" or "5/1m"`
 	count, period, _ := strings.Cut(text, "/")

@@ -114,7 +114,6 @@ func ParseAlgorithm(name string) (a algo.Algorithm, ok bool) {
 	return algo.None, false
 }
 
-// algorithmNames returns the names of the algorithms that have a rate.
 func algorithmNames() (names []string) {
 	for _, a := range algo.Algorithms() {
 		if !a.Constant() {

@@ -111,7 +111,6 @@ func (a *allOf) addUnsettled(r *http.Request, charges []headgate.Charge) (settle
 	}
 }
 
-// charge returns the charge of an item for a request.
 func (i *Item) charge(r *http.Request) (headgate.Charge, error) {
 	key, err := i.Key.of(r)
 	if err != nil {

@@ -55,7 +55,6 @@ func index(space string, l *algo.Limit) uint64 {
 	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> 54
 }
 
-// get returns the scope with the given number.
 func (cs *scopes) get(id uint32) *scope {
 	return (*cs.pages.Load())[id/uint32(len(page{}))][id%uint32(len(page{}))].Load()
 }
@@ -83,7 +82,6 @@ func (h *shard) find(cs *scopes, key hash, c *scope) int {
 	}
 }
 
-// boxed reports whether the state is in a box.
 func (s *slot) boxed() bool { return s.scope&boxed != 0 }
 
 // number returns the number of the slot's scope.
@@ -120,7 +118,6 @@ func newSecret() secret {
 	return secret{binary.LittleEndian.Uint64(b[:]) >> 4, binary.LittleEndian.Uint64(b[8:]) >> 4}
 }
 
-// hash returns the hash of a key.
 func (s secret) hash(key string) hash {
 	lo, hi := s.values(key)
 	return hash{spread(lo), spread(hi)}

@@ -53,7 +53,6 @@ type name struct {
 	counter engine.Counter
 }
 
-// scopeKey identifies a scope.
 type scopeKey struct {
 	space string
 	limit engine.Limit

@@ -61,7 +61,6 @@ func (h *shard) clear() {
 	h.publish()
 }
 
-// load returns the state at index i.
 func (h *shard) load(cs *scopes, i int) algo.State {
 	s := &h.table.slots[i]
 	if s.boxed() {

@@ -47,7 +47,6 @@ type classLimit struct {
 	class int
 }
 
-// setClasses parses the classes of a policy.
 func (p *Policy) setClasses(fields list[classFields]) error {
 	if fields == nil {
 		return nil
@@ -69,7 +68,6 @@ func (p *Policy) setClasses(fields list[classFields]) error {
 	return nil
 }
 
-// class parses one class.
 func (f *classFields) class() (c Class, err error) {
 	if f.Name == nil || engine.CheckPolicyName(*f.Name) != nil {
 		name := "not set"

@@ -173,7 +173,6 @@ func SummarizeCharge(c *route.Charge) RouteCharge {
 	return RouteCharge{Policies: c.Policies, Key: keyOf(c), Cost: c.Cost.String()}
 }
 
-// keyOf describes the parts of a key.
 func keyOf(c *route.Charge) (parts []string) {
 	for i := range c.Key {
 		parts = append(parts, c.Key[i].String())

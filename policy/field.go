@@ -39,12 +39,10 @@ func atOwnField(err error) error {
 	return err
 }
 
-// invalid returns the error for an invalid value of a field.
 func invalid(field, value, accepted string) error {
 	return atField(engine.InvalidInput(field, value, accepted), field)
 }
 
-// invalidWord returns the error for a word that is not accepted.
 func invalidWord(field, word, accepted string) error {
 	return invalidMeant(field, word, yamlfile.Nearest(word, strings.Split(accepted, ", ")), accepted)
 }

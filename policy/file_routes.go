@@ -1,6 +1,5 @@
 package policy
 
-// routeFields is a route as written.
 type routeFields struct {
 	readError
 

@@ -139,7 +139,6 @@ func (f *LimitFields) truth(name string) bool {
 	return is
 }
 
-// has reports whether a field is set.
 func (f *LimitFields) has(name string) bool {
 	switch name {
 	case "all":
@@ -162,7 +161,6 @@ func (f *LimitFields) firstSet(except ...string) string {
 	return ""
 }
 
-// rejectFields returns an error if one of the fields is set.
 func (f *LimitFields) rejectFields(a algo.Algorithm, names ...string) error {
 	for _, name := range names {
 		if f.has(name) {

@@ -71,7 +71,6 @@ func checkWindow(a algo.Algorithm, rate engine.Rate) error {
 	return atOwnField(engine.Build(a, []engine.Rate{rate}).Err())
 }
 
-// window returns the fields limit and window.
 func (f *LimitFields) window() (w WindowFields) {
 	if limit, ok := f.number("limit"); ok {
 		w.Limit = &limit
@@ -82,7 +81,6 @@ func (f *LimitFields) window() (w WindowFields) {
 	return w
 }
 
-// rate returns the rate for a limit and a window.
 func (w WindowFields) rate() (engine.Rate, error) {
 	if w.Limit == nil {
 		return engine.Rate{}, invalid("limit", "not set", unitsAccepted)

@@ -62,7 +62,6 @@ func divided(charges, before []Charge) error {
 	return nil
 }
 
-// listed returns the entries of "charge".
 func (r *routeReader) listed(noPath bool) []chargeReader {
 	f := r.fields
 	if f.Key != nil || f.Policies != nil || f.Cost != nil {

@@ -45,7 +45,6 @@ func (r *routeReader) classes() (known map[string]bool, accepted string) {
 	return known, strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
-// policies returns the policies that the route names.
 func (r *routeReader) policies() []string {
 	names := slices.Clone(r.fields.Policies)
 	for i := range r.fields.Charge {

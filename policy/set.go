@@ -67,7 +67,6 @@ type builder struct {
 	guesses int
 }
 
-// reportAll reports errors with a path.
 func (b *builder) reportAll(all []error, path ...string) {
 	for _, err := range all {
 		b.report(atField(err, slices.Clone(path)...))

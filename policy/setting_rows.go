@@ -234,7 +234,6 @@ func (s *settingValues) Set(name string, value reflect.Value) {
 	(*s)[name] = value.Interface()
 }
 
-// shadow returns the setting shadow.
 func (s settingValues) shadow() shadowFields {
 	shadow, _ := s["shadow"].(shadowFields)
 	return shadow

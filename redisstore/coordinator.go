@@ -124,7 +124,6 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// runScript runs a script on one key.
 func (s *Store) runScript(ctx context.Context, script *script, key string, args ...string) (Reply, error) {
 	return s.runScriptOn(ctx, script, []string{key}, args...)
 }

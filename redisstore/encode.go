@@ -40,7 +40,6 @@ func (p *pipeline) encodeCall(c *scriptCall, now int64) Command {
 	return Command{Key: args[3], Args: args}
 }
 
-// script returns the script generated from a template for a family.
 func (s *Store) script(t template, f family) *script {
 	if t == merged && s.writesMany.Load() {
 		return s.scripts.many[f]()

@@ -50,7 +50,6 @@ var fragments = [familyCount]struct {
 	familyMixed:       {file: "mixed"},
 }
 
-// stored is a type of value.
 type stored uint8
 
 const (

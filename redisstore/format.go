@@ -73,7 +73,6 @@ func (s *Store) ensureFormat(ctx context.Context) error {
 	}
 }
 
-// writeMarker writes a missing marker.
 func (s *Store) writeMarker(ctx context.Context) error {
 	if _, err := s.sendCommand(ctx, nil, s.markerKey(), "SET", s.markerKey(), s.ownMarker(), "NX"); err != nil {
 		if s.plain() {

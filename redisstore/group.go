@@ -47,7 +47,6 @@ type pipeline struct {
 	keyCount int   // number of first arguments that are keys
 }
 
-// scriptCall is one call of a script.
 type scriptCall struct {
 	template template
 	family   family
@@ -138,7 +137,6 @@ func (p *pipeline) add(i int) {
 	}
 }
 
-// scriptFor returns the template and the family of the script for an operation.
 func scriptFor(op *engine.Op) (template, family) {
 	f := families[op.Charges[0].Limit.Algorithm()]
 	for i := range op.Charges {

@@ -34,7 +34,6 @@ type mergedLimit struct {
 	cost int64
 }
 
-// mergedKey is one key and the operations on it.
 type mergedKey struct {
 	subject     string
 	limit       int32 // in merger.limits

@@ -22,10 +22,8 @@ var _ engine.Keeper = (*Store)(nil)
 // openKinds are the words that distinguish the two keys, in order.
 var openKinds = [2]string{"open", "due"}
 
-// slotTags are the tags of all slots.
 var slotTags = sync.OnceValue(func() shards { return newShards(Slots) })
 
-// openTags returns all tags.
 func (s *Store) openTags() shards {
 	switch {
 	case len(s.shards) > 0:
@@ -37,7 +35,6 @@ func (s *Store) openTags() shards {
 	}
 }
 
-// openTag returns the tag for a subject.
 func (s *Store) openTag(subject string) string {
 	tags := s.openTags()
 	if len(tags) == Slots {

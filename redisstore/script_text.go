@@ -53,7 +53,6 @@ func assembled() (all []scriptID) {
 	return all
 }
 
-// text returns the script's text for readers.
 func (id scriptID) text(files fs.FS) string {
 	names := []string{"prelude", "common"}
 	for _, used := range familiesIn(id.template, id.family) {

@@ -61,7 +61,6 @@ func (p *pipeline) sharesKey(command *Command) (shared bool) {
 	return shared
 }
 
-// keys returns the keys of a script call.
 func (c *Command) keys() []string {
 	n, err := strconv.Atoi(c.Args[2])
 	if err != nil || 3+n > len(c.Args) {

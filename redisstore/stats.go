@@ -13,7 +13,6 @@ type Stats struct {
 	RoundTrips int64
 }
 
-// errorCounts counts errors by class.
 type errorCounts [classCount]atomic.Int64
 
 func (c *errorCounts) add(class Class) { c[class].Add(1) }

@@ -63,7 +63,6 @@ func (o *Observer) add(policy string) *policyCounters {
 	return r
 }
 
-// made reports whether New made the observer.
 func (o *Observer) made() bool { return o != nil && o.rows != nil }
 
 // Observe counts one request. Pass it to [headgate.WithObserver]. An observer that New did not make counts nothing.

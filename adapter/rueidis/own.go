@@ -37,7 +37,6 @@ const (
 	lastPause  = time.Second
 )
 
-// attemptTimeout bounds one attempt.
 const attemptTimeout = 2 * dialTimeout
 
 // newOwnConn returns a connection that uses the client. If the first attempt failed with err, there is no client, and

@@ -39,7 +39,6 @@ func CalendarWindow(unit Unit, zone *time.Location, anchor Anchor, now int64) (s
 	return start, end
 }
 
-// calendarWindow is CalendarWindow for a limit.
 func (l *Limit) calendarWindow(now int64) (start, end int64) {
 	return CalendarWindow(l.Unit, l.Zone, l.Anchor, now)
 }

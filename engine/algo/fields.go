@@ -10,7 +10,6 @@ type Fields uint64
 // whose set was not computed, and an algorithm that a way supports without fields from one that it does not support.
 const rateField Fields = 1
 
-// fieldBits has the bit of each field of an algorithm.
 var fieldBits = map[string]Fields{}
 
 // FieldsOf returns the set of the rate and the named fields. It panics if no algorithm has one of them.

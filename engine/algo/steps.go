@@ -186,7 +186,6 @@ func (s *Step) settle(t Instant) {
 	}
 }
 
-// instant returns the instant of the decision.
 func (s *Step) instant(t Instant) Instant {
 	return Instant{Now: t.Now + s.behind, Wall: t.Wall + s.behind}
 }

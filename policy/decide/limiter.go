@@ -49,7 +49,6 @@ func New(config *policy.Config, limiter *headgate.Limiter, options ...Option) *L
 	return l
 }
 
-// made reports whether New made the limiter.
 func (l *Limiter) made() bool { return l != nil && l.config.Load() != nil }
 
 // errNotMade is the error of a limiter that New did not make. It is no [*engine.InputError], for which middleware would

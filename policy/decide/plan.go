@@ -232,7 +232,6 @@ func (b *Batch) plan(at *plan, key string) error {
 	return nil
 }
 
-// settles reports whether the charge may be settled.
 func (r *Request) settles(charges []policy.Charge) bool {
 	return r.Settled || r.Undoable && (r.Route != nil && r.Route.Route.RefundOnError || slices.ContainsFunc(charges, paces))
 }

@@ -133,7 +133,6 @@ type Path struct {
 	tail     bool // ends with **
 }
 
-// segment is one segment of a pattern.
 type segment struct {
 	literal string // in normal form; "" matches any segment
 	name    string // the name in {name}

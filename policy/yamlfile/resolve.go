@@ -52,7 +52,6 @@ func (r *resolver) tooDeep(at Place) *Node {
 	return r.broken(at, fmt.Sprintf("nested too deeply; accepted: %d levels", maxNesting))
 }
 
-// node returns the node for a value.
 func (r *resolver) node(from *yaml.Node) *Node {
 	at := placeOf(from)
 	if from.Kind == yaml.AliasNode {

@@ -142,7 +142,6 @@ func (f *grpcFrontEnd) logServing(logger *slog.Logger) {
 	}
 }
 
-// serve serves the given listener.
 func (f *grpcFrontEnd) serve(l net.Listener) error { return f.server.Serve(l) }
 
 // open returns the listener. It returns nil if none exists.

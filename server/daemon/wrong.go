@@ -37,5 +37,4 @@ func untrusted(logger *slog.Logger) func(caller string) {
 	}
 }
 
-// count returns the number of wrong secrets on a front end.
 func (w *wrongSecrets) count(from service.FrontEnd) uint64 { return w.shown[from].Load() }

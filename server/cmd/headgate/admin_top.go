@@ -30,7 +30,6 @@ func times(k *adminapi.TopKey) string {
 	return fmt.Sprintf("%s (%d to %d)", format.Counted(k.Count, "time"), k.Least, k.Most)
 }
 
-// topFlags holds the flags of top.
 type topFlags struct {
 	admin              adminClient
 	by, window, policy string

@@ -113,7 +113,6 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	return nil
 }
 
-// missed returns the thresholds that a run missed.
 func (f *benchFlags) missed(c *cobra.Command, r *load.Report) (all []benchThreshold) {
 	rate := float64(r.Decisions()) / r.Took.Seconds()
 	for _, t := range []struct {
@@ -135,7 +134,6 @@ func (f *benchFlags) missed(c *cobra.Command, r *load.Report) (all []benchThresh
 	return all
 }
 
-// show prints the report.
 func show(w io.Writer, r *load.Report) {
 	fmt.Fprintf(w, "decisions   %d in %.1fs: %.0f/s\n", r.Decisions(), r.Took.Seconds(), float64(r.Decisions())/r.Took.Seconds())
 	fmt.Fprintf(w, "            %d allowed, %d denied, %d failed\n", r.Allowed, r.Denied, r.Failed)

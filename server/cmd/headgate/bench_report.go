@@ -58,7 +58,6 @@ func latency(r *load.Report, percent float64) time.Duration {
 
 func inMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// reportOf returns the report for a run.
 func reportOf(r *load.Report, missed []benchThreshold) *benchReport {
 	out := &benchReport{
 		Decisions: r.Decisions(), Seconds: r.Took.Seconds(), PerSecond: float64(r.Decisions()) / r.Took.Seconds(),

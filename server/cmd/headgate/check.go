@@ -96,7 +96,6 @@ func notes(config *policy.Config, processes int) []string {
 	return append(all, "while the store is unavailable, the failure mode of some policies answers with errors ("+named+"); servers stay ready, unless --ready-needs-store is set")
 }
 
-// printRoute prints a line for a route.
 func printRoute(w io.Writer, r *policy.RouteSummary) {
 	charges, more := make([]string, len(r.Charges)), ""
 	for i := range r.Charges {

@@ -186,7 +186,6 @@ func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args [
 	return f.show(c, log, report.Result{Comparison: result})
 }
 
-// show prints the result.
 func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, r report.Result) error {
 	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
 	out := c.OutOrStdout()

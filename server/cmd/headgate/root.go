@@ -10,7 +10,6 @@ import (
 	"github.com/headgate/headgate/policy/yamlfile"
 )
 
-// commandGroup is a group of commands in the help.
 type commandGroup struct {
 	id, title string
 	make      []func() *cobra.Command

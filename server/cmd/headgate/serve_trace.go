@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addTraces adds the flags for traces.
 func (f *serveFlags) addTraces(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Traces.Endpoint, "otlp-traces", "", "`URL` of an OpenTelemetry collector for spans: http:// or https:// (path /v1/traces), grpc:// or grpcs://")
 	flags.Float64Var(&f.Traces.Ratio, "trace-sample", 0.01, "share of the requests that get a span, 0 to 1; a client with a trace decides for its own requests")

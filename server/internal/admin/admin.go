@@ -93,7 +93,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// api implements the calls.
 type api struct {
 	Config
 
@@ -169,7 +168,6 @@ func (a *api) paths() map[string]map[string]http.HandlerFunc {
 	return paths
 }
 
-// answer returns the handler for a call.
 func (a *api) answer(e adminapi.Endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := e.Answer(w, r)

@@ -12,7 +12,6 @@ import (
 	"github.com/headgate/headgate/server/internal/problem"
 )
 
-// problemOf returns the problem for a call's error.
 func problemOf(err error) httplimit.Problem {
 	if p, ok := problem.Of(err); ok {
 		return p

@@ -130,5 +130,4 @@ func (s *Service) check(ctx context.Context, b *buffers) {
 	}
 }
 
-// hasClasses reports whether the rule has classes.
 func (m *match) hasClasses() bool { return m.rule != nil && m.rule.classes.all != nil }

@@ -74,7 +74,6 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return b.next(p)
 }
 
-// next reads from the client.
 func (b *clientBody) next(p []byte) (int, error) {
 	began := time.Now()
 	if !b.deadline(began.Add(b.patience())) {

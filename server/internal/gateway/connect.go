@@ -29,7 +29,6 @@ func isConnect(r *http.Request) bool {
 	}
 }
 
-// connectError is an error of the Connect protocol.
 type connectError struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
@@ -69,7 +68,6 @@ func writeConnect(w http.ResponseWriter, p *httplimit.Problem, kind string) {
 	_, _ = w.Write(data) // a failed write means that the client is gone
 }
 
-// decisionOf returns the headers of the decision.
 func decisionOf(h http.Header) http.Header {
 	decision := http.Header{}
 	for name := range strings.SplitSeq(service.Exposed, ", ") {

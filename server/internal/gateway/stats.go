@@ -33,7 +33,6 @@ type counts[T any] struct {
 
 type counters = counts[atomic.Uint64]
 
-// load returns the current counts.
 func load(c *counters) (now counts[uint64]) {
 	from, to := reflect.ValueOf(c).Elem(), reflect.ValueOf(&now).Elem()
 	for i := range to.NumField() {
@@ -42,7 +41,6 @@ func load(c *counters) (now counts[uint64]) {
 	return now
 }
 
-// upstream is an upstream with its counters.
 type upstream struct {
 	*route.Upstream
 	*upstreamCounters

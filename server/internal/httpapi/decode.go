@@ -26,7 +26,6 @@ const batch = verbs.Count
 // members lists the names of an object's members by index.
 var members = append(verbs.Set(1<<verbs.Count-1).Names(), "requests")
 
-// fields returns the fields that the object has.
 func (o *object) fields() (s verbs.Set) {
 	for f, value := range o[:batch] {
 		if value != nil {

@@ -159,7 +159,6 @@ func watch(ctx context.Context, start time.Time, shared *counters, progress func
 	return ended
 }
 
-// report returns the report of a run.
 func report(c *Config, callers []*caller, shared *counters, took time.Duration, storeTime bool) *Report {
 	r := &Report{Took: took, Allowed: shared.allowed.Load(), Denied: shared.denied.Load(), Failed: shared.failed.Load(), Latency: histogram()}
 	if failure := shared.failure.Load(); failure != nil {

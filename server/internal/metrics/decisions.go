@@ -15,7 +15,6 @@ const maxPolicies = 10_000
 
 const verbCount = int(engine.Kinds)
 
-// policyCounters holds the counters of one policy.
 type policyCounters struct {
 	policy    string
 	decisions [service.FrontEnds]outcomes.Table[atomic.Uint64]
@@ -113,7 +112,6 @@ func (m *Metrics) Observe(o *service.Observed) {
 	m.sizes[from].Observe(float64(len(o.Requests)))
 }
 
-// cell returns the counter for a decision.
 func (r *policyCounters) cell(from service.FrontEnd, a *engine.Answer) *atomic.Uint64 {
 	return r.decisions[from].At(a.Allowed, a.Promise.Mode, a.Err)
 }

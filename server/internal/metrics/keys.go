@@ -46,7 +46,6 @@ func (k *keys) observe(o *service.Observed) {
 	}
 }
 
-// at returns the keys of the minute of t.
 func (k *keys) at(t time.Time) *keyMinute {
 	minute := t.Unix() / 60
 	if m := k.current.Load(); m != nil && m.minute >= minute {

@@ -34,8 +34,7 @@ const (
 	// namespace is the prefix of every metric's name.
 	namespace = "headgate"
 	// maxScrapes is the maximum number of concurrent scrapes. Further scrapes get status 503.
-	maxScrapes = 4
-	// scrapeTimeout bounds one scrape.
+	maxScrapes    = 4
 	scrapeTimeout = 10 * time.Second
 )
 

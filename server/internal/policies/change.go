@@ -58,7 +58,6 @@ func (n name) compare(other name) int {
 	return cmp.Or(cmp.Compare(n.policy, other.policy), cmp.Compare(n.key, other.key))
 }
 
-// expired reports whether the change has expired at the given time.
 func (c *Change) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
 
 // check returns an [*engine.InputError] if every server rejects the change, regardless of its file.

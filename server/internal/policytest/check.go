@@ -62,7 +62,6 @@ func (c *checker) file(text *content) {
 	}
 }
 
-// stepChecker checks one step.
 type stepChecker struct {
 	*checker
 	step *Step

@@ -25,7 +25,6 @@ const (
 // mismatch is a field of a step's answer that differs from the expectation.
 type mismatch struct{ field, expected, got string }
 
-// stepAnswer is the answer to a step.
 type stepAnswer struct {
 	decide.Response
 	route  int // -1 if there is no route
@@ -131,7 +130,6 @@ func (a *stepAnswer) mismatches(s *Step) (all []mismatch) {
 	return append(all, a.shadowMismatches(s)...)
 }
 
-// shadowMismatches compares the shadows' answers.
 func (a *stepAnswer) shadowMismatches(s *Step) (all []mismatch) {
 	for _, name := range slices.Sorted(maps.Keys(s.Shadows)) {
 		got := none

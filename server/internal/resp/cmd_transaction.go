@@ -47,7 +47,6 @@ type queuedCommand struct {
 	words [][]byte
 }
 
-// transactionCommands returns the commands for transactions.
 func transactionCommands() []*command {
 	fast := []string{"fast"}
 	return inGroup("transactions",

@@ -40,7 +40,6 @@ type Spec struct {
 	Group string
 }
 
-// command is a command with its implementation.
 type command struct {
 	Spec
 
@@ -59,7 +58,6 @@ type command struct {
 // table holds commands by their lower-case names.
 type table map[string]*command
 
-// inGroup sets the group of commands.
 func inGroup(group string, commands ...*command) []*command {
 	for _, cmd := range commands {
 		cmd.Group = group
@@ -67,7 +65,6 @@ func inGroup(group string, commands ...*command) []*command {
 	return commands
 }
 
-// newTable returns the connection commands and the decision commands.
 func newTable(decisions []DecisionCommand) (table, error) {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {

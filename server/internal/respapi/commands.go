@@ -86,7 +86,6 @@ func (p *parser) spec() resp.Spec {
 	return s
 }
 
-// command returns the command.
 func (p *parser) command() resp.DecisionCommand {
 	reply, list := replies[p.verb.Answer], p.form.Needs.Has(verbs.Charges)
 	return resp.DecisionCommand{
@@ -164,7 +163,6 @@ var clauseWords = func() (n [verbs.Count]int) {
 	return n
 }()
 
-// set sets a field that has one word.
 func set(r *decide.Request, item *decide.Item, f verbs.Field, word []byte) error {
 	row := &verbs.Rows[f]
 	if row.Number != nil {

@@ -91,7 +91,6 @@ type readiness struct {
 	last *check
 }
 
-// check is one call to the store.
 type check struct {
 	done  chan struct{} // closed when err and ended are set
 	err   error

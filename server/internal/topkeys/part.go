@@ -48,7 +48,6 @@ func partsOf(o *service.Observed) []part {
 	return parts
 }
 
-// subject returns the policy and the key of a part.
 func (p part) subject(o *service.Observed) (policy, key string) {
 	if p.charge == whole {
 		return o.Policy(p.request), o.Key(p.request)

@@ -44,7 +44,6 @@ type User struct {
 	digest   [sha256.Size]byte // digest of the secret that the user authenticated with
 }
 
-// right is a set of rights.
 type right uint8
 
 const (

@@ -60,7 +60,6 @@ func fieldError(text, accepted string) error {
 	return fmt.Errorf("--field %s: accepted: %s", engine.Quote(text), accepted)
 }
 
-// parseFields parses the values of --field.
 func parseFields(texts []string) (all []column, err error) {
 	for _, text := range texts {
 		name, from, ok := strings.Cut(text, "=")
@@ -165,7 +164,6 @@ func (c *columns) found(column, rank int, text string) {
 	}
 }
 
-// store stores the values of the line in the request.
 func (c *columns) store(q *Request) error {
 	for i := range c.all {
 		at := &c.all[i]
@@ -182,7 +180,6 @@ func (c *columns) store(q *Request) error {
 	return q.check()
 }
 
-// has reports whether the line has a value for a part.
 func (c *columns) has(p part) bool { return c.values[c.index(p, "")].rank >= 0 }
 
 // spare reports whether the column's value is not used, because the line has the same part in a field that says more:
@@ -207,7 +204,6 @@ func (c *columns) spare(at *column) bool {
 	}
 }
 
-// index returns the index of the column for a part, or -1.
 func (c *columns) index(p part, name string) int {
 	return slices.IndexFunc(c.all, func(other column) bool { return other.part == p && other.name == name })
 }

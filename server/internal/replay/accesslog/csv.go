@@ -74,7 +74,6 @@ func (c *csvLines) read(line string, q *Request) (err error) {
 	return c.record(line, q)
 }
 
-// record stores the values of a line in the request.
 func (c *csvLines) record(line string, q *Request) error {
 	if len(c.texts) != c.count {
 		return engine.InvalidInput("line", engine.Quote(line), "as many values as the first line has names")

@@ -61,7 +61,6 @@ const (
 // combinedLog is the format combined of nginx. Apache's has the same lines.
 const combinedLog = `$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
 
-// parse returns the template of a format.
 func (f *format) parse() (*template, error) {
 	t, err := parseFormat(f.text, true)
 	if t != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// file is one file of a log.
 type file struct {
 	log    *Log
 	name   string

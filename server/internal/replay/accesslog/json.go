@@ -63,7 +63,6 @@ func newJSON(named []column, first []string) (*jsonLines, error) {
 	return j, nil
 }
 
-// chooseIn chooses the columns by the first lines.
 func (j *jsonLines) chooseIn(named []column, first []string) error {
 	j.first = map[string]string{}
 	exact := map[string]bool{}
@@ -90,7 +89,6 @@ func (j *jsonLines) chooseIn(named []column, first []string) error {
 // mostNames is the number of fields that an error lists.
 const mostNames = 40
 
-// firstNames lists the names in the first lines.
 func (j *jsonLines) firstNames() string {
 	all := slices.Sorted(maps.Values(j.first))
 	text := strings.Join(all[:min(len(all), mostNames)], ", ")
@@ -100,7 +98,6 @@ func (j *jsonLines) firstNames() string {
 	return cmp.Or(text, "none")
 }
 
-// firstName returns a name as the first lines spell it, or "".
 func (j *jsonLines) firstName(name string) string { return j.first[fold(name)] }
 
 // namesIn calls the function each for every field in an object, with the names of nested fields joined by dots. An array

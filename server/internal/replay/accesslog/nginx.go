@@ -51,7 +51,6 @@ func isNameByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// nginxVariable returns the variable with the given name.
 func nginxVariable(name string) variable {
 	if p, ok := nginxParts[name]; ok {
 		return variable{part: p}

@@ -19,7 +19,6 @@ type Config struct {
 	Top int
 }
 
-// open sets the defaults and returns a new simulation.
 func (c *Config) open() (*Simulation, error) {
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys

@@ -96,7 +96,6 @@ func (r *RouteReport) Keys() string {
 	return strings.Join(keys, "; ")
 }
 
-// add counts an answer.
 func (t *tally) add(q *accesslog.Request, a *Answer) {
 	t.requests++
 	if q.Status == 429 {

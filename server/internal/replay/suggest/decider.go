@@ -36,7 +36,6 @@ type decider struct {
 	numbers *algo.Limit
 }
 
-// newDecider returns a decider for an unused limit.
 func newDecider(limit engine.Limit) *decider { return &decider{numbers: limit.Numbers()} }
 
 // allow charges one unit at a time, and reports whether it is allowed.

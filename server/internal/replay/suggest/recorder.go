@@ -5,7 +5,6 @@ const maxRequests = 20_000_000
 
 const chunk = 1 << 16
 
-// record is one request.
 type record struct {
 	time int64
 	key  int32

@@ -68,7 +68,6 @@ func appendHeader(dst []byte, kind byte, n int64) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendLine appends a line with a type byte and text.
 func appendLine(dst []byte, kind byte, text string) []byte {
 	dst = append(dst, kind)
 	from := len(dst)
