@@ -238,7 +238,7 @@ var _ = register([]scenario{
 		},
 	},
 	{
-		name: "the end of a reservation", why: "it can be settled for five minutes from its slot, and longer while its units count",
+		name: "the end of a reservation", why: "it can be settled for five minutes from its slot, and longer while its units count, but an hour at most",
 		steps: []step{
 			take(spaced, 1, yes(0, 100*ms)).reserve(0),
 			take(spaced, 1, yes(0, 200*ms).after(100*ms)).reserve(time.Hour),
@@ -248,6 +248,10 @@ var _ = register([]scenario{
 			settle(5, 0, yes(3, 0)).in(time.Hour - time.Microsecond),
 			take(rule.FixedWindow(rule.PerHour(3)), 1, yes(2, time.Hour)).reserve(0),
 			again(7, 0, yes(3, 0)).in(time.Hour),
+			take(rule.FixedWindow(rule.PerDay(3)), 1, yes(2, 24*time.Hour)).reserve(0),
+			take(rule.FixedWindow(rule.PerDay(3)), 1, yes(1, 24*time.Hour)).reserve(0),
+			settle(9, 0, yes(2, 23*time.Hour+time.Microsecond)).in(time.Hour - time.Microsecond),
+			again(10, 0, yes(2, 23*time.Hour)).in(time.Microsecond),
 		},
 	},
 	{
