@@ -88,6 +88,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
+	for target, ok := range map[string]bool{
+		"/x?token=a%23%20+b": true, "/x%23": true, "/x?token=a#1": false, "/x?#&token=a": false, "/x#/../login": false, "http://h/x?a#": false, "/x?token=a HTTP/1.1": false,
+	} { // (regression: bug NNN1)
+		r := Request{Method: "GET"}
+		if r.SetTarget(target); (r.Check() == nil) != ok {
+			t.Errorf("%s: %v", target, r.Check())
+		}
+	}
 	host := must(ParseHost("2001:db8::1"))
 	for _, text := range []string{"[2001:db8::1]", "[2001:DB8:0::1]:80"} {
 		if !host.match(normalHost(text)) {
