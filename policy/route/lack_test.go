@@ -325,6 +325,26 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	}
 }
 
+// TestConditionsOnJoinedHeaders checks that a condition on a header holds if one of its lines matches, also if a proxy has
+// joined the lines (regression: bug NNN2).
+func TestConditionsOnJoinedHeaders(t *testing.T) {
+	for _, pattern := range []string{"free", "fr*e", "a,b"} {
+		table := New([]Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X-Plan", pattern))}}}}, Proxies{})
+		for value, joined := range map[string]bool{"free,big": true, "big, free": true, "free": true, "a,b": true, "big,freed": false} {
+			want := joined && (value == "a,b") == (pattern == "a,b")
+			r := Request{Path: "/", Header: http.Header{"X-Plan": {value}}, Joined: true}
+			if _, ok := table.Find(&r); ok != want {
+				t.Errorf("%s, %s: %t", pattern, value, ok)
+			}
+			if r.Joined = false; strings.Contains(value, "free") && strings.Contains(value, ",") {
+				if _, ok := table.Find(&r); ok {
+					t.Errorf("%s, %s: one line matches", pattern, value)
+				}
+			}
+		}
+	}
+}
+
 // TestCheckMethod checks that no header replaces the method that routes have seen, also with underscores and in a
 // preflight, which passes without a charge (regression: bugs 137, 195).
 func TestCheckMethod(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": true}
 
 // header returns the only value of a header, or "" if there is none. readable is false if there are several that
-// differ. If the request's headers are joined, each comma may separate two lines.
+// differ.
 func (r *Request) header(name string) (text string, readable bool) {
 	name = canonical(name)
 	values := r.Header[name]
@@ -25,13 +25,31 @@ func (r *Request) header(name string) (text string, readable bool) {
 		return "", true
 	case len(values) == 1 && !r.Joined, lists[name]:
 		return values[0], true
-	case len(values) == 1 && strings.Contains(values[0], ","):
-		values = strings.Split(values[0], ",")
-		for i := range values {
-			values[i] = strings.TrimSpace(values[i])
-		}
+	default:
+		return core.Only(r.lines(name))
 	}
-	return core.Only(values)
+}
+
+// lines returns the values of a header's lines. If the request's headers are joined, each comma may separate two lines.
+func (r *Request) lines(name string) (values []string) {
+	if values = r.Header[name]; !r.Joined || len(values) != 1 || !strings.Contains(values[0], ",") {
+		return values
+	}
+	values = strings.Split(values[0], ",")
+	for i := range values {
+		values[i] = strings.TrimSpace(values[i])
+	}
+	return values
+}
+
+// compared returns the values that a condition on a header compares: those of its lines and, if they may have been joined,
+// the whole. Otherwise a client could leave the condition by a second line (regression: bug NNN2).
+func (r *Request) compared(name string) []string {
+	values := r.Header[name]
+	if lines := r.lines(name); len(lines) != len(values) {
+		return append(lines, values...)
+	}
+	return values
 }
 
 // fieldName returns a name of a query field or a cookie as the least exact servers read it: PHP replaces dots and spaces
