@@ -159,6 +159,13 @@ func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
 }
 
+// noKey refuses each call because it lacks its key, with the status of its route (regression: bug NNN3).
+type noKey int
+
+func (n noKey) AllowRequest(*http.Request) (headgate.Decision, error) {
+	return headgate.Decision{}, &httplimit.NoKeyError{Part: "header X-API-Key", Status: int(n)}
+}
+
 // If a call can never pass, its denial contains no RetryInfo. If the decision is not known, a call fails as
 // Unavailable, or passes with FailOpen.
 func TestBy(t *testing.T) {
@@ -169,6 +176,12 @@ func TestBy(t *testing.T) {
 	}
 	if _, err := watch(t.Context(), client); status.Code(err) != codes.Unavailable {
 		t.Error(err)
+	}
+	for sent, want := range map[int]codes.Code{400: codes.InvalidArgument, 401: codes.Unauthenticated, 403: codes.PermissionDenied, 422: codes.InvalidArgument} {
+		keyless := serve(t, interceptors(grpcadapter.By(noKey(sent)))...)
+		if _, err := keyless.Check(t.Context(), &healthpb.HealthCheckRequest{}); status.Code(err) != want {
+			t.Errorf("a call without its key, status %d: %v", sent, err)
+		}
 	}
 	open := serve(t, interceptors(grpcadapter.By(routes{}, httplimit.WithError(httplimit.FailOpen)))...)
 	if _, err := watch(t.Context(), open); err != nil {
