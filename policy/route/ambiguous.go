@@ -19,7 +19,7 @@ func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkHeaders(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
+	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
 		return err
 	}
 	for pair := range strings.SplitSeq(r.Query, "&") {
@@ -72,10 +72,27 @@ func (t *Table) checkMethod(r *Request, name, plain string) error {
 		return nil
 	}
 	differs := func(text string) bool { return !strings.EqualFold(text, r.Method) }
-	if _, reads := t.reads[plain]; reads || !t.methods && r.Method != http.MethodOptions || !slices.ContainsFunc(values, differs) {
+	if _, reads := t.reads[plain]; reads || !t.methods && !isOptions(r) || !slices.ContainsFunc(values, differs) {
 		return nil
 	}
 	return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
+}
+
+// isOptions reports whether a request may be a preflight, which passes without a charge.
+func isOptions(r *Request) bool { return strings.EqualFold(r.Method, http.MethodOptions) }
+
+// checkPreflight refuses an OPTIONS request whose field _method names another method: WordPress runs that one.
+func checkPreflight(r *Request) error {
+	if !isOptions(r) || !strings.Contains(r.Query, "=") {
+		return nil
+	}
+	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
+	for _, method := range alike(fields)["_method"] {
+		if !strings.EqualFold(method, http.MethodOptions) {
+			return engine.InvalidInput("query field _method", engine.Quote(method), "no such field in an OPTIONS request, which may pass without a charge")
+		}
+	}
+	return nil
 }
 
 // checkRepeated refuses two different values of a header or field that a when condition names. The condition has only the

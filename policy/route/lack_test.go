@@ -365,11 +365,29 @@ func TestCheckMethod(t *testing.T) {
 		{when, "POST", "X-Http-Method", []string{"DELETE"}, false},
 		{any, "POST", "X-Http-Method", []string{"DELETE"}, true},
 		{any, "OPTIONS", "X-Http-Method", []string{"DELETE"}, false},
+		{any, "options", "X-Http-Method", []string{"DELETE"}, false}, // (regression: bug NNN4)
 		{reads, "POST", "X-Http-Method", []string{"DELETE"}, true},
 		{nil, "POST", "X-Http-Method", []string{"DELETE"}, true},
 	} {
 		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Header: http.Header{c.header: c.values}}); (err == nil) != c.ok {
 			t.Errorf("%s with %s: %q: %v", c.method, c.header, c.values, err)
+		}
+	}
+}
+
+// TestCheckPreflight checks that a preflight, which passes without a charge, is none for a server that takes the method
+// from the query, as WordPress does (regression: bug NNN4).
+func TestCheckPreflight(t *testing.T) {
+	table := New([]Route{{Charges: constant}}, Proxies{})
+	for _, c := range []struct {
+		method, query string
+		ok            bool
+	}{
+		{"OPTIONS", "_method=POST", false}, {"options", "a=b&%5Fmethod=POST", false}, {"OPTIONS", "a=%zz&_method=POST", false}, {"OPTIONS", "_method=options&_method=GET", false},
+		{"OPTIONS", "_method=OPTIONS", true}, {"OPTIONS", "method=POST", true}, {"POST", "_method=DELETE", true},
+	} {
+		if err := table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
+			t.Errorf("%s ?%s: %v", c.method, c.query, err)
 		}
 	}
 }
