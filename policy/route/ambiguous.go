@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,13 +29,16 @@ func (t *Table) CheckRead(r *Request) error {
 		}
 		for piece := range strings.SplitSeq(pair, ";") {
 			name, _, _ := strings.Cut(piece, "=")
-			if name = decode(strings.ReplaceAll(name, "+", " ")); name != "" && t.readsField(name) {
+			if name = decode(unicodeEscape.ReplaceAllString(strings.ReplaceAll(name, "+", " "), "%$1")); name != "" && t.readsField(name) {
 				return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
 			}
 		}
 	}
 	return nil
 }
+
+// unicodeEscape matches an ASCII character as ASP.NET and CGI.pm also decode it.
+var unicodeEscape = regexp.MustCompile(`%u00([0-7][[:xdigit:]])`)
 
 // MethodOverrides are headers with which a client asks some frameworks to run another method than that of its request.
 var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}

@@ -201,6 +201,10 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"cookie", false, []string{"sid=%61; sid=a"}, "a"},
 		{"cookie", false, []string{"sid=100%"}, "100%"},
 		{"cookie", false, []string{"sid=a; SID=b"}, ""},
+		{"cookie", false, []string{"sid=a x=1"}, ""}, // Python's SimpleCookie reads a (regression: bug NNN6)
+		{"cookie", false, []string{"sid=a\tx; y=b c"}, ""},
+		{"cookie", false, []string{`sid="a b"; y=b c`}, "a b"},
+		{"cookie", false, []string{"sid=a%20b"}, "a b"},
 		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
 		{"bearer", false, []string{"Bearer a"}, "a"},
 		{"bearer", false, []string{"bearer\t a"}, "a"},
@@ -403,6 +407,7 @@ func TestCheckQuery(t *testing.T) {
 	for query, ok := range map[string]bool{
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
+		"token=a&%u0074oke%u006E=b": false, "%u0076=2": false, "%u0078token=b": true, // (regression: bug NNN5)
 	} {
 		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)

@@ -104,7 +104,7 @@ func alike(values url.Values) url.Values {
 // around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is
 // false if there are several that differ, and if net/http does not read one that another server could read, for example
 // because it contains a quote, because it follows another cookie after a space (a=b sid=real), or because the request
-// has more than 3000 cookies.
+// has more than 3000 cookies. A space ends the value for some servers (sid=real x=1), so it must be in quotes.
 func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
@@ -120,6 +120,9 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	read := (&http.Request{Header: v.Header}).CookiesNamed(name)
 	values := make([]string, len(read))
 	for i := range read {
+		if !read[i].Quoted && strings.ContainsAny(strings.TrimSpace(read[i].Value), " \t") {
+			return "", false
+		}
 		values[i] = strings.TrimSpace(decode(read[i].Value))
 	}
 	if text, readable = core.Only(values); len(read) != written {
