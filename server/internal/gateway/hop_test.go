@@ -57,8 +57,9 @@ func TestKeysUseOnlyForwardedHeaders(t *testing.T) {
 	}
 }
 
-// TestPathStaysUnderTheUpstream checks that no spelling of dot segments escapes from an upstream's path.
-func TestPathStaysUnderTheUpstream(t *testing.T) {
+// TestNoDotSegments checks that no spelling of dot segments reaches an upstream: it could escape from the upstream's path,
+// and frameworks that do not resolve it serve another path than the routes have counted (regression: bug NNN7).
+func TestNoDotSegments(t *testing.T) {
 	below := start(t, byUser, to(t, upstream(t, shows)+"/base"))
 	top := start(t, byUser, to(t, upstream(t, shows)))
 	for _, c := range []struct {
@@ -77,8 +78,8 @@ func TestPathStaysUnderTheUpstream(t *testing.T) {
 		{"/..%5cadmin", "400"},
 		{"/..;x=1/admin", "400"},
 		{"/..", "400"},
-		{"/a/../b", "200"},
-		{"/a/b/../../c", "200"},
+		{"/a/../b", "400"},
+		{"/a/.", "400"},
 		{"/...", "200"},
 		{"/a..b/..c", "200"},
 	} {
@@ -87,7 +88,7 @@ func TestPathStaysUnderTheUpstream(t *testing.T) {
 		if !strings.HasPrefix(answer, "HTTP/1.1 "+c.status+" ") || c.status == "200" && !strings.Contains(answer, "GET /base"+c.path) {
 			t.Errorf("%s: %q", c.path, answer)
 		}
-		if answer := exchange(t, top.address, text); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
+		if answer := exchange(t, top.address, text); !strings.HasPrefix(answer, "HTTP/1.1 "+c.status+" ") {
 			t.Errorf("%s without a base path: %q", c.path, answer)
 		}
 	}
