@@ -42,9 +42,12 @@ func bearer(header string) (text string, ok bool) {
 }
 
 // credential returns the credential in an Authorization header, or "" if its scheme is not Bearer. readable is false
-// for text that servers read in different ways: some take a part of Bearer a b or Bearer a,b, and some find Bearer after
-// another scheme.
+// for text that servers read in different ways: some take a part of Bearer a b or Bearer a,b, some find Bearer after
+// another scheme, and for some a byte beyond ASCII is a blank (regression: bug NNN8).
 func credential(header string) (text string, readable bool) {
+	if strings.ContainsFunc(header, func(c rune) bool { return c > '~' }) {
+		return "", false
+	}
 	text, ok := bearer(header)
 	if !ok {
 		return "", !strings.Contains(strings.ReplaceAll(lowerASCII(header), "\t", " "), "bearer ")

@@ -208,6 +208,8 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
 		{"bearer", false, []string{"Bearer a"}, "a"},
 		{"bearer", false, []string{"bearer\t a"}, "a"},
+		{"bearer", false, []string{"Bearer a\xa0b"}, ""}, // a blank for Node's regular expressions (regression: bug NNN8)
+		{"bearer", false, []string{"Bearer\xa0a"}, ""},
 		{"bearer", false, []string{"Bearer a b"}, ""},
 		{"bearer", false, []string{"Bearer a\tb"}, ""},
 		{"bearer", false, []string{"Bearer a,b"}, ""},
