@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -145,6 +146,23 @@ func (w *When) named() (names []string) {
 	}
 	for _, match := range nameLike.FindAllStringSubmatch(w.text, -1) {
 		names = append(names, match[1]+match[2]+match[3])
+	}
+	return names
+}
+
+// headerLike matches what names a header in a condition.
+var headerLike = regexp.MustCompile(`request\.headers\s*\[\s*["']([^"']*)["']|["']([^"']*)["']\s+in\s+request\.headers\b|request\.headers\.(\w+)`)
+
+// NoHeaders returns the names of headers in a condition that no request has there: those with capital letters, and host.
+// The receiver can be nil.
+func (w *When) NoHeaders() (names []string) {
+	if w == nil {
+		return nil
+	}
+	for _, match := range headerLike.FindAllStringSubmatch(w.text, -1) {
+		if name := match[1] + match[2] + match[3]; (name == "host" || name != lowerASCII(name)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }
