@@ -167,7 +167,7 @@ func TestKeysAndResponses(t *testing.T) {
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	if r.Method != http.MethodPost || r.URL.Path != unary {
+	if r.Method != http.MethodPost || r.ContentLength != -1 || r.URL.Path != unary {
 		return headgate.Decision{}, headgate.ErrStoreUnavailable
 	}
 	return headgate.Decision{RetryAfter: headgate.Never}, nil

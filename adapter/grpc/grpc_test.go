@@ -153,7 +153,7 @@ func TestKeysAndResponses(t *testing.T) {
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.Host, "127.0.0.1:") || r.URL.Path != "/grpc.health.v1.Health/Check" {
+	if r.Method != http.MethodPost || r.ContentLength != -1 || !strings.HasPrefix(r.Host, "127.0.0.1:") || r.URL.Path != "/grpc.health.v1.Health/Check" {
 		return headgate.Decision{}, headgate.ErrStoreUnavailable
 	}
 	return headgate.Decision{RetryAfter: headgate.Never}, nil

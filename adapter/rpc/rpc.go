@@ -38,7 +38,7 @@ func Status(code uint32) int {
 func Request(ctx context.Context, procedure, host, peer string, header http.Header) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: &url.URL{Path: procedure}, Host: host, RemoteAddr: peer, Header: header,
-		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody,
+		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody, ContentLength: -1, // the message's size is unknown
 	}
 	return r.WithContext(ctx)
 }
