@@ -92,8 +92,7 @@ func (a *Answer) Limits(set func(name, value string)) {
 
 // Message returns the reason for the refusal.
 func Message(a *Answer, c *httplimit.Admission) string {
-	var denied *headgate.DeniedError
-	if errors.As(c.Decision.Err(), &denied) {
+	if denied, ok := errors.AsType[*headgate.DeniedError](c.Decision.Err()); ok {
 		return denied.Error()
 	}
 	switch a.Code() {

@@ -389,8 +389,13 @@ func TestCheckPreflight(t *testing.T) {
 		method, query string
 		ok            bool
 	}{
-		{"OPTIONS", "_method=POST", false}, {"options", "a=b&%5Fmethod=POST", false}, {"OPTIONS", "a=%zz&_method=POST", false}, {"OPTIONS", "_method=options&_method=GET", false},
-		{"OPTIONS", "_method=OPTIONS", true}, {"OPTIONS", "method=POST", true}, {"POST", "_method=DELETE", true},
+		{"OPTIONS", "_method=POST", false},
+		{"options", "a=b&%5Fmethod=POST", false},
+		{"OPTIONS", "a=%zz&_method=POST", false},
+		{"OPTIONS", "_method=options&_method=GET", false},
+		{"OPTIONS", "_method=OPTIONS", true},
+		{"OPTIONS", "method=POST", true},
+		{"POST", "_method=DELETE", true},
 	} {
 		if err := table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
 			t.Errorf("%s ?%s: %v", c.method, c.query, err)
