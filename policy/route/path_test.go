@@ -70,12 +70,13 @@ func TestCheckSegments(t *testing.T) {
 	}
 }
 
-// TestAnyCase checks that literal segments match in any case if the server's paths do, and that the key keeps its case.
+// TestAnyCase checks that literal segments and conditions match in any case if the server's paths do, and that the key keeps its case.
 func TestAnyCase(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/accounts/{account}/sign-in"))}, Charges: []Charge{{Key: []Part{{From: FromPath, Name: "account"}}}}},
 		{Match: Conditions{Path: must(ParsePath("/API/v1"))}, Charges: constant},
 		{Match: Conditions{Path: must(ParsePath("/api/**"))}, Charges: constant},
+		{Match: Conditions{When: must(CompileWhen(`request.path.startsWith("/login")`))}, Charges: constant},
 	}, Proxies{})
 	for _, c := range []struct {
 		path    string
@@ -91,6 +92,8 @@ func TestAnyCase(t *testing.T) {
 		{"/Api/x", true, 2, "all"},
 		{"/api/v1", false, 2, "all"},
 		{"/API/v1", false, 1, "all"},
+		{"/LOGIN/x", true, 3, "all"},
+		{"/LOGIN/x", false, -1, ""},
 	} {
 		m, ok := table.Find(&Request{Path: c.path, AnyCase: c.anyCase})
 		if ok != (c.want >= 0) || ok && (m.Index != c.want || m.Items[0].Key != c.key) {

@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -171,9 +172,15 @@ func (w *When) NoHeaders() (names []string) {
 // failed condition counts as not met. If the cost was too high, the request is refused.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
-// holds evaluates the condition.
+// holds evaluates the condition. If the server finds handlers in any case, it also holds for the path in lower case:
+// otherwise /LOGIN would leave a condition on /login (regression: bug NNN14).
 func (w *When) holds(v *view) bool {
-	held, err := w.evaluate(v)
+	held, err := w.evaluate(v.variables())
+	if lower := lowerASCII(v.path); v.AnyCase && !held && lower != v.path {
+		variables := maps.Clone(v.variables())
+		variables[varPath] = lower
+		held, err = w.evaluate(variables)
+	}
 	if err != nil {
 		w.errors.Add(1)
 		var ended interpreter.EvalCancelledError
@@ -182,8 +189,8 @@ func (w *When) holds(v *view) bool {
 	return held
 }
 
-func (w *When) evaluate(v *view) (bool, error) {
-	result, _, err := w.program.Eval(v.variables())
+func (w *When) evaluate(variables map[string]any) (bool, error) {
+	result, _, err := w.program.Eval(variables)
 	if err != nil {
 		return false, err
 	}
