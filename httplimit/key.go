@@ -146,7 +146,8 @@ func ByQuery(name string) Key {
 }
 
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
-// also replaces keys that look like such a hash, which is the key of another client.
+// also replaces keys that look like such a hash, which is the key of another client. In [Join], shorten the part that can be
+// long, as in Join(customer, HashLong(user)): overrides with a pattern and nested shares need the others.
 func HashLong(key Key) Key {
 	require(key != nil, "the key of HashLong")
 	return func(r *http.Request) (string, bool) {
