@@ -15,6 +15,7 @@ func TestProxyHeadersFromUntrustedPeers(t *testing.T) {
 		"X_Forwarded_For", "x_real_ip", "X-Forwarded_Proto", "True-Client-Ip", "True_Client_IP", "X-Forwarded-Client-Cert", "Cf-Connecting-Ip", "Fastly-Client-Ip",
 		"X-Client-Ip", "X-Cluster-Client-Ip", "X-Envoy-External-Address", "X-Original-Remote-Addr", "X-Forwarded", "Forwarded-For", "Fly-Client-Ip", "Client-Ip", "Proxy-Client-Ip", "WL-Proxy-Client-IP", "X-ProxyUser-Ip",
 		"X-Remote-IP", "Remote-Addr", "X-Originating-IP", "Forwarded-For-IP", "DO-Connecting-IP", "X-Nf-Client-Connection-Ip", "X-Vercel-Forwarded-For", "X-HTTP-Host-Override", "X_Host",
+		"Incap-Client-IP", "X-Sucuri-ClientIP", "Ali-Cdn-Real-Ip", "Cdn_Src_Ip", "X-True-Client-IP", "X-Appengine-Remote-Addr", // (regression: bug NNN18)
 	}
 	headers := make([]string, len(names), len(names)+1)
 	for i, name := range names {
