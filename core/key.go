@@ -18,7 +18,12 @@ func Shortened(key string) string {
 	if len(key) <= engine.MaxKeyBytes && !strings.HasPrefix(key, HashPrefix) {
 		return key
 	}
-	sum := sha256.Sum256([]byte(key))
+	return Hash(key)
+}
+
+// Hash returns the text that stands for a long key, or for a long part of a key.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return HashPrefix + hex.EncodeToString(sum[:])
 }
 

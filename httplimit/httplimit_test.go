@@ -383,7 +383,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestKeysThatOccurTwice checks that a header, cookie or query field with several different values counts as missing,
+// TestKeysThatOccurTwice checks that a header, cookie or query field with several different values cannot be read,
 // because the handler may read another one than the key (regression: bug 97). It also checks that a client cannot send
 // the hash of a long key (regression: bug 98).
 func TestKeysThatOccurTwice(t *testing.T) {
@@ -404,9 +404,23 @@ func TestKeysThatOccurTwice(t *testing.T) {
 			if got, ok := key(r); ok != c.ok || ok && got != "a" {
 				t.Errorf("key %d of %+v: %q, %t", i, c, got, ok)
 			}
+			if got, ok := httplimit.Or(key, httplimit.ByIP())(r); ok != c.ok || ok && got != "0:a" { // not by the address (regression: bug 232)
+				t.Errorf("key %d of %+v, or the address: %q, %t", i, c, got, ok)
+			}
 		}
 	}
-	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r := httptest.NewRequest(http.MethodGet, "/?token=a&%zz", http.NoBody) // Query().Get still reads a
+	if got, ok := httplimit.Or(httplimit.ByQuery("token"), httplimit.ByIP())(r); ok {
+		t.Errorf("a malformed query: %q", got)
+	}
+	r.Header["X-User"] = []string{"a", "b"}
+	limiter := headgate.New()
+	defer limiter.Close()
+	_, err := httplimit.NewMiddleware(limiter.Policy("p", headgate.FixedWindow{Rate: headgate.PerHour(1)}), httplimit.Join(httplimit.All(), httplimit.ByHeader("X-User"))).Decide(r)
+	if want := "a part of the request's key cannot be read: header X-User"; err == nil || err.Error() != "httplimit: "+want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	r = httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Authorization", "BASIC  YTpi")
 	if key, ok := httplimit.ByHeader("authorization")(r); !ok || key != "basic YTpi" { // regression: bug 217
 		t.Errorf("%q, %t", key, ok)

@@ -27,9 +27,26 @@ func (k Key) of(r *http.Request) (string, error) {
 	case ok:
 		return key, nil
 	case key != "":
-		return "", &NoKeyError{Part: key, Status: http.StatusBadRequest}
+		part, several := strings.CutSuffix(key, unreadable)
+		return "", &NoKeyError{Part: part, Unreadable: several, Status: http.StatusBadRequest}
 	default:
 		return "", ErrNoKey
+	}
+}
+
+// unreadable ends the name of a part that the request has, but that cannot be read. [Or] does not take such a part for a
+// missing one: handlers read the first of several values, so a client could choose another key.
+const unreadable = ", which cannot be read"
+
+// only returns the only value of a part, or the part's name.
+func only(part string, values []string) (key string, ok bool) {
+	switch value, same := core.Only(values); {
+	case !same:
+		return part + unreadable, false
+	case value == "":
+		return part, false
+	default:
+		return value, true
 	}
 }
 
@@ -72,26 +89,25 @@ func textOfPeer(r *http.Request) (text string, ok bool) {
 }
 
 // ByHeader counts by the value of a header, such as an API key. Validate the value first: a client that can invent
-// values gets a fresh limit with each. A header that occurs twice with different values counts as missing. The scheme of
-// an Authorization header counts in lower case, and Basic's Base64 in its shortest form.
+// values gets a fresh limit with each. A header that occurs twice with different values cannot be read: the response is a
+// 400, also in [Or]. The scheme of an Authorization header counts in lower case, and Basic's Base64 in its shortest form.
 func ByHeader(name string) Key {
 	requireName("ByHeader", name)
 	name = http.CanonicalHeaderKey(name)
 	part := "header " + name
 	return func(r *http.Request) (string, bool) {
-		value, readable := core.Only(r.Header[name])
-		if readable && name == "Authorization" {
-			value, readable = core.Authorization(value)
+		key, ok := only(part, r.Header[name])
+		if ok && name == "Authorization" {
+			if key, ok = core.Authorization(key); !ok {
+				return part + unreadable, false
+			}
 		}
-		if value == "" || !readable {
-			return part, false
-		}
-		return value, true
+		return key, ok
 	}
 }
 
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
-// limit with each. A cookie that occurs twice with different values counts as missing. The value is percent-decoded and
+// limit with each. A cookie that occurs twice with different values cannot be read, as in [ByHeader]. The value is percent-decoded and
 // without white space around it, as gin and fiber read it: a client could otherwise spell one session in many ways.
 func ByCookie(name string) Key {
 	requireName("ByCookie", name)
@@ -105,10 +121,7 @@ func ByCookie(name string) Key {
 			}
 			values[i] = strings.TrimSpace(values[i])
 		}
-		if value, _ := core.Only(values); value != "" {
-			return value, true
-		}
-		return "cookie " + name, false
+		return only("cookie "+name, values)
 	}
 }
 
@@ -125,21 +138,22 @@ func ByPathValue(name string) Key {
 }
 
 // ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
-// a fresh limit with each. A malformed query counts as empty, and a field that occurs twice with different values as
-// missing.
+// a fresh limit with each. A field that occurs twice with different values, or in a malformed query, cannot be read, as in
+// [ByHeader].
 func ByQuery(name string) Key {
 	requireName("ByQuery", name)
 	return func(r *http.Request) (string, bool) {
 		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if value, _ := core.Only(fields[name]); err == nil && value != "" {
-			return value, true
+		if err != nil && fields[name] != nil {
+			return "query " + name + unreadable, false
 		}
-		return "query " + name, false
+		return only("query "+name, fields[name])
 	}
 }
 
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
-// also replaces keys that look like such a hash, which is the key of another client.
+// also replaces keys that look like such a hash, which is the key of another client. In [Join], shorten the part that can be
+// long, as in Join(customer, HashLong(user)): overrides with a pattern and nested shares need the others.
 func HashLong(key Key) Key {
 	require(key != nil, "the key of HashLong")
 	return func(r *http.Request) (string, bool) {
@@ -174,14 +188,17 @@ func Join(keys ...Key) Key {
 }
 
 // Or uses the first of the keys that the request contains. For example, it uses the user or, if the request has no
-// user, the address.
+// user, the address. A request with a key that cannot be read lacks its key.
 func Or(keys ...Key) Key {
 	requireKeys("Or", keys)
 	return func(r *http.Request) (string, bool) {
 		for i, key := range keys {
-			if part, ok := key(r); ok {
+			switch part, ok := key(r); {
+			case ok:
 				// The index distinguishes a user from an address with the same text.
 				return headgate.Key(strconv.Itoa(i), part), true
+			case strings.HasSuffix(part, unreadable):
+				return part, false
 			}
 		}
 		missing := make([]string, len(keys))

@@ -21,8 +21,8 @@ const maxNoted = 10
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
 // name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
 // addresses, policies that count addresses and a text of the client alike, limits for all clients whose numbers are
-// shown, proxies that are all the world, and segments in another program's syntax. In both cases it reports limits that
-// cannot be used in full.
+// shown, proxies that are all the world, segments in another program's syntax, and conditions on headers that no request
+// has. In both cases it reports limits that cannot be used in full.
 func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
 
 func (c *Config) routeNotes() (notes []string) {
@@ -45,6 +45,7 @@ func (c *Config) routeNotes() (notes []string) {
 	})...)
 	notes = append(notes, c.proxyNotes()...)
 	notes = append(notes, literalNotes(routes)...)
+	notes = append(notes, conditionNotes(routes)...)
 	by := c.chargesByPolicy()
 	notes = append(notes, c.victimNotes(by)...)
 	notes = append(notes, c.collisionNotes(by)...)

@@ -21,6 +21,23 @@ func (c *Config) proxyNotes() []string {
 	})
 }
 
+// conditionNotes reports conditions on headers under names that no request has there, so that they do not hold.
+func conditionNotes(routes []route.Route) []string {
+	type condition struct {
+		route  int
+		header string
+	}
+	var all []condition
+	for i := range routes {
+		for _, name := range routes[i].Match.When.NoHeaders() {
+			all = append(all, condition{i, name})
+		}
+	}
+	return noteEach(all, "%d more conditions read headers that no request has", func(c condition) string {
+		return fmt.Sprintf("route %d reads request.headers[%q], which no request has: names are in lower case there, and the host is request.host", c.route, c.header)
+	})
+}
+
 // literalNotes reports segments of paths that name a parameter in another program's syntax. They match only their text.
 func literalNotes(routes []route.Route) []string {
 	type literal struct {

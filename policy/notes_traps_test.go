@@ -49,6 +49,27 @@ func TestTraps(t *testing.T) {
 	}
 }
 
+// TestConditionsOnNoHeader checks the notes about conditions on headers under names that no request has there
+// (regression: bug 229).
+func TestConditionsOnNoHeader(t *testing.T) {
+	for when, want := range map[string]string{
+		`request.headers["X-Plan"] == "free"`:                                    `route 0 reads request.headers["X-Plan"], `,
+		`"X-Plan" in request.headers && request.headers['X-Plan'] == 'free'`:     `route 0 reads request.headers["X-Plan"], `,
+		`request.headers.Plan == "free"`:                                         `route 0 reads request.headers["Plan"], `,
+		`request.headers["host"] == "h"`:                                         `route 0 reads request.headers["host"], `,
+		`"x-plan" in request.headers && request.headers["x-plan"] != "X-Plan"`:   "",
+		`request.query["Plan"] == "Free" && request.headers["x_plan"] == "Host"`: "",
+	} {
+		config, err := policy.Parse("x.yaml", []byte("policies: {all: 100/s}\nroutes:\n- match:\n    when: |-\n      "+when+"\n  key: [client_ip]\n  policies: [all]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(config.Notes(), "\n"); notes != "" && want == "" || !strings.HasPrefix(notes, want) || strings.Count(notes, "\n") > 0 {
+			t.Errorf("%s: %q, want %q", when, notes, want)
+		}
+	}
+}
+
 // TestOpenDoors checks the notes about trusted proxies among which are clients, and about segments that match no request
 // (regression: bug 198).
 func TestOpenDoors(t *testing.T) {

@@ -167,10 +167,17 @@ func TestKeysAndResponses(t *testing.T) {
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	if r.Method != http.MethodPost || r.URL.Path != unary {
+	if r.Method != http.MethodPost || r.ContentLength != -1 || r.URL.Path != unary {
 		return headgate.Decision{}, headgate.ErrStoreUnavailable
 	}
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
+}
+
+// noKey refuses each call because it lacks its key, with the status of its route (regression: bug 222).
+type noKey int
+
+func (n noKey) AllowRequest(*http.Request) (headgate.Decision, error) {
+	return headgate.Decision{}, &httplimit.NoKeyError{Part: "header X-API-Key", Status: int(n)}
 }
 
 // If a call can never pass, its denial contains no RetryInfo. If the decision is not known, a call fails as
@@ -184,6 +191,12 @@ func TestBy(t *testing.T) {
 	}
 	if _, err := s.call(t, stream, connect.WithGRPC()); connect.CodeOf(err) != connect.CodeUnavailable {
 		t.Error(err)
+	}
+	for sent, want := range map[int]connect.Code{400: connect.CodeInvalidArgument, 401: connect.CodeUnauthenticated, 403: connect.CodePermissionDenied, 422: connect.CodeInvalidArgument} {
+		keyless := serve(t, connectadapter.By(noKey(sent)))
+		if _, err := keyless.call(t, unary, connect.WithGRPC()); connect.CodeOf(err) != want {
+			t.Errorf("a call without its key, status %d: %v", sent, err)
+		}
 	}
 	open := serve(t, connectadapter.By(routes{}, httplimit.WithError(httplimit.FailOpen)))
 	if _, err := open.call(t, stream, connect.WithGRPC()); err != nil {

@@ -1,6 +1,9 @@
 // Package fiberadapter limits the requests of a fiber server, version 3.
 //
-//	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
+//	app.Use("/*", fiberadapter.New(perIP, httplimit.ByIP()))
+//
+// With "/*" it also sees a target without a slash, as in GET login, for which fiber runs handlers of "/*", but no
+// middleware of Use without a path.
 //
 // The keys, options and responses are the same as in package httplimit. Their functions receive a net/http request
 // with the method, URL, host, headers and address of fiber's request, but without its body. For a route parameter such
@@ -74,14 +77,14 @@ func request(c fiber.Ctx) (*http.Request, error) {
 	parsed := &url.URL{Path: path} // already decoded
 	if !config.UnescapePath {
 		var err error
-		if parsed, err = url.ParseRequestURI(path); err != nil || parsed.Host != "" || parsed.Opaque != "" || strings.Contains(path, "?") {
+		if parsed, err = url.ParseRequestURI(path); err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.Opaque != "" || strings.Contains(path, "?") {
 			return nil, errPath
 		}
 	}
 	parsed.RawQuery = string(c.Request().URI().QueryString())
 	r := &http.Request{
 		Method: string(c.Request().Header.Method()), URL: parsed, RequestURI: uri, Host: string(c.Request().Host()),
-		RemoteAddr: c.RequestCtx().RemoteAddr().String(), ContentLength: int64(c.Request().Header.ContentLength()),
+		RemoteAddr: c.RequestCtx().RemoteAddr().String(), ContentLength: bodySize(&c.Request().Header),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
 	}
 	for name, value := range c.Request().Header.All() {
@@ -96,6 +99,14 @@ func request(c fiber.Ctx) (*http.Request, error) {
 		r = httplimit.AnyCase(r)
 	}
 	return r, nil
+}
+
+// bodySize returns the size as in net/http: 0 for no body, which is -2 in fasthttp, and -1 if it is unknown.
+func bodySize(h *fasthttp.RequestHeader) int64 {
+	if n := h.ContentLength(); n >= -1 {
+		return int64(n)
+	}
+	return 0
 }
 
 var errPath = errors.New("the path is malformed")

@@ -153,10 +153,17 @@ func TestKeysAndResponses(t *testing.T) {
 type routes struct{}
 
 func (routes) AllowRequest(r *http.Request) (headgate.Decision, error) {
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.Host, "127.0.0.1:") || r.URL.Path != "/grpc.health.v1.Health/Check" {
+	if r.Method != http.MethodPost || r.ContentLength != -1 || !strings.HasPrefix(r.Host, "127.0.0.1:") || r.URL.Path != "/grpc.health.v1.Health/Check" {
 		return headgate.Decision{}, headgate.ErrStoreUnavailable
 	}
 	return headgate.Decision{RetryAfter: headgate.Never}, nil
+}
+
+// noKey refuses each call because it lacks its key, with the status of its route (regression: bug 222).
+type noKey int
+
+func (n noKey) AllowRequest(*http.Request) (headgate.Decision, error) {
+	return headgate.Decision{}, &httplimit.NoKeyError{Part: "header X-API-Key", Status: int(n)}
 }
 
 // If a call can never pass, its denial contains no RetryInfo. If the decision is not known, a call fails as
@@ -169,6 +176,12 @@ func TestBy(t *testing.T) {
 	}
 	if _, err := watch(t.Context(), client); status.Code(err) != codes.Unavailable {
 		t.Error(err)
+	}
+	for sent, want := range map[int]codes.Code{400: codes.InvalidArgument, 401: codes.Unauthenticated, 403: codes.PermissionDenied, 422: codes.InvalidArgument} {
+		keyless := serve(t, interceptors(grpcadapter.By(noKey(sent)))...)
+		if _, err := keyless.Check(t.Context(), &healthpb.HealthCheckRequest{}); status.Code(err) != want {
+			t.Errorf("a call without its key, status %d: %v", sent, err)
+		}
 	}
 	open := serve(t, interceptors(grpcadapter.By(routes{}, httplimit.WithError(httplimit.FailOpen)))...)
 	if _, err := watch(t.Context(), open); err != nil {

@@ -4,19 +4,23 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/httplimit"
 )
 
 // These are the gRPC codes, shared by Connect, for the middleware's responses.
 const (
 	InvalidArgument   = 3
+	PermissionDenied  = 7
 	ResourceExhausted = 8
 	Internal          = 13
 	Unavailable       = 14
+	Unauthenticated   = 16
 )
 
 // statuses lists the HTTP status for each code, as in google.rpc.Code.
@@ -34,7 +38,7 @@ func Status(code uint32) int {
 func Request(ctx context.Context, procedure, host, peer string, header http.Header) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: &url.URL{Path: procedure}, Host: host, RemoteAddr: peer, Header: header,
-		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody,
+		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody, ContentLength: -1, // the message's size is unknown
 	}
 	return r.WithContext(ctx)
 }
@@ -57,14 +61,18 @@ func (a *Answer) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader records the status.
 func (a *Answer) WriteHeader(status int) { a.status = status }
 
-// Code returns the code for the refusal.
+// Code returns the code for the refusal. No status from 400 to 499 becomes Unavailable, which clients repeat.
 func (a *Answer) Code() uint32 {
-	switch a.status {
-	case http.StatusTooManyRequests:
+	switch {
+	case a.status == http.StatusTooManyRequests:
 		return ResourceExhausted
-	case http.StatusBadRequest:
+	case a.status == http.StatusUnauthorized:
+		return Unauthenticated
+	case a.status == http.StatusForbidden:
+		return PermissionDenied
+	case a.status/100 == 4:
 		return InvalidArgument
-	case http.StatusInternalServerError:
+	case a.status == http.StatusInternalServerError:
 		return Internal
 	default:
 		return Unavailable
@@ -84,16 +92,17 @@ func (a *Answer) Limits(set func(name, value string)) {
 
 // Message returns the reason for the refusal.
 func Message(a *Answer, c *httplimit.Admission) string {
+	if denied, ok := errors.AsType[*headgate.DeniedError](c.Decision.Err()); ok {
+		return denied.Error()
+	}
 	switch a.Code() {
-	case InvalidArgument:
-		return "the call lacks a part of its key, or the key is too long"
+	case ResourceExhausted:
+		return "denied"
 	case Internal:
 		return "the policy of the rate limit is invalid"
 	case Unavailable:
 		return "the rate limit is not known"
+	default:
+		return "the call lacks a part of its key, or the key is too long"
 	}
-	if err := c.Decision.Err(); err != nil {
-		return err.Error()
-	}
-	return "denied"
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gofiber/fiber/v3"
@@ -66,6 +67,42 @@ func TestFiber(t *testing.T) {
 		releases(t, one, serveFiber(t, fiberadapter.By(httplimit.InFlight(one, httplimit.All()))))
 	})
 	t.Run("by a decider", func(t *testing.T) { runBy(t, serveFiber(t, fiberadapter.By(new(countingDecider)))) })
+}
+
+// seen records the requests that a decider gets.
+type seen []string
+
+func (s *seen) AllowRequest(r *http.Request) (headgate.Decision, error) {
+	*s = append(*s, r.Method+" "+r.URL.String()+" "+strconv.FormatInt(r.ContentLength, 10))
+	return headgate.Decision{Allowed: true, Unlimited: true}, nil
+}
+
+// TestFiberTargets checks that no target reaches a handler for all paths without a decision (regression: bug 230), and
+// that the decision knows the size of the body as in net/http (regression: bug 231).
+func TestFiberTargets(t *testing.T) {
+	for request, want := range map[string]string{
+		"GET /login": "GET /login 0", "GET http://h/login": "GET /login 0", "POST /login": "POST /login 0",
+		"GET login": "", "GET ?a": "", "GET x:/login": "", "GET *": "GET * 0",
+	} {
+		decided := &seen{}
+		app := fiber.New()
+		app.Use("/*", fiberadapter.By(decided))
+		app.All("/*", func(c fiber.Ctx) error { return c.SendString("reached") })
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- app.Listener(listener, fiber.ListenConfig{DisableStartupMessage: true}) }()
+		method, target, _ := strings.Cut(request, " ")
+		_, body := ask(t, listener.Addr().String(), method, target)
+		if got := strings.Join(*decided, ", "); got != want || (body == "reached") != (want != "") {
+			t.Errorf("%s: decided %q, answered %q", request, got, body)
+		}
+		if err := errors.Join(app.Shutdown(), <-stopped); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A second middleware adds its limit to the first one's headers.

@@ -103,7 +103,7 @@ func ofEcho(config echo.RouterConfig) server {
 func ofFiber(config fiber.Config) server {
 	return func(t *testing.T, decider httplimit.Decider) string {
 		app := fiber.New(config)
-		app.Use(fiberadapter.By(decider))
+		app.Use("/*", fiberadapter.By(decider))
 		for _, path := range []string{"/search/:q", "/pair/:a/:b", "/files/*", "/accounts/:account/sign-in"} {
 			app.All(path, func(c fiber.Ctx) error { return c.SendString("reached") })
 		}

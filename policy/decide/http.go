@@ -51,7 +51,7 @@ func (l *Limiter) ofHTTP(r *http.Request, settled, undoable bool) (a httplimit.A
 	request, err := route.FromHTTP(r)
 	if err == nil {
 		request.AnyCase = httplimit.IsAnyCase(r)
-		err = cmp.Or(table.CheckRead(&request), route.CheckSegments(request.Path))
+		err = cmp.Or(table.CheckRead(&request), route.CheckEmptySegments(request.Path))
 	}
 	if err != nil {
 		return a, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkHeaders(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
+	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
 		return err
 	}
 	for pair := range strings.SplitSeq(r.Query, "&") {
@@ -28,13 +29,16 @@ func (t *Table) CheckRead(r *Request) error {
 		}
 		for piece := range strings.SplitSeq(pair, ";") {
 			name, _, _ := strings.Cut(piece, "=")
-			if name = decode(strings.ReplaceAll(name, "+", " ")); name != "" && t.readsField(name) {
+			if name = decode(unicodeEscape.ReplaceAllString(strings.ReplaceAll(name, "+", " "), "%$1")); name != "" && t.readsField(name) {
 				return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
 			}
 		}
 	}
 	return nil
 }
+
+// unicodeEscape matches an ASCII character as ASP.NET and CGI.pm also decode it.
+var unicodeEscape = regexp.MustCompile(`%u00([0-7][[:xdigit:]])`)
 
 // MethodOverrides are headers with which a client asks some frameworks to run another method than that of its request.
 var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
@@ -72,10 +76,27 @@ func (t *Table) checkMethod(r *Request, name, plain string) error {
 		return nil
 	}
 	differs := func(text string) bool { return !strings.EqualFold(text, r.Method) }
-	if _, reads := t.reads[plain]; reads || !t.methods && r.Method != http.MethodOptions || !slices.ContainsFunc(values, differs) {
+	if _, reads := t.reads[plain]; reads || !t.methods && !isOptions(r) || !slices.ContainsFunc(values, differs) {
 		return nil
 	}
 	return engine.InvalidInput("header "+name, engine.Quote(values[0]), "no such header, or the method of the request, because routes depend on the method")
+}
+
+// isOptions reports whether a request may be a preflight, which passes without a charge.
+func isOptions(r *Request) bool { return strings.EqualFold(r.Method, http.MethodOptions) }
+
+// checkPreflight refuses an OPTIONS request whose field _method names another method: WordPress runs that one.
+func checkPreflight(r *Request) error {
+	if !isOptions(r) || !strings.Contains(r.Query, "=") {
+		return nil
+	}
+	fields, _ := url.ParseQuery(r.Query) // of a malformed query, the readable pairs
+	for _, method := range alike(fields)["_method"] {
+		if !strings.EqualFold(method, http.MethodOptions) {
+			return engine.InvalidInput("query field _method", engine.Quote(method), "no such field in an OPTIONS request, which may pass without a charge")
+		}
+	}
+	return nil
 }
 
 // checkRepeated refuses two different values of a header or field that a when condition names. The condition has only the

@@ -85,7 +85,7 @@ func (tried *Tried) explain(v *view) (wanted, got string) {
 	case WrongClient:
 		return joined(m.Clients), cmp.Or(v.clientText(), nothing)
 	case WhenIsFalse:
-		if _, err := m.When.evaluate(v); err != nil {
+		if _, err := m.When.evaluate(v.variables()); err != nil {
 			return m.When.String(), "an error: " + err.Error()
 		}
 		return m.When.String(), "false"

@@ -83,7 +83,7 @@ func (g *group) find(lists [][]int, v *view) [][]int {
 		lists = append(lists, g.others)
 	}
 	for i := range g.headers {
-		lists = g.headers[i].find(lists, v.Header[g.headers[i].name])
+		lists = g.headers[i].find(lists, v.compared(g.headers[i].name))
 	}
 	for i := range g.queries {
 		lists = g.queries[i].find(lists, v.fields(g.queries[i].name))

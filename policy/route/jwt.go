@@ -33,8 +33,12 @@ func claim(header, name string) (text string, readable bool) {
 }
 
 // credential returns the credential in an Authorization header, or "" if its scheme is not Bearer. readable is false
-// for text that servers read in different ways, such as Bearer after another scheme, which some find.
+// for text that servers read in different ways, such as Bearer after another scheme, which some find, or a byte beyond
+// ASCII, which is a blank for some (regression: bug 227).
 func credential(header string) (text string, readable bool) {
+	if strings.ContainsFunc(header, func(c rune) bool { return c > '~' }) {
+		return "", false
+	}
 	scheme, text, readable := core.Credential(header)
 	if scheme != "bearer" {
 		return "", !strings.Contains(strings.ReplaceAll(lowerASCII(header), "\t", " "), "bearer ")

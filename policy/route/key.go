@@ -3,11 +3,13 @@ package route
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
+	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -160,5 +162,24 @@ func (r *Route) values(charge int, values []string, v *view) (_ []string, lack *
 	return values, lack
 }
 
-// join joins the parts into one key. Different parts result in different keys.
-func join(values []string) string { return core.Shortened(headgate.Key(values...)) }
+// join joins the parts into one key. Different parts result in different keys. If the key would be too long, its long
+// parts are replaced by their hashes, and the others stay: an override for acme:* and the group of a nested share apply
+// however long the user's name is (regression: bug 235). A part that looks like a hash is replaced too, as in
+// [core.Shortened].
+func join(values []string) string {
+	key := headgate.Key(values...)
+	hashed := func(part string) bool { return strings.HasPrefix(part, core.HashPrefix) }
+	if long := len(key) > engine.MaxKeyBytes; len(values) > 1 && (long || slices.ContainsFunc(values, hashed)) {
+		parts := slices.Clone(values)
+		for i, part := range parts {
+			if hashed(part) || long && len(headgate.Key(part, "")) > maxPart {
+				parts[i] = core.Hash(part)
+			}
+		}
+		key = headgate.Key(parts...)
+	}
+	return core.Shortened(key)
+}
+
+// maxPart is the maximum length of a part, with its colon, that every key has room for.
+const maxPart = engine.MaxKeyBytes / MaxParts

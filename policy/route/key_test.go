@@ -28,6 +28,35 @@ func TestLongKeysAreHashed(t *testing.T) {
 	}
 }
 
+// TestLongPartsAreHashed checks that a long part of a key does not change the others, so that an override with a pattern
+// and the group of a nested share still apply to the client that sends it (regression: bug 235).
+func TestLongPartsAreHashed(t *testing.T) {
+	long := strings.Repeat("x", engine.MaxKeyBytes)
+	user := "acme:" + strings.Replace(core.Shortened(long+"y"), ":", `\:`, 1)
+	for _, c := range []struct {
+		parts []string
+		want  string
+	}{
+		{[]string{"acme", long + "y"}, user},
+		{[]string{"acme", core.Shortened(long + "y")}, "acme:" + strings.Replace(core.Hash(core.Shortened(long+"y")), ":", `\:`, 1)},
+		{[]string{"acme", long[:900]}, "acme:" + long[:900]},
+		{[]string{"a:b", "c"}, `a\:b:c`},
+	} {
+		if got := join(c.parts); got != c.want {
+			t.Errorf("%.40q: %q, want %q", c.parts, got, c.want)
+		}
+	}
+	most := make([]string, MaxParts)
+	for _, text := range []string{strings.Repeat("x", maxPart-1), strings.Repeat(":", maxPart/2), strings.Repeat(":", maxPart), long} {
+		for i := range most {
+			most[i] = text
+		}
+		if key := join(most); len(key) > engine.MaxKeyBytes || strings.HasPrefix(key, core.HashPrefix) {
+			t.Errorf("%d parts of %d bytes: %q", MaxParts, len(text), key)
+		}
+	}
+}
+
 // A client cannot send the hash of a long key, and so be counted under that key (regression: bug 98).
 func TestHashesAreHashed(t *testing.T) {
 	long := join([]string{strings.Repeat("x", engine.MaxKeyBytes+1)})

@@ -97,6 +97,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
+	for target, ok := range map[string]bool{
+		"/x?token=a%23%20+b": true, "/x%23": true, "/x?token=a#1": false, "/x?#&token=a": false, "/x#/../login": false, "http://h/x?a#": false, "/x?token=a HTTP/1.1": false,
+	} { // (regression: bug 220)
+		r := Request{Method: "GET"}
+		if r.SetTarget(target); (r.Check() == nil) != ok {
+			t.Errorf("%s: %v", target, r.Check())
+		}
+	}
 	host := must(ParseHost("2001:db8::1"))
 	for _, text := range []string{"[2001:db8::1]", "[2001:DB8:0::1]:80"} {
 		if !host.match(normalHost(text)) {
@@ -202,9 +210,15 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"cookie", false, []string{"sid=%61; sid=a"}, "a"},
 		{"cookie", false, []string{"sid=100%"}, "100%"},
 		{"cookie", false, []string{"sid=a; SID=b"}, ""},
+		{"cookie", false, []string{"sid=a x=1"}, ""}, // Python's SimpleCookie reads a (regression: bug 225)
+		{"cookie", false, []string{"sid=a\tx; y=b c"}, ""},
+		{"cookie", false, []string{`sid="a b"; y=b c`}, "a b"},
+		{"cookie", false, []string{"sid=a%20b"}, "a b"},
 		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
 		{"bearer", false, []string{"Bearer a"}, "a"},
 		{"bearer", false, []string{"bearer\t a"}, "a"},
+		{"bearer", false, []string{"Bearer a\xa0b"}, ""}, // a blank for Node's regular expressions (regression: bug 227)
+		{"bearer", false, []string{"Bearer\xa0a"}, ""},
 		{"bearer", false, []string{"Bearer a b"}, ""},
 		{"bearer", false, []string{"Bearer a\tb"}, ""},
 		{"bearer", false, []string{"Bearer a,b"}, ""},
@@ -326,6 +340,26 @@ func TestCostsAndClassesThatOccurTwice(t *testing.T) {
 	}
 }
 
+// TestConditionsOnJoinedHeaders checks that a condition on a header holds if one of its lines matches, also if a proxy has
+// joined the lines (regression: bug 221).
+func TestConditionsOnJoinedHeaders(t *testing.T) {
+	for _, pattern := range []string{"free", "fr*e", "a,b"} {
+		table := New([]Route{{Match: Conditions{Headers: []Value{must(HeaderValue("X-Plan", pattern))}}}}, Proxies{})
+		for value, joined := range map[string]bool{"free,big": true, "big, free": true, "free": true, "a,b": true, "big,freed": false} {
+			want := joined && (value == "a,b") == (pattern == "a,b")
+			r := Request{Path: "/", Header: http.Header{"X-Plan": {value}}, Joined: true}
+			if _, ok := table.Find(&r); ok != want {
+				t.Errorf("%s, %s: %t", pattern, value, ok)
+			}
+			if r.Joined = false; strings.Contains(value, "free") && strings.Contains(value, ",") {
+				if _, ok := table.Find(&r); ok {
+					t.Errorf("%s, %s: one line matches", pattern, value)
+				}
+			}
+		}
+	}
+}
+
 // TestCheckMethod checks that no header replaces the method that routes have seen, also with underscores and in a
 // preflight, which passes without a charge (regression: bugs 137, 195).
 func TestCheckMethod(t *testing.T) {
@@ -346,11 +380,34 @@ func TestCheckMethod(t *testing.T) {
 		{when, "POST", "X-Http-Method", []string{"DELETE"}, false},
 		{any, "POST", "X-Http-Method", []string{"DELETE"}, true},
 		{any, "OPTIONS", "X-Http-Method", []string{"DELETE"}, false},
+		{any, "options", "X-Http-Method", []string{"DELETE"}, false}, // (regression: bug 223)
 		{reads, "POST", "X-Http-Method", []string{"DELETE"}, true},
 		{nil, "POST", "X-Http-Method", []string{"DELETE"}, true},
 	} {
 		if err := c.table.CheckRead(&Request{Method: c.method, Path: "/", Header: http.Header{c.header: c.values}}); (err == nil) != c.ok {
 			t.Errorf("%s with %s: %q: %v", c.method, c.header, c.values, err)
+		}
+	}
+}
+
+// TestCheckPreflight checks that a preflight, which passes without a charge, is none for a server that takes the method
+// from the query, as WordPress does (regression: bug 223).
+func TestCheckPreflight(t *testing.T) {
+	table := New([]Route{{Charges: constant}}, Proxies{})
+	for _, c := range []struct {
+		method, query string
+		ok            bool
+	}{
+		{"OPTIONS", "_method=POST", false},
+		{"options", "a=b&%5Fmethod=POST", false},
+		{"OPTIONS", "a=%zz&_method=POST", false},
+		{"OPTIONS", "_method=options&_method=GET", false},
+		{"OPTIONS", "_method=OPTIONS", true},
+		{"OPTIONS", "method=POST", true},
+		{"POST", "_method=DELETE", true},
+	} {
+		if err := table.CheckRead(&Request{Method: c.method, Path: "/", Query: c.query}); (err == nil) != c.ok {
+			t.Errorf("%s ?%s: %v", c.method, c.query, err)
 		}
 	}
 }
@@ -366,6 +423,7 @@ func TestCheckQuery(t *testing.T) {
 	for query, ok := range map[string]bool{
 		"": true, "token=a": true, "token=a&q=100%": true, "a;b=c;d": true, "q=%zz&v=2": true, "token=%41": true, "xtoken=a;b": true,
 		"token=a&x;token=b": false, "x=1;v=2": false, "v=2;x": false, "token=%zz": false, "x;%74oken=b": false, "plan=%": false, "y=1&;plan": false,
+		"token=a&%u0074oke%u006E=b": false, "%u0076=2": false, "%u0078token=b": true, // (regression: bug 224)
 	} {
 		if err := table.CheckRead(&Request{Path: "/", Query: query}); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)

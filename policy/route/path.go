@@ -54,20 +54,25 @@ func Segments(path string) iter.Seq[string] {
 	}
 }
 
-// CheckSegments returns an error for a path with the segments . or .., in any encoding, or with an empty segment before
-// the last. Routes resolve them. A router may take them for text instead, so that such a path would reach a handler by a
-// route for another path (bug 99).
-func CheckSegments(path string) error {
-	if strings.Contains(path, "//") {
-		return engine.InvalidInput("path", engine.Quote(path), "a path without empty segments")
-	}
-	if !strings.ContainsAny(path, ".%") {
+// checkDots returns an error for a path with the segments . or .., in any encoding. Routes resolve them, but most
+// frameworks take them for text: for them, /search/a/%2e%2e is a search (bugs 99, 226).
+func checkDots(path string) error {
+	if !strings.Contains(path, "/.") && !strings.ContainsAny(path, `%\`) {
 		return nil
 	}
 	for segment := range Segments(path) {
 		if segment == "." || segment == ".." {
 			return engine.InvalidInput("path", engine.Quote(path), "a path without the segments . and .., also encoded")
 		}
+	}
+	return nil
+}
+
+// CheckEmptySegments returns an error for a path with an empty segment before the last. Routes ignore it. A router may
+// take it for text instead, so that such a path would reach a handler by a route for another path (bug 99).
+func CheckEmptySegments(path string) error {
+	if strings.Contains(path, "//") {
+		return engine.InvalidInput("path", engine.Quote(path), "a path without empty segments")
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -54,25 +56,27 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// TestCheckSegments covers paths that routers and routes read differently (regression: bug 99).
+// TestCheckSegments covers paths that routers and routes read differently (regression: bugs 99, 226).
 func TestCheckSegments(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"": true, "/": true, "*": true, "/a/": true, "/a.b/...": true, "/..a": true, "/.well-known/x": true, "/a%2fb": true, "/%zz": true, "/100%": true,
 		"//": false, "/a//b": false, "//a": false, "/a//": false, "/.": false, "/..": false, "/a/../b": false, "/a/./b": false, "/a/%2e%2E/b": false, "/a/.%2e": false, "/a%2f..%2fb": false,
 		`/a/..\b`: false, "/a%5c..": false, "/..;x/b": false, "/%252e%252e/b": false, "/a/..%3bx": false, "/%2e": false,
 	} {
-		if err := CheckSegments(path); (err == nil) != ok {
+		r := Request{Method: http.MethodOptions, Path: path}
+		if err := cmp.Or(r.Check(), CheckEmptySegments(path)); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
 }
 
-// TestAnyCase checks that literal segments match in any case if the server's paths do, and that the key keeps its case.
+// TestAnyCase checks that literal segments and conditions match in any case if the server's paths do, and that the key keeps its case.
 func TestAnyCase(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/accounts/{account}/sign-in"))}, Charges: []Charge{{Key: []Part{{From: FromPath, Name: "account"}}}}},
 		{Match: Conditions{Path: must(ParsePath("/API/v1"))}, Charges: constant},
 		{Match: Conditions{Path: must(ParsePath("/api/**"))}, Charges: constant},
+		{Match: Conditions{When: must(CompileWhen(`request.path.startsWith("/login")`))}, Charges: constant},
 	}, Proxies{})
 	for _, c := range []struct {
 		path    string
@@ -88,6 +92,8 @@ func TestAnyCase(t *testing.T) {
 		{"/Api/x", true, 2, "all"},
 		{"/api/v1", false, 2, "all"},
 		{"/API/v1", false, 1, "all"},
+		{"/LOGIN/x", true, 3, "all"},
+		{"/LOGIN/x", false, -1, ""},
 	} {
 		m, ok := table.Find(&Request{Path: c.path, AnyCase: c.anyCase})
 		if ok != (c.want >= 0) || ok && (m.Index != c.want || m.Items[0].Key != c.key) {

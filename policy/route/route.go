@@ -117,7 +117,7 @@ func (m *Conditions) allowsMethod(method string) bool {
 
 func (m *Conditions) wrongHeader(v *view) *Value {
 	for i := range m.Headers {
-		if !m.Headers[i].matches(v.Header[m.Headers[i].name]) {
+		if !m.Headers[i].matches(v.compared(m.Headers[i].name)) {
 			return &m.Headers[i]
 		}
 	}

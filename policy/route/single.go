@@ -16,7 +16,7 @@ import (
 var lists = map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "Via": true}
 
 // header returns the only value of a header, or "" if there is none. readable is false if there are several that
-// differ. If the request's headers are joined, each comma may separate two lines.
+// differ.
 func (r *Request) header(name string) (text string, readable bool) {
 	name = canonical(name)
 	values := r.Header[name]
@@ -25,13 +25,31 @@ func (r *Request) header(name string) (text string, readable bool) {
 		return "", true
 	case len(values) == 1 && !r.Joined, lists[name]:
 		return values[0], true
-	case len(values) == 1 && strings.Contains(values[0], ","):
-		values = strings.Split(values[0], ",")
-		for i := range values {
-			values[i] = strings.TrimSpace(values[i])
-		}
+	default:
+		return core.Only(r.lines(name))
 	}
-	return core.Only(values)
+}
+
+// lines returns the values of a header's lines. If the request's headers are joined, each comma may separate two lines.
+func (r *Request) lines(name string) (values []string) {
+	if values = r.Header[name]; !r.Joined || len(values) != 1 || !strings.Contains(values[0], ",") {
+		return values
+	}
+	values = strings.Split(values[0], ",")
+	for i := range values {
+		values[i] = strings.TrimSpace(values[i])
+	}
+	return values
+}
+
+// compared returns the values that a condition on a header compares: those of its lines and, if they may have been joined,
+// the whole. Otherwise a client could leave the condition by a second line (regression: bug 221).
+func (r *Request) compared(name string) []string {
+	values := r.Header[name]
+	if lines := r.lines(name); len(lines) != len(values) {
+		return append(lines, values...)
+	}
+	return values
 }
 
 // fieldName returns a name of a query field or a cookie as the least exact servers read it: PHP replaces dots and spaces
@@ -84,9 +102,9 @@ func alike(values url.Values) url.Values {
 
 // cookie returns the only value of a cookie, or "" if there is none. It is percent-decoded and without white space
 // around it, because some servers read it so, and a client could otherwise spell one session in many ways. readable is
-// false if there are several that differ, if one has a comma, where some servers end it, and if net/http does not read one
-// that another server could read, for example because it contains a quote, because it follows another cookie after a
-// space (a=b sid=real), or because the request has more than 3000 cookies.
+// false if there are several that differ, if one has a comma, or a space without quotes, where some servers end it, and if
+// net/http does not read one that another server could read, for example because it contains a quote, because it follows
+// another cookie after a space (a=b sid=real), or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
 	written := 0
 	for _, line := range v.Header["Cookie"] {
@@ -102,10 +120,11 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	read := (&http.Request{Header: v.Header}).CookiesNamed(name)
 	values := make([]string, len(read))
 	for i := range read {
-		values[i] = strings.TrimSpace(decode(read[i].Value))
-		if strings.Contains(read[i].Value, ",") {
+		value := strings.TrimSpace(read[i].Value)
+		if strings.Contains(value, ",") || !read[i].Quoted && strings.ContainsAny(value, " \t") {
 			return "", false
 		}
+		values[i] = strings.TrimSpace(decode(value))
 	}
 	if text, readable = core.Only(values); len(read) != written {
 		return "", false

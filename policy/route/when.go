@@ -3,7 +3,9 @@ package route
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -149,13 +151,36 @@ func (w *When) named() (names []string) {
 	return names
 }
 
+// headerLike matches what names a header in a condition.
+var headerLike = regexp.MustCompile(`request\.headers\s*\[\s*["']([^"']*)["']|["']([^"']*)["']\s+in\s+request\.headers\b|request\.headers\.(\w+)`)
+
+// NoHeaders returns the names of headers in a condition that no request has there: those with capital letters, and host.
+// The receiver can be nil.
+func (w *When) NoHeaders() (names []string) {
+	if w == nil {
+		return nil
+	}
+	for _, match := range headerLike.FindAllStringSubmatch(w.text, -1) {
+		if name := match[1] + match[2] + match[3]; (name == "host" || name != lowerASCII(name)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Errors returns the number of evaluations that have failed, because a header was missing or the cost was too high. A
 // failed condition counts as not met. If the cost was too high, the request is refused.
 func (w *When) Errors() uint64 { return w.errors.Load() }
 
-// holds evaluates the condition.
+// holds evaluates the condition. If the server finds handlers in any case, it also holds for the path in lower case:
+// otherwise /LOGIN would leave a condition on /login (regression: bug 233).
 func (w *When) holds(v *view) bool {
-	held, err := w.evaluate(v)
+	held, err := w.evaluate(v.variables())
+	if lower := lowerASCII(v.path); v.AnyCase && !held && lower != v.path {
+		variables := maps.Clone(v.variables())
+		variables[varPath] = lower
+		held, err = w.evaluate(variables)
+	}
 	if err != nil {
 		w.errors.Add(1)
 		var ended interpreter.EvalCancelledError
@@ -164,8 +189,8 @@ func (w *When) holds(v *view) bool {
 	return held
 }
 
-func (w *When) evaluate(v *view) (bool, error) {
-	result, _, err := w.program.Eval(v.variables())
+func (w *When) evaluate(variables map[string]any) (bool, error) {
+	result, _, err := w.program.Eval(variables)
 	if err != nil {
 		return false, err
 	}

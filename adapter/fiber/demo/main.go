@@ -13,7 +13,7 @@ import (
 func main() {
 	perIP := headgate.New().Policy("per-ip", headgate.TokenBucket{Rate: headgate.PerMinute(60), Burst: 5})
 	app := fiber.New()
-	app.Use(fiberadapter.New(perIP, httplimit.ByIP()))
+	app.Use("/*", fiberadapter.New(perIP, httplimit.ByIP()))
 	app.Get("/", func(c fiber.Ctx) error { return c.SendString("hello") })
 	log.Fatal(app.Listen("127.0.0.1:8080"))
 }

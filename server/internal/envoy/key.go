@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"strings"
+
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 
 	"github.com/headgate/headgate/core"
@@ -15,13 +17,24 @@ const Space = "envoy:"
 // comma, equals sign or backslash inside a key or value, so that different entries have different keys, whatever
 // bytes they contain.
 //
-// A key that is too long for a store is replaced by its SHA-256, as in routes.
+// In a key that is too long for a store, long values are replaced by their SHA-256, as in routes, and so is a value that
+// looks like one. If it is still too long, the whole is.
 type keyWriter struct {
 	buffer []byte
 	from   int
 }
 
+// maxValue is the maximum length of a value in a key that would be too long.
+const maxValue = 127
+
 func (k *keyWriter) entry(key, value string) {
+	if strings.HasPrefix(value, core.HashPrefix) {
+		value = core.Hash(value)
+	}
+	k.write(key, value)
+}
+
+func (k *keyWriter) write(key, value string) {
 	if len(k.buffer) > k.from {
 		k.buffer = append(k.buffer, ',')
 	}
@@ -36,7 +49,14 @@ func (k *keyWriter) end() []byte {
 	if len(key) <= engine.MaxKeyBytes {
 		return k.buffer
 	}
-	return append(k.buffer[:k.from], core.Shortened(string(key))...)
+	var short keyWriter
+	for _, e := range entriesOf(string(key)) {
+		if len(e.Value) > maxValue {
+			e.Value = core.Hash(e.Value)
+		}
+		short.write(e.Key, e.Value)
+	}
+	return append(k.buffer[:k.from], core.Shortened(string(short.buffer))...)
 }
 
 // entriesOf returns the entries of a key written by a keyWriter. If all values of a pattern share a counter, the value

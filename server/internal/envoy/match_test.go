@@ -10,6 +10,7 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
 	"github.com/headgate/headgate"
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
@@ -113,7 +114,12 @@ func TestKeysDiffer(t *testing.T) {
 	check("k", long[:1021]) // 1023 bytes, which is short enough
 	check("k", long[:1022])
 	check("k", long[:1023])
-	check("k", keyOf("k", long)[2:]) // a value equal to the shortened key
+	check("k", keyOf("k", long)[2:])                   // a value equal to the shortened key
+	for _, path := range []string{long, long[:1022]} { // the user stays, for overrides with a pattern (regression: bug 236)
+		if key := keyOf("user", "7", "path", path); key != "user=7,path="+core.Hash(path) {
+			t.Errorf("%q", key)
+		}
+	}
 	if keyOf("user", "7", "path", "/a=b") != `user=7,path=/a\=b` {
 		t.Errorf("%s", keyOf("user", "7", "path", "/a=b"))
 	}

@@ -111,8 +111,8 @@ func (g *Gateway) unmatched(w http.ResponseWriter, r *http.Request, e *exchange,
 }
 
 // to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the
-// upstream's permit. It answers the request and returns false if there is no upstream, if the request's path leaves the
-// upstream's path, if the upstream cannot have a websocket, or if it is overloaded.
+// upstream's permit. It answers the request and returns false if there is no upstream, if the upstream cannot have a websocket, or
+// if it is overloaded.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream
@@ -120,11 +120,6 @@ func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *rou
 	if u == nil {
 		g.refused(service.NoUpstream)
 		e.refuse(w, httplimit.NewProblem(http.StatusBadGateway, "", "no upstream is for this request"))
-		return false
-	}
-	if base := u.URL.Path; base != "" && base != "/" && leaves(r.URL.EscapedPath()) {
-		g.refused(service.Malformed)
-		e.refuse(w, httplimit.NewProblem(http.StatusBadRequest, "", "the path of this request leaves the path of its upstream; accepted: no .. above the first segment"))
 		return false
 	}
 	if u.ClearHTTP2 && r.Header["Upgrade"] != nil {

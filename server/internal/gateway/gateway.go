@@ -9,7 +9,6 @@
 //	headers.go   headers that no route or upstream may see
 //	permits.go   permits that requests hold
 //	overload.go  bounds on concurrent requests to an upstream
-//	path.go      paths that would leave an upstream's path
 //	forward.go   the request to the upstream
 //	answer.go    the answer to the client: the upstream's, or a problem
 //	grpc.go      refusals as gRPC statuses

@@ -77,6 +77,7 @@ var describing = []string{
 	"Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Appengine-User-Ip",
 	"Proxy-Client-Ip", "Wl-Proxy-Client-Ip", "X-Proxyuser-Ip", "X-Remote-Ip", "X-Remote-Addr", "Remote-Addr", "X-Originating-Ip",
 	"X-Coming-From", "Coming-From", "Forwarded-For-Ip", "Do-Connecting-Ip", "Akamai-Client-Ip", "X-Nf-Client-Connection-Ip", "X-Vercel-Forwarded-For",
+	"Incap-Client-Ip", "X-Sucuri-Clientip", "X-Sucuri-Client-Ip", "Ali-Cdn-Real-Ip", "Cdn-Src-Ip", "X-Cdn-Src-Ip", "X-True-Client-Ip", "X-Appengine-Remote-Addr",
 	"X-Host", "X-Http-Host-Override",
 	"Client-Cert", "Client-Cert-Chain", "X-Client-Cert", "X-Arr-Clientcert",
 }

@@ -75,6 +75,7 @@ func TestRefusalsAreNotTheUpstreams(t *testing.T) {
 			{"GET / HTTP/1.1\r\nHost: [fe80::1%25eth0]\r\n\r\n", "400"},
 			{"GET / HTTP/1.1\r\nHost: [fe80::1%eth0]:80\r\n\r\n", "400"},
 			{"G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "400"},
+			{"GET /?token=real#1 HTTP/1.1\r\nHost: a\r\n\r\n", "400"}, // some servers read the token real (regression: bug 220)
 			{"GET / HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n", "400"},
 		} {
 			for range 5 {
@@ -87,6 +88,10 @@ func TestRefusalsAreNotTheUpstreams(t *testing.T) {
 			if got := methodOverHTTP2(t, g.address, method); got != "400" && got != "reset" {
 				t.Errorf("method %q: %s", method, got)
 			}
+		}
+		line := [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "h"}, {":path", "/?token=real HTTP/1.1"}} // two protocols in HTTP/1 (220)
+		if got := statusOfHTTP2(t, g.address, line); got != "400" {
+			t.Errorf("a blank in the query: %s", got)
 		}
 		g.check(t, url, 0)
 	}

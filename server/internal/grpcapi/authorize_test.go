@@ -6,6 +6,7 @@ import (
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -31,6 +32,12 @@ func authorizing(t *testing.T, trusted string) (auth.AuthorizationClient, *headg
 
 func authorizingBy(t *testing.T, file string) (auth.AuthorizationClient, *headgate.Limiter) {
 	t.Helper()
+	conn, limiter := authorizingServer(t, file)
+	return auth.NewAuthorizationClient(conn), limiter
+}
+
+func authorizingServer(t *testing.T, file string) (*grpc.ClientConn, *headgate.Limiter) {
+	t.Helper()
 	config, err := policy.Parse("test.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +46,7 @@ func authorizingBy(t *testing.T, file string) (auth.AuthorizationClient, *headga
 	decider := service.New(service.Config{Limiter: limiter.Core()})
 	decider.SetPolicies(config.Policies, config.Routes)
 	t.Cleanup(func() { _ = limiter.Close() })
-	return auth.NewAuthorizationClient(connected(t, New(Config{Authorize: decider}))), limiter
+	return connected(t, New(Config{Authorize: decider})), limiter
 }
 
 // check returns Envoy's message for a request.

@@ -138,6 +138,7 @@ func TestAuthorize(t *testing.T) {
 		{"two methods that differ", "", []string{"X-Original-Method: GET", "X-Forwarded-Method: POST", "X-Original-URI: /a"}, 400, "", "more than one value"},
 		{"one header twice", "", []string{"X-Original-URI: /a", "X-Original-URI: /b"}, 400, "", "more than one value"},
 		{"no path", "", []string{"X-Original-URI: users/7"}, 400, "", "not well formed"},
+		{"a token before #, where some servers end a target", "", []string{"X-Original-URI: /plan?token=real#1"}, 400, "", "# as %23"}, // (regression: bug 220)
 		{"control characters", "", []string{"X-Original-URI: /a\x00b"}, 400, "", "not well formed"},
 		{"a long path", "", []string{"X-Original-URI: /" + strings.Repeat("a", 9000)}, 400, "", "not well formed"},
 		{"no method", "", []string{"X-Original-Method: GET /", "X-Original-URI: /a"}, 400, "", "not one"},

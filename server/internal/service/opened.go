@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -11,77 +12,117 @@ import (
 	"github.com/headgate/headgate/server/internal/users"
 )
 
-// opened counts the open reservations with a term that each user has made through this server, so that no user can
-// leave the others without room: one user can take a quarter of the store's. A reservation counts once for each started
-// 256 bytes of its text, as in memory, and a renewed one until its first term ends.
+// opened counts the open reservations with a term that each user has made or renewed through this server, so that no user
+// can leave the others without room: one user can take a quarter of the store's. A reservation counts once for each
+// started 256 bytes of its text, as in memory.
 type opened struct {
 	most int
 	mu   sync.Mutex
 	of   map[string]*openedBy // by the user's name
 }
 
-// openedBy is what one user has opened: in all, and by the instant, in µs since 1970, when the terms end.
+// openedBy is what one user has opened: in all, and by the instant, in µs since 1970, when the terms end. For renewed
+// reservations, renewed has that instant by their ids.
 type openedBy struct {
-	all  int
-	ends map[int64]int
+	all     int
+	ends    map[int64]int
+	renewed map[string]int64
 }
 
-// check returns an error if the user has taken its part.
-func (o *opened) check(u *users.User, now time.Time) error {
+// check returns an error if the user has taken its part, with the reservations that the same call makes.
+func (o *opened) check(u *users.User, making int, now time.Time) error {
 	if u == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	by := o.of[u.Name]
-	if by == nil || by.all < o.most {
+	if by == nil {
+		by = &openedBy{}
+	}
+	if by.all+making < o.most {
 		return nil
 	}
+	if by.end(now.UnixMicro()); by.all+making < o.most {
+		return nil
+	}
+	return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", by.all+making, o.most)
+}
+
+// end forgets the reservations whose terms have ended.
+func (by *openedBy) end(now int64) {
+	before := by.all
 	for end, n := range by.ends {
-		if end <= now.UnixMicro() {
+		if end <= now {
 			by.all -= n
 			delete(by.ends, end)
 		}
 	}
-	if by.all < o.most {
-		return nil
+	if by.all < before {
+		maps.DeleteFunc(by.renewed, func(_ string, end int64) bool { return end <= now })
 	}
-	return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", by.all, o.most)
 }
 
-// observe counts a user's reserve or settlement.
-func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Response) {
-	n, text := 1, answer.Reservation
-	switch {
-	case r.Kind == engine.OpReserve && answer.SettleWithin > 0:
-	case r.Kind == engine.OpSettle && answer.Found && !r.Reports:
-		n, text = -1, r.Reservation
-	default:
+// observe counts a user's reserve, renewal or settlement.
+func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Response, now time.Time) {
+	text := r.Reservation
+	made := r.Kind == engine.OpReserve && answer.SettleWithin > 0
+	renewed := r.Kind == engine.OpSettle && r.Reports && answer.Found || r.Kind == engine.OpRenew && text != "" && answer.Allowed
+	switch settled := r.Kind == engine.OpSettle && !r.Reports && answer.Found; {
+	case made:
+		text = answer.Reservation
+	case !settled && !renewed:
 		return
 	}
 	_, unsigned, _ := strings.Cut(text, ".")
 	held, err := engine.ParseReservation(unsigned)
-	if err != nil || held.Term == nil || !made(u, held.ID) {
+	if err != nil || held.Term == nil || !madeBy(u, held.ID) {
 		return
 	}
-	o.add(u.Name, n*(1+len(unsigned)/256), held)
-}
-
-func (o *opened) add(user string, n int, held *engine.Reservation) {
-	grain := max(held.Term.Within/64, time.Second).Microseconds() // bounds the instants that are kept
-	end := (held.Due/grain + 1) * grain
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	by := o.of[user]
+	by := o.of[u.Name]
 	if by == nil {
-		by = &openedBy{ends: map[int64]int{}}
-		o.of[user] = by
+		by = &openedBy{ends: map[int64]int{}, renewed: map[string]int64{}}
+		o.of[u.Name] = by
 	}
-	if n < 0 && by.ends[end] < -n { // made by another process, or before this one started
+	n := 1 + len(unsigned)/256
+	switch {
+	case made:
+		by.add(n, endOf(held, held.Due))
+	case renewed:
+		by.remove(n, held)
+		end := endOf(held, now.Add(held.Term.Within).UnixMicro())
+		by.renewed[strings.Clone(held.ID)] = end
+		by.add(n, end)
+	default:
+		by.remove(n, held)
+	}
+}
+
+// endOf rounds the end of a reservation's term, which bounds the instants that are kept.
+func endOf(held *engine.Reservation, end int64) int64 {
+	grain := max(held.Term.Within/64, time.Second).Microseconds()
+	return (end/grain + 1) * grain
+}
+
+func (by *openedBy) add(n int, end int64) {
+	by.all += n
+	by.ends[end] += n
+}
+
+// remove takes back what was added for a reservation, unless another process has made it, or before this one started.
+func (by *openedBy) remove(n int, held *engine.Reservation) {
+	end, renewed := by.renewed[held.ID]
+	if !renewed {
+		end = endOf(held, held.Due)
+	}
+	delete(by.renewed, held.ID)
+	if by.ends[end] < n {
 		return
 	}
-	by.all += n
-	if by.ends[end] += n; by.ends[end] == 0 {
+	by.all -= n
+	if by.ends[end] -= n; by.ends[end] == 0 {
 		delete(by.ends, end)
 	}
 }

@@ -164,7 +164,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 			responses[i].Err = classify(responses[i].Err)
 		}
 		if guarded {
-			s.opened.observe(user, &requests[i], &responses[i])
+			s.opened.observe(user, &requests[i], &responses[i], time.Now())
 		}
 	}
 	if outage {
@@ -184,6 +184,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
+	making := 0
 	for i := range requests {
 		r := &requests[i]
 		if r.Kind == engine.OpReserve {
@@ -195,7 +196,9 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 				err = errOwner
 			}
 			if err == nil && guarded && r.Kind == engine.OpReserve {
-				err = s.opened.check(user, time.Now())
+				if err = s.opened.check(user, making, time.Now()); err == nil {
+					making++
+				}
 			}
 			if err != nil {
 				b.Refuse(r, &Error{Code: Forbidden, Err: err})

@@ -100,11 +100,11 @@ func reservationID(u *users.User, guarded bool) string {
 // The id can also be one that the caller of an acquire chose.
 func owns(u *users.User, id string) bool {
 	random, owner, owned := strings.Cut(id, ownerMark)
-	return !owned || len(random) != randomLen || len(owner) != ownerLen || u.MayOperate() || made(u, id)
+	return !owned || len(random) != randomLen || len(owner) != ownerLen || u.MayOperate() || madeBy(u, id)
 }
 
-// made reports whether a user made the reservation with the given id.
-func made(u *users.User, id string) bool {
+// madeBy reports whether a user made the reservation with the given id.
+func madeBy(u *users.User, id string) bool {
 	_, owner, _ := strings.Cut(id, ownerMark)
 	return u != nil && owner == ownerOf(u, id)
 }

@@ -134,6 +134,29 @@ func TestOneUserCannotOpenAllReservations(t *testing.T) {
 		if n := reserve(); n != 3 {
 			t.Errorf("%d more after 3 were settled", n)
 		}
+		batch, answers, n := make([]decide.Request, 20), make([]decide.Response, 20), 0
+		for i := range batch {
+			batch[i] = decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}}
+		}
+		s.Do(users.With(t.Context(), f.Of("other")), service.HTTP, batch, answers)
+		for i := range answers {
+			if answers[i].Reservation != "" {
+				n++
+			}
+		}
+		if n != 9 {
+			t.Errorf("%d reservations of one call, want 9", n)
+		}
+		time.Sleep(30 * time.Second)
+		for i, text := range made[3:] { // (regression: bug 228)
+			if answer := do("shop", decide.Request{Kind: []engine.Kind{engine.OpRenew, engine.OpSettle}[i%2], Reservation: text, Reports: i%2 == 1}); answer.Err != nil {
+				t.Errorf("a renewal: %v", answer.Err)
+			}
+		}
+		time.Sleep(50 * time.Second)
+		if n := reserve(); n != 0 {
+			t.Errorf("%d more after the renewal of 10", n)
+		}
 		time.Sleep(2 * time.Minute)
 		if n := reserve(); n != 10 {
 			t.Errorf("%d more after all terms have ended", n)

@@ -62,7 +62,7 @@ func (q *Request) setTarget(target string) error {
 		return errors.New("the target of the request is empty")
 	}
 	if target[0] == '/' { // nearly always true
-		if at := strings.IndexAny(target, "?#"); at < 0 {
+		if strings.IndexByte(target, '?') < 0 {
 			q.Path, q.Query = target, ""
 			return nil
 		}
