@@ -15,7 +15,7 @@ type Class uint8
 
 // The classes. Unless a class says otherwise, nothing was charged.
 const (
-	// Other is any other error of the server.
+	// Other is any other error of the server, or of a proxy before it.
 	Other Class = iota
 	// ReadOnly: the server is a replica, so the store dials again, in case the address leads to the new primary.
 	ReadOnly
@@ -56,7 +56,7 @@ const (
 	Newer
 	// TooManyOpen: a million reservations are open.
 	TooManyOpen
-	// Unsent: the call was not sent, because there was no connection or the queue was full.
+	// Unsent: the call was not sent, because there was no connection, the server accepts no more of them, or the queue was full.
 	Unsent
 	// OutcomeUnknown: the call was sent, but its reply was lost. It may have charged.
 	OutcomeUnknown
@@ -115,10 +115,11 @@ func (e *Error) Away() bool {
 }
 
 // Refusal reports whether errors of the class are answers of a server that cannot do, for now, what it is asked: it is
-// full, read-only, without its disk or its replicas, still loading, or does not accept the store's user.
+// full, read-only, without its disk or its replicas, still loading, does not accept the store's user, or gives a reason
+// that is not known here, like a proxy without a server.
 func (c Class) Refusal() bool {
 	switch c {
-	case ReadOnly, NoReplicas, Loading, OutOfMemory, NoDisk, NoAuth, NoPermission:
+	case ReadOnly, NoReplicas, Loading, OutOfMemory, NoDisk, NoAuth, NoPermission, Other:
 		return true
 	default:
 		return false
@@ -168,7 +169,8 @@ var prefixes = []struct {
 	{"NOSCRIPT", NoScript},
 	{"NOAUTH", NoAuth},
 	{"WRONGPASS", NoAuth},
-	{"ERR invalid password", NoAuth},
+	{"invalid password", NoAuth},
+	{"max number of clients", Unsent}, // the answer to a new connection
 	{"NOPERM", NoPermission},
 	{"MISCONF", NoDisk},
 	{"NOREPLICAS", NoReplicas},
@@ -179,9 +181,9 @@ var prefixes = []struct {
 }
 
 // classOf returns the class for an error text from a server or a script. Depending on their version, servers put "ERR
-// Error running script" or "-" before an error within a script.
+// Error running script" or "-" before an error within a script. rueidis leaves out "ERR ".
 func classOf(text string) Class {
-	text = strings.TrimPrefix(text, "-")
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "-"), "ERR ")
 	for _, p := range prefixes {
 		if strings.HasPrefix(text, p.begins) {
 			return p.class
@@ -204,14 +206,19 @@ func classOf(text string) Class {
 func (s *Store) fail(of *script, class Class, text string, cause error) error {
 	s.errorCounts.add(class)
 	e := &Error{Class: class, Text: text, cause: cause}
-	if class.Refusal() {
+	if class.Refusal() && !ofScript(class, text) {
 		e.outage = s.working.had(of, class)
 		s.working.refused(e)
 	}
-	if class == ReadOnly || class == MasterDown || class == NoAuth {
+	if class == ReadOnly || class == MasterDown || class == NoAuth || class == Other && e.outage {
 		s.renewConnections()
 	}
 	return e
+}
+
+// ofScript reports whether an error that has no class comes from within a script, so that it may concern one key only.
+func ofScript(class Class, text string) bool {
+	return class == Other && strings.Contains(text, "user_script")
 }
 
 // scriptError returns the error for one operation from a script's answer. partly means that the script had written

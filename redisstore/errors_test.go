@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/headgate/headgate/engine"
 )
 
 // Regression: bug 34. Each error gets its class, whatever text a server adds before or after it.
@@ -31,10 +33,34 @@ func TestClasses(t *testing.T) {
 		"NOREPLICAS Not enough good replicas to write.":                                            NoReplicas,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                        WrongType,
 		"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed":         OutOfMemory,
-		"ERR something else": Other,
+		"ERR max number of clients reached":                                                        Unsent,
+		"max number of clients reached":                                                            Unsent,
+		"ERR invalid password":                                                                     NoAuth,
+		"invalid password":                                                                         NoAuth,
+		"ERR something else":                                                                       Other,
 	} {
 		if got := classOf(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Regression: bug 238. What a server, or a proxy before it, answers without a known reason is an outage once the server
+// has worked. An error within a script may concern its key only.
+func TestUnknownRefusalIsAnOutage(t *testing.T) {
+	for text, outage := range map[string]bool{
+		"ERR upstream failure":          true,
+		"ERR unknown command 'EVALSHA'": true,
+		"ERR user_script:7: attempt to compare nil with number script: f, on @user_script:7.": false,
+	} {
+		s := new(Store)
+		s.closed.Store(true) // it has no connections to renew
+		if err := s.wrap(t.Context(), nil, &ServerError{Text: text}); engine.Away(err) || (s.Refused() != nil) != outage {
+			t.Errorf("%q of a server that has not worked: %v, refused %v", text, err, s.Refused())
+		}
+		s.working.server()
+		if err := s.wrap(t.Context(), nil, &ServerError{Text: text}); engine.Away(err) != outage {
+			t.Errorf("%q of a server that has worked: outage %t, want %t", text, !outage, outage)
 		}
 	}
 }

@@ -62,6 +62,12 @@ func (g *Guard) Do(ctx context.Context, commands []Command, replies []Reply) {
 	g.observe(commands, replies)
 }
 
+// DoApart is [Guard.Do] for a client that may hold a call at any time: if a connection breaks, rueidis makes all calls
+// wait for the first one's dial, however soon their contexts end (regression: bug 241).
+func (g *Guard) DoApart(ctx context.Context, commands []Command, replies []Reply) {
+	g.exchangeApart(ctx, g.unheard(commands), commands, replies)
+}
+
 // of returns the range of a command's slot, and the word and the bit of the slot in failed.
 func (g *Guard) of(command *Command) (p *guarded, failed *atomic.Uint64, bit uint64) {
 	slot := 0
@@ -100,25 +106,30 @@ func (g *Guard) observe(commands []Command, replies []Reply) {
 	}
 }
 
-// exchangeApart is exchange in a goroutine of the range. If the context ends first, the commands may have been sent.
+// exchangeApart is exchange in a goroutine. If a range is unheard, p, the goroutine is one of this range's. If the context
+// ends first, the commands may have been sent, and their ranges are unheard.
 func (g *Guard) exchangeApart(ctx context.Context, p *guarded, commands []Command, replies []Reply) {
 	fail := func(err error) {
 		for i := range replies {
 			replies[i] = Reply{Err: err}
 		}
 	}
-	select {
-	case p.apart <- struct{}{}:
-	case <-ctx.Done():
-		fail(fmt.Errorf("%w: waiting for a connection: %w", ErrNotSent, ctx.Err()))
-		return
+	leave := func() {}
+	if p != nil {
+		select {
+		case p.apart <- struct{}{}:
+			leave = func() { <-p.apart }
+		case <-ctx.Done():
+			fail(fmt.Errorf("%w: waiting for a connection: %w", ErrNotSent, ctx.Err()))
+			return
+		}
 	}
 	own, received, done := slices.Clone(commands), make([]Reply, len(replies)), make(chan struct{})
 	for i := range own { // the caller reuses its slices
 		own[i].Args = slices.Clone(own[i].Args)
 	}
 	go func() { // ends when the client gives up, or is closed
-		defer func() { <-p.apart }()
+		defer leave()
 		defer close(done)
 		g.exchange(ctx, own, received)
 		g.observe(own, received)
@@ -128,5 +139,6 @@ func (g *Guard) exchangeApart(ctx context.Context, p *guarded, commands []Comman
 		copy(replies, received)
 	case <-ctx.Done():
 		fail(ctx.Err())
+		g.observe(commands, replies)
 	}
 }

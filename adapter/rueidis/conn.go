@@ -49,7 +49,7 @@ func newConn(client rueidis.Client, cluster bool) *conn {
 func (c *conn) Do(ctx context.Context, commands []redisstore.Command, replies []redisstore.Reply) {
 	defer c.calls.Add(-1)
 	if c.calls.Add(1) > dedicatedCalls || c.cluster || cancellable(ctx) {
-		c.shared.Do(ctx, commands, replies)
+		c.shared.DoApart(ctx, commands, replies)
 		return
 	}
 	c.exchange(ctx, commands, replies, false)

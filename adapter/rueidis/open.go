@@ -39,6 +39,9 @@ const (
 	// refreshPrimary is the interval for asking Sentinels for the primary. They also announce a new primary, but a
 	// client that misses the announcement keeps the old primary, which accepts writes for 8 s after it comes back.
 	refreshPrimary = time.Second
+	// redirections is how often a call is sent to another node of a Cluster, as by go-redis. Without a bound, nodes that
+	// name each other would be asked until the caller's deadline, 20 000 times a second.
+	redirections = 3
 	// bufferBytes is the size of each connection's two buffers. The default of 512 KiB is meant for large values, but
 	// the store's values are small.
 	bufferBytes = 64 << 10
@@ -170,6 +173,8 @@ func clientOption(a *redisurl.Address) (rueidis.ClientOption, error) {
 		option.AuthCredentialsFn = credentials(a)
 	}
 	switch a.Kind {
+	case redisurl.Cluster:
+		option.ClusterOption.MaxMovedRedirections = redirections
 	case redisurl.Sentinel:
 		option.Sentinel = rueidis.SentinelOption{
 			MasterSet: a.Master, TLSConfig: config, Dialer: option.Dialer, ClientName: option.ClientName,

@@ -29,6 +29,7 @@ func TestClusterErrors(t *testing.T) {
 				}
 			}
 		})
+		t.Run("moved in circles", func(t *testing.T) { movedInCircles(t, c, open(t, testbed.OfCluster(c), redisstore.Config{})) })
 		t.Run("ask", func(t *testing.T) {
 			subject := testbed.Prefix()
 			move := c.Migrate(testbed.StateKey(subject))
@@ -195,4 +196,23 @@ func splitLeases(t *testing.T, store *redisstore.Store) {
 	if !do(engine.OpRelease, "a").Found || !do(engine.OpAcquire, "b").Allowed {
 		t.Error("after a's release b gets it")
 	}
+}
+
+// movedInCircles makes two nodes name each other as the one that serves a slot. The store asks four times, and says so.
+// Regression: bug 242.
+func movedInCircles(t *testing.T, c *redistest.Nodes, store *redisstore.Store) {
+	subject := testbed.Prefix()
+	slot, home := c.Of(testbed.StateKey(subject))
+	for _, other := range c.Primaries() {
+		if other != home {
+			home.MustDo("cluster", "setslot", slot, "node", other.Text("cluster", "myid"))
+			break
+		}
+	}
+	testbed.WantClass(t, testbed.Take(store, subject, testbed.Hourly), redisstore.Moved)
+	home.MustDo("cluster", "setslot", slot, "node", home.Text("cluster", "myid"))
+	testbed.Until(t, "the store decides, and was not charged before", func() bool {
+		r := testbed.Take(store, subject, testbed.Hourly)
+		return r.Err == nil && r.Binds().Remaining == 99
+	})
 }

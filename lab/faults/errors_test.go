@@ -23,7 +23,7 @@ func TestErrors(t *testing.T) {
 	for name, provoke := range map[string]func(t *testing.T, open testbed.Opener){
 		"readonly": provokeReadOnly, "loading": provokeLoading, "busy": provokeBusy, "out of memory": provokeOOM,
 		"master down": provokeMasterDown, "no script": provokeNoScript, "no auth": provokeNoAuth, "no permission": provokeNoPermission,
-		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured, "without replicas": provokeWithoutReplicas,
+		"wrong type": provokeWrongType, "garbage": provokeGarbage, "away": provokeAway, "misconfigured": provokeMisconfigured, "without replicas": provokeWithoutReplicas, "no room": provokeNoRoom,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,6 +132,22 @@ func provokeWithoutReplicas(t *testing.T, open testbed.Opener) {
 	testbed.WantClass(t, testbed.Take(store, "k", testbed.Hourly), redisstore.NoReplicas)
 	s.MustDo("config", "set", "min-replicas-to-write", "0")
 	testbed.Recovers(t, store, 99)
+}
+
+// Regression: bug 238.
+func provokeNoRoom(t *testing.T, open testbed.Opener) {
+	s := redistest.Standalone(t, redistest.Redis)
+	store := open(t, testbed.At(s.Addr(), ""), redisstore.Config{})
+	testbed.Take(store, "k", testbed.Hourly)
+	s.MustDo("config", "set", "maxclients", "1") // that of the test
+	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+	for range 20 { // go-redis often finds a broken connection before it reads why
+		if r := testbed.Take(store, "k2", testbed.Hourly); !engine.Away(r.Err) {
+			t.Fatalf("no room for a connection, and no outage: %v", r.Err)
+		}
+	}
+	s.MustDo("config", "set", "maxclients", "1000")
+	testbed.Recovers(t, store, 98)
 }
 
 func provokeMasterDown(t *testing.T, open testbed.Opener) {

@@ -140,11 +140,13 @@ func TestConnections(t *testing.T) {
 }
 
 // proxy forwards bytes to a server. When armed, it forwards the next request, but closes the connection instead of
-// returning the reply.
+// returning the reply. While silent, it returns no replies.
 type proxy struct {
 	listener net.Listener
 	to       atomic.Value // the server's address, for new connections
 	armed    atomic.Bool
+	silent   atomic.Bool
+	open     atomic.Int64 // connections
 	lost     atomic.Int64
 	wg       sync.WaitGroup
 }
@@ -169,7 +171,11 @@ func newProxy(t *testing.T, to string) *proxy {
 				continue
 			}
 			p.wg.Go(func() { p.requests(client, server) })
-			p.wg.Go(func() { p.answers(client, server) })
+			p.open.Add(1)
+			p.wg.Go(func() {
+				p.answers(client, server)
+				p.open.Add(-1)
+			})
 		}
 	})
 	t.Cleanup(func() {
@@ -191,6 +197,9 @@ func (p *proxy) answers(client, server net.Conn) {
 		n, err := server.Read(buffer)
 		if err != nil {
 			return
+		}
+		if p.silent.Load() {
+			continue
 		}
 		if p.armed.CompareAndSwap(true, false) {
 			p.lost.Add(1)

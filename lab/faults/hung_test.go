@@ -61,6 +61,49 @@ func TestHungServerHoldsNoCaller(t *testing.T) {
 	}
 }
 
+// A server whose connections break, and that then accepts connections but does not answer, like one behind a proxy, holds
+// no caller beyond its deadline: calls with later deadlines wait for the same new connection. The servers have answered a
+// moment ago (regression: bug 241).
+func TestSilentServerHoldsNoCaller(t *testing.T) {
+	t.Parallel()
+	testbed.EachClient(t, func(t *testing.T, open testbed.Opener) {
+		s := redistest.Standalone(t, redistest.Redis)
+		p := newProxy(t, s.Addr())
+		store := open(t, testbed.At(p.listener.Addr().String(), ""), redisstore.Config{})
+		const deadline, callers = 50 * time.Millisecond, 12
+		var slowest [callers]time.Duration
+		call := func() {
+			var wg sync.WaitGroup
+			for n := range callers {
+				within := deadline
+				if n < callers/2 {
+					within = 2 * time.Second
+				}
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), within)
+					defer cancel()
+					called := time.Now()
+					store.Do(ctx, []engine.Op{engine.Single(engine.OpAllow, strconv.Itoa(n), testbed.Hourly, 1)}, make([]engine.Answer, 1))
+					slowest[n] = time.Since(called) - within
+				})
+			}
+			wg.Wait()
+		}
+		for range 20 {
+			call()
+		}
+		p.silent.Store(true)
+		s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+		testbed.Until(t, "the connections are closed", func() bool { return p.open.Load() == 0 })
+		call()
+		for n, late := range slowest {
+			if late > 10*deadline { // before, up to 2 s; a busy machine needs some time
+				t.Errorf("caller %d got its answer %s after its deadline", n, late)
+			}
+		}
+	})
+}
+
 // While one master of a Cluster hangs, callers of its keys get their answers soon after their deadlines, also when its
 // connection has been closed and calls wait for a new one while the other masters answer (regression: bugs 191, 212). A client
 // that has not called before has to learn about the servers meanwhile.

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -75,4 +76,44 @@ func TestFailoverBehindOneAddress(t *testing.T) {
 			_ = closer.Close()
 		}
 	}
+}
+
+// An address that leads to a server with other commands for a while: shares decide, without an error. The connections to
+// it stay open, so the store dials the address again.
+// Regression: bug 238.
+func TestStrangeServerBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	s, strange := redistest.Standalone(t, redistest.Redis), redistest.Standalone(t, redistest.Redis, "rename-command EVALSHA other")
+	p := newProxy(t, s.Addr())
+	store, err := open.URL(t.Context(), "redis://"+p.listener.Addr().String(), open.Options{Fallback: &fallback.Config{Expect: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	becomes := func(mode engine.Mode) {
+		testbed.Until(t, "decisions are "+mode.String(), func() bool {
+			r := testbed.Take(store, "k", testbed.Hourly)
+			if r.Err != nil {
+				t.Fatalf("an error instead of an answer by the share: %v", r.Err)
+			}
+			return r.Promise.Mode == mode
+		})
+	}
+	becomes(engine.Exact)
+	p.to.Store(strange.Addr())
+	s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+	var cause *redisstore.Error
+	testbed.Until(t, "the server is the other one", func() bool {
+		becomes(engine.Fallback)
+		return errors.As(store.Fallback.Cause(), &cause) && cause.Class == redisstore.Other
+	})
+	p.to.Store(s.Addr())
+	testbed.Until(t, "every connection leads back", func() bool {
+		for range 40 {
+			if r := testbed.Take(store, "k", testbed.Hourly); r.Err != nil || r.Promise.Mode != engine.Exact {
+				return false
+			}
+		}
+		return true
+	})
 }

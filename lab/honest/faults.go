@@ -40,6 +40,12 @@ var faults = []fault{
 	ofServer("is read-only", false,
 		func(s *redistest.Server) { s.MustDo("config", "set", "min-replicas-to-write", "1") },
 		func(s *redistest.Server) { s.MustDo("config", "set", "min-replicas-to-write", "0") }),
+	ofServer("has no room for connections", false,
+		func(s *redistest.Server) {
+			s.MustDo("config", "set", "maxclients", "1") // that of the test
+			s.MustDo("client", "kill", "type", "normal", "skipme", "yes")
+		},
+		func(s *redistest.Server) { s.MustDo("config", "set", "maxclients", "1000") }),
 	{"fails over behind one address", true, failOver},
 	{"a Cluster without one master", false, oneMaster},
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/headgate/headgate/lab/redistest"
+	"github.com/headgate/headgate/lab/testbed"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/policy"
@@ -159,6 +161,42 @@ func TestServerLogsOutages(t *testing.T) {
 	}
 	if all := w.log.lines("secret"); len(all) > 0 {
 		t.Errorf("the password is in the log: %q", all)
+	}
+}
+
+// A server that starts in an outage logs and counts one outage, which ends when shares no longer decide, and not when the
+// check of the settings has an answer (regression: bug 240).
+func TestStartInAnOutageIsOneOutage(t *testing.T) {
+	t.Parallel()
+	base, err := policy.Parse("p.yaml", []byte("policies: {p: {algorithm: token-bucket, rate: 1000000/s}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Standalone(t, redistest.Redis)
+			s.Kill()
+			w := openWeb(t, daemon.Config{
+				Store: "redis://" + s.Addr(), Base: base, Deadline: 50 * time.Millisecond, StoreOptions: open.Options{Fallback: &fallback.Config{Expect: 1}},
+			})
+			decides := func(mode string) bool {
+				_, body := w.status("/v1/allow", `{"policy":"p","key":"k"}`)
+				return strings.Contains(body, mode)
+			}
+			shares := 0
+			testbed.Until(t, "no caller waits for Redis", func() bool {
+				if decides("fallback") {
+					shares++
+				}
+				return shares > 100
+			})
+			s.Start()
+			testbed.Until(t, "Redis decides", func() bool { return decides("exact") })
+			if away, back := w.log.lines("store away"), w.log.lines("store back"); len(away) != 1 || len(back) != 1 {
+				t.Errorf("one outage:\n%s%s", strings.Join(away, ""), strings.Join(back, ""))
+			}
+		})
 	}
 }
 

@@ -255,7 +255,7 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 	case <-ctx.Done():
 	}
 	if s.withdraw(w) {
-		fail(results, fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()))
+		fail(results, &left{fmt.Errorf("%w: %w", engine.ErrStoreUnavailable, ctx.Err()), "unsent"})
 		return
 	}
 	if c := w.call; w.left.CompareAndSwap(false, true) {
@@ -272,8 +272,24 @@ func (s *Store) wait(ctx context.Context, w *waiter, results []engine.Answer) {
 
 // unknown returns the error for an operation whose caller's context ended while the operation was in flight.
 func unknown(err error) error {
-	return fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err)
+	return &left{fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, engine.ErrStoreUnavailable, err), "outcome_unknown"}
 }
+
+// left is the error of an operation whose caller left. It has the class and the text for clients that the store's own
+// error for a deadline has, so that one outage has one name.
+type left struct {
+	error
+	class string
+}
+
+// Unwrap returns the errors that it matches.
+func (e *left) Unwrap() error { return e.error }
+
+// Name returns the error's class.
+func (e *left) Name() string { return e.class }
+
+// Public returns the class without the text, as a message for clients.
+func (e *left) Public() string { return "the store could not decide: " + e.class }
 
 // fail sets err in every result that has no error.
 func fail(results []engine.Answer, err error) {

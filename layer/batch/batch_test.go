@@ -16,6 +16,7 @@ import (
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/batch"
 	"github.com/headgate/headgate/memstore"
+	"github.com/headgate/headgate/redisstore"
 )
 
 // gate is a store whose calls block until it is opened or their contexts end.
@@ -169,8 +170,21 @@ func TestCallsAreBounded(t *testing.T) {
 	})
 }
 
+// hasClass checks that logs and clients are told the same of an error as of the store's own error of the class.
+func hasClass(t *testing.T, err error, class redisstore.Class) {
+	t.Helper()
+	named, ok := errors.AsType[interface {
+		error
+		Name() string
+		Public() string
+	}](err)
+	if want := (&redisstore.Error{Class: class}).Public(); !ok || named.Name() != class.String() || named.Public() != want {
+		t.Errorf("%v: want class %s and the text %q", err, class, want)
+	}
+}
+
 // If a caller leaves the queue, its operation is not sent. If it leaves while its operation is in flight, it gets
-// ErrOutcomeUnknown, and may reuse its memory.
+// ErrOutcomeUnknown, and may reuse its memory. The errors have the classes of the store's own (regression: bug 239).
 func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, store, l := start(t, batch.Config{InFlight: 1})
@@ -188,6 +202,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrStoreUnavailable) || errors.Is(err, headgate.ErrOutcomeUnknown) {
 			t.Errorf("left the queue: %v", err)
 		}
+		hasClass(t, err, redisstore.Unsent)
 		// The first call ends. In the next one, one caller leaves before the other.
 		go func() {
 			err := within(2*time.Second, unsafe.String(&key[0], len(key)))
@@ -195,6 +210,7 @@ func TestCallersMayLeaveAtAnyTime(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, headgate.ErrOutcomeUnknown) || !errors.Is(err, headgate.ErrStoreUnavailable) {
 				t.Errorf("left while in flight: %v", err)
 			}
+			hasClass(t, err, redisstore.OutcomeUnknown)
 		}()
 		synctest.Wait()
 		go func() { _ = within(9*time.Second, "patient") }()

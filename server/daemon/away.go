@@ -34,7 +34,9 @@ func (d *Daemon) checkLater(ctx context.Context) {
 		d.setServing()
 		if err = cmp.Or(err, refused); err == nil {
 			d.warn(warnings)
-			d.outage.Answered()
+			if own := d.store.Fallback; own == nil || !own.Stats().Away { // otherwise the outage ends when shares no longer decide
+				d.outage.Answered()
+			}
 			return
 		}
 		if engine.Away(err) || ctx.Err() != nil {
