@@ -111,7 +111,7 @@ func New(c Config) *Service {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
 	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
-	s.opened = opened{most: int(cmp.Or(c.MaxOpen, engine.MaxOpen) / 4), of: map[string]*openedBy{}}
+	s.opened = opened{most: int((cmp.Or(c.MaxOpen, engine.MaxOpen) + 3) / 4), of: map[string]*openedBy{}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -164,7 +164,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 			responses[i].Err = classify(responses[i].Err)
 		}
 		if guarded {
-			s.opened.observe(user, &requests[i], &responses[i], time.Now())
+			s.opened.observe(user, &requests[i], &responses[i])
 		}
 	}
 	if outage {
@@ -196,7 +196,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 				err = errOwner
 			}
 			if err == nil && guarded && r.Kind == engine.OpReserve {
-				if err = s.opened.check(user, making, time.Now()); err == nil {
+				if err = s.opened.check(user, making); err == nil {
 					making++
 				}
 			}
