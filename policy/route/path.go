@@ -1,7 +1,6 @@
 package route
 
 import (
-	"iter"
 	"net/url"
 	"strconv"
 	"strings"
@@ -39,29 +38,20 @@ func NormalPath(path string) string {
 // disguised decodes the characters that can hide a dot segment.
 var disguised = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%3b", ";", "%3B", ";", "%25", "%")
 
-// Segments yields the segments of a path as the most lenient server reads them: decoded up to three times, with %2F and
-// backslashes as slashes, without parameters such as ;x, and without empty segments.
-func Segments(path string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for range 3 {
-			path = disguised.Replace(path)
-		}
-		for segment := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
-			if segment, _, _ = strings.Cut(segment, ";"); segment != "" && !yield(segment) {
-				return
-			}
-		}
-	}
-}
-
-// checkDots returns an error for a path with the segments . or .., in any encoding. Routes resolve them, but most
-// frameworks take them for text: for them, /search/a/%2e%2e is a search (bugs 99, 226).
+// checkDots returns an error for a path with the segments . or .. as the most lenient server reads them: decoded up to three
+// times, with %2F and backslashes as slashes, and without parameters such as ;x. Routes resolve them, but most frameworks
+// take them for text: for them, /search/a/%2e%2e is a search (bugs 99, 226).
 func checkDots(path string) error {
-	if !strings.Contains(path, "/.") && !strings.ContainsAny(path, `%\`) {
+	dots := strings.Contains(path, ".") || strings.Contains(path, "2e") || strings.Contains(path, "2E")
+	if hidden := dots && strings.ContainsAny(path, `%\`); !hidden && !strings.Contains(path, "/.") {
 		return nil
 	}
-	for segment := range Segments(path) {
-		if segment == "." || segment == ".." {
+	read := path
+	for n := 0; n < 3 && strings.Contains(read, "%"); n++ {
+		read = disguised.Replace(read)
+	}
+	for segment := range strings.FieldsFuncSeq(read, func(c rune) bool { return c == '/' || c == '\\' }) {
+		if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
 			return engine.InvalidInput("path", engine.Quote(path), "a path without the segments . and .., also encoded")
 		}
 	}
