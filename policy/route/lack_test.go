@@ -215,6 +215,10 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"cookie", false, []string{`sid="a b"; y=b c`}, "a b"},
 		{"cookie", false, []string{"sid=a%20b"}, "a b"},
 		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
+		{"cookie", false, []string{`seen={"sid":"b","sid" : 1}; sid=a`}, "a"},
+		{"cookie", false, []string{`sid=a; x="sid" =b`}, ""},
+		{"cookie", false, []string{"sid=a; x sid\t=b"}, ""},
+		{"cookie", false, []string{"sid=a; sid"}, ""},
 		{"bearer", false, []string{"Bearer a"}, "a"},
 		{"bearer", false, []string{"bearer\t a"}, "a"},
 		{"bearer", false, []string{"Bearer a\xa0b"}, ""}, // a blank for Node's regular expressions (regression: bug 227)

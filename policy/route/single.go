@@ -106,14 +106,7 @@ func alike(values url.Values) url.Values {
 // net/http does not read one that another server could read, for example because it contains a quote, because it follows
 // another cookie after a space (a=b sid=real), or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
-	written := 0
-	for _, line := range v.Header["Cookie"] {
-		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
-			if at, _, _ := strings.Cut(piece, "="); at == name || fieldName(at) == fieldName(name) {
-				written++
-			}
-		}
-	}
+	written := v.cookiesLike(name)
 	if written == 0 {
 		return "", true
 	}
@@ -130,6 +123,22 @@ func (v *view) cookie(name string) (text string, readable bool) {
 		return "", false
 	}
 	return text, readable
+}
+
+// cookiesLike counts the cookies that a server may take for the one with this name. The name without an equals sign after
+// it is none, as in a cookie with the JSON {"sid":1}.
+func (v *view) cookiesLike(name string) (n int) {
+	for _, line := range v.Header["Cookie"] {
+		named := false // the piece before
+		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
+			at, _, assigned := strings.Cut(piece, "=")
+			named = named && at == "" || at == name || fieldName(at) == fieldName(name)
+			if named && assigned {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // field returns the only value of a query field, or "" if there is none. readable is false if there are several that
