@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
@@ -193,6 +194,50 @@ func TestRenewalsElsewhereAreForgotten(t *testing.T) {
 		}
 		if n := renews.Opened("shop"); n > 10 {
 			t.Errorf("%d reservations are counted, want at most a quarter of 40", n)
+		}
+	})
+}
+
+// distantStore is a store whose answers take a second.
+type distantStore struct{ engine.Store }
+
+func (s distantStore) Do(ctx context.Context, ops []engine.Op, answers []engine.Answer) {
+	time.Sleep(time.Second)
+	s.Store.Do(ctx, ops, answers)
+}
+
+// TestConcurrentReservesKeepThePart checks that a user's calls that wait for the store count for its part.
+func TestConcurrentReservesKeepThePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		limiter := core.New(core.Config{Store: distantStore{store}})
+		defer limiter.Close()
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, MaxOpen: 40})
+		made := make(chan bool)
+		for range 30 {
+			go func() {
+				answers := make([]decide.Response, 1)
+				s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}}}, answers)
+				made <- answers[0].Reservation != ""
+			}()
+		}
+		n := 0
+		for range 30 {
+			if <-made {
+				n++
+			}
+		}
+		if n != 10 || s.Opened("shop") != 10 {
+			t.Errorf("%d reservations, %d counted, want a quarter of 40", n, s.Opened("shop"))
 		}
 	})
 }
