@@ -140,17 +140,11 @@ func ByPathValue(name string) Key {
 }
 
 // ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
-// a fresh limit with each. A field that occurs twice with different values, or in a malformed query, cannot be read, as in
-// [ByHeader].
+// a fresh limit with each. A field that occurs twice with different values cannot be read, as in [ByHeader]. Malformed
+// pairs of the query are omitted, as in [url.URL.Query], with which handlers read it.
 func ByQuery(name string) Key {
 	requireName("ByQuery", name)
-	return func(r *http.Request) (string, bool) {
-		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil && fields[name] != nil {
-			return "query " + name + unreadable, false
-		}
-		return only("query "+name, fields[name])
-	}
+	return func(r *http.Request) (string, bool) { return only("query "+name, r.URL.Query()[name]) }
 }
 
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It
