@@ -109,7 +109,6 @@ type view struct {
 
 	query     url.Values
 	alike     url.Values // query by [fieldName], or query itself
-	malformed error      // the error from parsing the query
 	client    netip.Addr
 	queried   bool
 	located   bool
@@ -137,7 +136,7 @@ func asked(r *Request) string {
 // queryValues returns the values of the query. Malformed pairs are omitted.
 func (v *view) queryValues() url.Values {
 	if !v.queried {
-		v.query, v.malformed = url.ParseQuery(v.Query)
+		v.query, _ = url.ParseQuery(v.Query)
 		v.queried = true
 	}
 	return v.query

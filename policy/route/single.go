@@ -132,7 +132,7 @@ func (v *view) cookiesLike(name string) (n int) {
 		named := false // the piece before
 		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
 			at, _, assigned := strings.Cut(piece, "=")
-			named = named && at == "" || at == name || fieldName(at) == fieldName(name)
+			named = named && at == "" || sameField(at, name)
 			if named && assigned {
 				n++
 			}
@@ -142,8 +142,14 @@ func (v *view) cookiesLike(name string) (n int) {
 }
 
 // field returns the only value of a query field, or "" if there is none. readable is false if there are several that
-// differ, and if there is none but the query is malformed.
+// differ, and if there is none but a malformed pair may contain it.
 func (v *view) field(name string) (text string, readable bool) {
-	text, readable = core.Only(v.fields(name))
-	return text, readable && (text != "" || v.malformed == nil)
+	if text, readable = core.Only(v.fields(name)); text != "" {
+		return text, readable
+	}
+	_, hidden := omitted(v.Query, func(other string) bool { return sameField(other, name) })
+	return "", readable && hidden == ""
 }
+
+// sameField reports whether a server may take two names of fields or cookies for one.
+func sameField(a, b string) bool { return a == b || fieldName(a) == fieldName(b) }
