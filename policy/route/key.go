@@ -94,10 +94,10 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 	case FromPath:
 		return segmentAt(v.path, path.place(p.Name)), true
 	case FromHeader:
-		if p.Name == "Host" { // net/http stores it separately
+		if strings.EqualFold(p.Name, "Host") { // net/http stores it separately
 			return v.host, true
 		}
-		if text, readable = v.header(p.Name); readable && p.Name == "Authorization" {
+		if text, readable = v.header(p.Name); readable && strings.EqualFold(p.Name, "Authorization") {
 			return core.Authorization(text)
 		}
 		return text, readable
