@@ -206,8 +206,8 @@ func (s distantStore) Do(ctx context.Context, ops []engine.Op, answers []engine.
 	s.Store.Do(ctx, ops, answers)
 }
 
-// TestConcurrentReservesKeepThePart checks that a user's calls that wait for the store count for its part (regression:
-// bug 228).
+// TestConcurrentReservesKeepThePart checks that a user's calls that wait for the store count for its part
+// (regression: bug 228).
 func TestConcurrentReservesKeepThePart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
