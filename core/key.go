@@ -60,13 +60,18 @@ func Credential(header string) (scheme, text string, readable bool) {
 	if end < 0 {
 		return "", text, true
 	}
-	scheme, text = strings.ToLower(text[:end]), strings.TrimSpace(text[end:])
-	if scheme == "basic" {
+	switch scheme, text = text[:end], strings.TrimSpace(text[end:]); {
+	case strings.EqualFold(scheme, "bearer"):
+		scheme = "bearer" // without an allocation, for each token
+	case strings.EqualFold(scheme, "basic"):
+		scheme = "basic"
 		if plain, err := base64.RawStdEncoding.DecodeString(plainBase64.Replace(strings.TrimRight(text, "="))); err == nil {
 			text = base64.RawStdEncoding.EncodeToString(plain)
 		}
+	default:
+		return strings.ToLower(scheme), text, true
 	}
-	return scheme, text, scheme != "bearer" && scheme != "basic" || !strings.ContainsAny(text, " \t,")
+	return scheme, text, !strings.ContainsAny(text, " \t,")
 }
 
 var plainBase64 = strings.NewReplacer("-", "+", "_", "/")

@@ -23,4 +23,7 @@ func TestAuthorization(t *testing.T) {
 			t.Errorf("%q is readable as %q", header, text)
 		}
 	}
+	if n := testing.AllocsPerRun(100, func() { core.Credential("Bearer Real") }); n > 0 {
+		t.Errorf("a token: %v allocations", n)
+	}
 }

@@ -51,9 +51,10 @@ func only(part string, values []string) (key string, ok bool) {
 }
 
 // ByIP counts by the client's address, with IPv6 addresses grouped by /64, because a single subscriber has at least a
-// /64. An IPv6 address that contains the client's IPv4 address, as with NAT64, Teredo and 6to4, counts as that. If requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only
-// from these addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with
-// [Loopback] in [ByClient], the proxy at its other end is trusted. It panics if a prefix is invalid, as after an error of
+// /64. An IPv6 address that contains the client's IPv4 address, as with NAT64, Teredo and 6to4, counts as that. If
+// requests come through proxies, pass the proxies' addresses: X-Forwarded-For and Forwarded are trusted only from these
+// addresses. If none are given, the peer is the client. A peer on a Unix socket is 127.0.0.1; with [Loopback] in
+// [ByClient], the proxy at its other end is trusted. It panics if a prefix is invalid, as after an error of
 // [netip.ParsePrefix].
 func ByIP(trusted ...netip.Prefix) Key {
 	return ByClient(Proxies{Networks: trusted})
@@ -107,8 +108,9 @@ func ByHeader(name string) Key {
 }
 
 // ByCookie counts by the value of a cookie. Validate the value first: a client that can invent values gets a fresh
-// limit with each. A cookie that occurs twice with different values cannot be read, as in [ByHeader]. The value is percent-decoded and
-// without white space around it, as gin and fiber read it: a client could otherwise spell one session in many ways.
+// limit with each. A cookie that occurs twice with different values cannot be read, as in [ByHeader]. The value is
+// percent-decoded and without white space around it, as gin and fiber read it: a client could otherwise spell one session
+// in many ways.
 func ByCookie(name string) Key {
 	requireName("ByCookie", name)
 	return func(r *http.Request) (string, bool) {
@@ -138,17 +140,11 @@ func ByPathValue(name string) Key {
 }
 
 // ByQuery counts by a query parameter, such as a token. Validate the value first: a client that can invent values gets
-// a fresh limit with each. A field that occurs twice with different values, or in a malformed query, cannot be read, as in
-// [ByHeader].
+// a fresh limit with each. A field that occurs twice with different values cannot be read, as in [ByHeader]. Malformed
+// pairs of the query are omitted, as in [url.URL.Query], with which handlers read it.
 func ByQuery(name string) Key {
 	requireName("ByQuery", name)
-	return func(r *http.Request) (string, bool) {
-		fields, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil && fields[name] != nil {
-			return "query " + name + unreadable, false
-		}
-		return only("query "+name, fields[name])
-	}
+	return func(r *http.Request) (string, bool) { return only("query "+name, r.URL.Query()[name]) }
 }
 
 // HashLong replaces keys longer than 1024 bytes with their SHA-256, so that requests with such keys do not get a 400. It

@@ -21,8 +21,8 @@ type expiry struct {
 
 const mostSoon = 16
 
-// grace is how long an expired state is kept while less than a quarter of the store is in use, in µs. Most users are full again
-// when they come back, and to store a key anew takes several times as long as to find it.
+// grace is how long an expired state is kept while less than a quarter of the store is in use, in µs. Most users are full
+// again when they come back, and to store a key anew takes several times as long as to find it.
 const grace = 60_000_000
 
 // outdated returns the instant up to which states must have expired to be dropped although there is room.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -100,7 +101,7 @@ type TriedSummary struct {
 func (c *Config) Explain(r *route.Request) Explanation {
 	found := c.Routes.Explain(r, maxTried)
 	e := Explanation{Host: found.Host, Path: found.Path, Client: found.Client, More: found.More}
-	if err := c.Routes.CheckRead(r); err != nil {
+	if err := cmp.Or(r.Check(), c.Routes.CheckRead(r)); err != nil {
 		e.Denied, e.Status, e.Reason = true, http.StatusBadRequest, err.Error()
 		return e
 	}

@@ -1,6 +1,5 @@
 // Command bench compares Headgate with other limiters and with the machine's own limits. All run in turn on the same
-// machine, and medians are compared. It prints tables and writes bin/bench.md, from which
-// docs/figures.md has its rows.
+// machine, and medians are compared. It prints tables and writes bin/bench.md, from which docs/figures.md has its rows.
 //
 //	main.go     the measurements and their lengths
 //	measure.go  one round with its callers, keys and duration

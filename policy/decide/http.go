@@ -13,9 +13,9 @@ import (
 )
 
 // AllowRequest charges an HTTP request to all policies of its route, or to none. A request that matches no route is
-// allowed, with an Unlimited decision. The error for a path with empty segments, or with the segments . or
-// .., in any encoding, is an [*engine.InputError], because routers differ on what such a path means. If a part of the key is missing or cannot be read, and the route does not skip
-// such requests, the error is an [*httplimit.NoKeyError].
+// allowed, with an Unlimited decision. The error for a path with empty segments, or with the segments ., .. or ;x, in any
+// encoding, is an [*engine.InputError], because routers differ on what such a path means. If a part of the key is missing
+// or cannot be read, and the route does not skip such requests, the error is an [*httplimit.NoKeyError].
 func (l *Limiter) AllowRequest(r *http.Request) (headgate.Decision, error) {
 	a, err := l.ofHTTP(r, false, false)
 	return a.Decision, err

@@ -20,21 +20,34 @@ func (t *Table) CheckRead(r *Request) error {
 	if t == nil {
 		return nil
 	}
-	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil || !strings.ContainsAny(r.Query, ";%") {
+	if err := cmp.Or(t.checkHeaders(r), checkPreflight(r), t.checkRepeated(r)); err != nil {
 		return err
 	}
-	for pair := range strings.SplitSeq(r.Query, "&") {
+	if pair, name := omitted(r.Query, t.readsField); name != "" {
+		return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
+	}
+	return nil
+}
+
+// omitted returns the first pair of a query that net/url omits, but in which another server may read one of some fields,
+// and the field's name, or "" if there is none.
+func omitted(query string, read func(name string) bool) (pair, name string) {
+	if !strings.ContainsAny(query, ";%") {
+		return "", ""
+	}
+	for pair = range strings.SplitSeq(query, "&") {
 		if !malformed(pair) {
 			continue
 		}
 		for piece := range strings.SplitSeq(pair, ";") {
-			name, _, _ := strings.Cut(piece, "=")
-			if name = decode(unicodeEscape.ReplaceAllString(strings.ReplaceAll(name, "+", " "), "%$1")); name != "" && t.readsField(name) {
-				return engine.InvalidInput("query", engine.Quote(pair), "the field "+name+" in a pair of its own without ; and with % only before two hexadecimal digits")
+			name, _, _ = strings.Cut(piece, "=")
+			name = decode(unicodeEscape.ReplaceAllString(strings.ReplaceAll(name, "+", " "), "%$1"))
+			if name != "" && read(name) {
+				return pair, name
 			}
 		}
 	}
-	return nil
+	return "", ""
 }
 
 // unicodeEscape matches an ASCII character as ASP.NET and CGI.pm also decode it.
@@ -143,7 +156,7 @@ func malformed(pair string) bool {
 func (t *Table) readsField(name string) bool {
 	return slices.ContainsFunc(t.routes, func(r Route) bool {
 		m := &r.Match
-		like := func(read string) bool { return read == name || fieldName(read) == fieldName(name) }
+		like := func(read string) bool { return sameField(read, name) }
 		return slices.ContainsFunc(m.Query, func(v Value) bool { return like(v.name) }) || m.When.names(name) ||
 			slices.ContainsFunc(r.Charges, func(c Charge) bool {
 				return slices.ContainsFunc(c.Key, func(p Part) bool { return p.From == FromQuery && like(p.Name) })

@@ -82,7 +82,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	if p.Lower {
 		text = strings.ToLower(text)
 	}
-	return text, readable && strings.IndexFunc(text, isControl) < 0
+	return text, readable && !strings.ContainsFunc(text, isControl)
 }
 
 // isControl reports whether a character is one that no honest key has. Some servers read ann%00x as ann.
@@ -94,10 +94,10 @@ func (p *Part) read(v *view, path *Path) (text string, readable bool) {
 	case FromPath:
 		return segmentAt(v.path, path.place(p.Name)), true
 	case FromHeader:
-		if p.Name == "Host" { // net/http stores it separately
+		if strings.EqualFold(p.Name, "Host") { // net/http stores it separately
 			return v.host, true
 		}
-		if text, readable = v.header(p.Name); readable && p.Name == "Authorization" {
+		if text, readable = v.header(p.Name); readable && strings.EqualFold(p.Name, "Authorization") {
 			return core.Authorization(text)
 		}
 		return text, readable

@@ -94,3 +94,14 @@ func TestEmbeddedAddressIsTheKey(t *testing.T) {
 		}
 	}
 }
+
+// TestHeaderNamesInAnyCase checks that a part has the value of its header in one spelling, however a file writes the name.
+func TestHeaderNamesInAnyCase(t *testing.T) {
+	r := Request{Method: http.MethodGet, Host: "H:80", Path: "/", Header: http.Header{"Authorization": {"BASIC  YTpi"}}}
+	for name, want := range map[string]string{"Authorization": "basic YTpi", "authorization": "basic YTpi", "Host": "h", "host": "h"} {
+		m, _ := New([]Route{{Charges: []Charge{{Key: []Part{{From: FromHeader, Name: name}}}}}}, Proxies{}).Find(&r)
+		if m.NoKey != nil || m.Items[0].Key != want {
+			t.Errorf("%s: %+v, want %q", name, m, want)
+		}
+	}
+}

@@ -49,6 +49,8 @@ func TestUnreadablePartsSkipNoRoute(t *testing.T) {
 		{part: "cookie", header: "Cookie", value: "sid=real,x=1", want: "cookie sid"}, // regression: bug 218
 		{part: "cookie", header: "Cookie", value: "sid=real%00x", want: "cookie sid"}, // regression: bug 216
 		{part: "query", query: "token=real%00x", want: "query token"},
+		{part: "query", query: "q=100%&a;b=1"}, // no token
+		{part: "query", query: "x;TOKEN=1", want: "query token"},
 		{part: "path", path: "/ann%00x", want: "path account"},
 		{part: "path", path: "/ann%7f", want: "path account"},
 		{part: "basic", header: "Authorization", value: "Bearer real x", want: "header Authorization"}, // regression: bug 217
@@ -215,6 +217,10 @@ func TestPartsThatOccurTwice(t *testing.T) {
 		{"cookie", false, []string{`sid="a b"; y=b c`}, "a b"},
 		{"cookie", false, []string{"sid=a%20b"}, "a b"},
 		{"cookie", false, []string{"sid=a; sid[x]=b"}, ""},
+		{"cookie", false, []string{`seen={"sid":"b","sid" : 1}; sid=a`}, "a"},
+		{"cookie", false, []string{`sid=a; x="sid" =b`}, ""},
+		{"cookie", false, []string{"sid=a; x sid\t=b"}, ""},
+		{"cookie", false, []string{"sid=a; sid"}, ""},
 		{"bearer", false, []string{"Bearer a"}, "a"},
 		{"bearer", false, []string{"bearer\t a"}, "a"},
 		{"bearer", false, []string{"Bearer a\xa0b"}, ""}, // a blank for Node's regular expressions (regression: bug 227)

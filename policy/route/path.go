@@ -1,8 +1,8 @@
 package route
 
 import (
-	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,34 +39,35 @@ func NormalPath(path string) string {
 // disguised decodes the characters that can hide a dot segment.
 var disguised = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%3b", ";", "%3B", ";", "%25", "%")
 
-// Segments yields the segments of a path as the most lenient server reads them: decoded up to three times, with %2F and
-// backslashes as slashes, without parameters such as ;x, and without empty segments.
-func Segments(path string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for range 3 {
-			path = disguised.Replace(path)
-		}
-		for segment := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
-			if segment, _, _ = strings.Cut(segment, ";"); segment != "" && !yield(segment) {
-				return
-			}
-		}
-	}
-}
-
-// checkDots returns an error for a path with the segments . or .., in any encoding. Routes resolve them, but most
-// frameworks take them for text: for them, /search/a/%2e%2e is a search (bugs 99, 226).
-func checkDots(path string) error {
-	if !strings.Contains(path, "/.") && !strings.ContainsAny(path, `%\`) {
+// checkSegments returns an error for a path with a segment ., .. or, before its parameters, "", as the most lenient server
+// reads them: decoded up to three times, with %2F and backslashes as slashes, and without parameters such as ;x. Routes
+// resolve them, but most frameworks take them for text: for them, /search/a/%2e%2e and /search/;a are searches (bugs 99,
+// 226).
+func checkSegments(path string) error {
+	if !strings.Contains(path, "/.") && !strings.Contains(path, "/;") && !mayHide(path) {
 		return nil
 	}
-	for segment := range Segments(path) {
-		if segment == "." || segment == ".." {
-			return engine.InvalidInput("path", engine.Quote(path), "a path without the segments . and .., also encoded")
+	read := path
+	for n := 0; n < 3 && strings.Contains(read, "%"); n++ {
+		read = disguised.Replace(read)
+	}
+	for segment := range strings.FieldsFuncSeq(read, func(c rune) bool { return c == '/' || c == '\\' }) {
+		switch segment, _, _ = strings.Cut(segment, ";"); segment {
+		case "", ".", "..":
+			return engine.InvalidInput("path", engine.Quote(path), "a path without the segments ., .. and ;x, also encoded")
 		}
 	}
 	return nil
 }
+
+// mayHide reports whether a path may have a dot or a semicolon in another encoding, or after a slash in another one.
+func mayHide(path string) bool {
+	return strings.ContainsAny(path, `%\`) && (strings.ContainsAny(path, ".;") ||
+		slices.ContainsFunc(hidden, func(code string) bool { return strings.Contains(path, code) }))
+}
+
+// hidden are the codes of a dot and a semicolon.
+var hidden = []string{"2e", "2E", "3b", "3B"}
 
 // CheckEmptySegments returns an error for a path with an empty segment before the last. Routes ignore it. A router may
 // take it for text instead, so that such a path would reach a handler by a route for another path (bug 99).

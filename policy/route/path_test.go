@@ -61,16 +61,21 @@ func TestCheckSegments(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"": true, "/": true, "*": true, "/a/": true, "/a.b/...": true, "/..a": true, "/.well-known/x": true, "/a%2fb": true, "/%zz": true, "/100%": true,
 		"//": false, "/a//b": false, "//a": false, "/a//": false, "/.": false, "/..": false, "/a/../b": false, "/a/./b": false, "/a/%2e%2E/b": false, "/a/.%2e": false, "/a%2f..%2fb": false,
-		`/a/..\b`: false, "/a%5c..": false, "/..;x/b": false, "/%252e%252e/b": false, "/a/..%3bx": false, "/%2e": false,
+		`/a/..\b`: false, "/a%5c..": false, "/..;x/b": false, "/%252e%252e/b": false, "/a/..%3bx": false, "/%2e": false, "/%25252E/b": false, "/a%20b.c/.d": true, "/a;x/b;": true, "/a%3b;x": true,
+		"/;x": false, "/search/;a": false, "/search/%3ba": false, `/search\;a`: false, "/a%2F;x": false, "/search/%253Ba": false,
 	} {
 		r := Request{Method: http.MethodOptions, Path: path}
 		if err := cmp.Or(r.Check(), CheckEmptySegments(path)); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
+	if n := testing.AllocsPerRun(100, func() { _ = checkSegments("/a%20b/%E4%B8%AD") }); n > 0 {
+		t.Errorf("%v allocations for a path without dots", n)
+	}
 }
 
-// TestAnyCase checks that literal segments and conditions match in any case if the server's paths do, and that the key keeps its case.
+// TestAnyCase checks that literal segments and conditions match in any case if the server's paths do, and that the key
+// keeps its case.
 func TestAnyCase(t *testing.T) {
 	table := New([]Route{
 		{Match: Conditions{Path: must(ParsePath("/accounts/{account}/sign-in"))}, Charges: []Charge{{Key: []Part{{From: FromPath, Name: "account"}}}}},

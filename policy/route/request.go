@@ -53,9 +53,9 @@ const maxFields = 10_000
 
 // Check returns an error for a path that does not begin with a slash, as in the target x:http://h/login, because an
 // upstream may extract a different path than the routes do. OPTIONS * and the empty path of http://h are accepted.
-// Check also rejects a target that servers end at different characters, a path with the segments . or .., a query with
-// more than 10 000 fields, a host in the wrong form (it must be a name or an address, optionally followed by one port;
-// regression: bug 67), and what [CheckConnection] rejects.
+// Check also rejects a target that servers end at different characters, a path with the segments ., .. or ;x, a query
+// with more than 10 000 fields, a host in the wrong form (it must be a name or an address, optionally followed by one
+// port; regression: bug 67), and what [CheckConnection] rejects.
 func (r *Request) Check() error {
 	asterisk := r.Path == "*" && r.Method == http.MethodOptions
 	if r.Path != "" && r.Path[0] != '/' && !asterisk {
@@ -66,7 +66,7 @@ func (r *Request) Check() error {
 		// ?token=real#1 they read the token real, but the key would be real#1, and a fresh one for each number.
 		return engine.InvalidInput("request target", engine.Quote(r.Path+"?"+r.Query), "a path and a query with # as %23 and a blank as %20")
 	}
-	if err := checkDots(r.Path); err != nil {
+	if err := checkSegments(r.Path); err != nil {
 		return err
 	}
 	if !isHost(r.Host) {
@@ -109,7 +109,6 @@ type view struct {
 
 	query     url.Values
 	alike     url.Values // query by [fieldName], or query itself
-	malformed error      // the error from parsing the query
 	client    netip.Addr
 	queried   bool
 	located   bool
@@ -137,7 +136,7 @@ func asked(r *Request) string {
 // queryValues returns the values of the query. Malformed pairs are omitted.
 func (v *view) queryValues() url.Values {
 	if !v.queried {
-		v.query, v.malformed = url.ParseQuery(v.Query)
+		v.query, _ = url.ParseQuery(v.Query)
 		v.queried = true
 	}
 	return v.query

@@ -106,14 +106,7 @@ func alike(values url.Values) url.Values {
 // net/http does not read one that another server could read, for example because it contains a quote, because it follows
 // another cookie after a space (a=b sid=real), or because the request has more than 3000 cookies.
 func (v *view) cookie(name string) (text string, readable bool) {
-	written := 0
-	for _, line := range v.Header["Cookie"] {
-		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
-			if at, _, _ := strings.Cut(piece, "="); at == name || fieldName(at) == fieldName(name) {
-				written++
-			}
-		}
-	}
+	written := v.cookiesLike(name)
 	if written == 0 {
 		return "", true
 	}
@@ -132,9 +125,31 @@ func (v *view) cookie(name string) (text string, readable bool) {
 	return text, readable
 }
 
-// field returns the only value of a query field, or "" if there is none. readable is false if there are several that
-// differ, and if there is none but the query is malformed.
-func (v *view) field(name string) (text string, readable bool) {
-	text, readable = core.Only(v.fields(name))
-	return text, readable && (text != "" || v.malformed == nil)
+// cookiesLike counts the cookies that a server may take for the one with this name. The name without an equals sign after
+// it is none, as in a cookie with the JSON {"sid":1}.
+func (v *view) cookiesLike(name string) (n int) {
+	for _, line := range v.Header["Cookie"] {
+		named := false // the piece before
+		for piece := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("; \t,\"", c) }) {
+			at, _, assigned := strings.Cut(piece, "=")
+			named = named && at == "" || sameField(at, name)
+			if named && assigned {
+				n++
+			}
+		}
+	}
+	return n
 }
+
+// field returns the only value of a query field, or "" if there is none. readable is false if there are several that
+// differ, and if there is none but a malformed pair may contain it.
+func (v *view) field(name string) (text string, readable bool) {
+	if text, readable = core.Only(v.fields(name)); text != "" {
+		return text, readable
+	}
+	_, hidden := omitted(v.Query, func(other string) bool { return sameField(other, name) })
+	return "", readable && hidden == ""
+}
+
+// sameField reports whether a server may take two names of fields or cookies for one.
+func sameField(a, b string) bool { return a == b || fieldName(a) == fieldName(b) }

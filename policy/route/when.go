@@ -175,16 +175,25 @@ func (w *When) Errors() uint64 { return w.errors.Load() }
 // holds evaluates the condition. If the server finds handlers in any case, it also holds for the path in lower case:
 // otherwise /LOGIN would leave a condition on /login (regression: bug 233).
 func (w *When) holds(v *view) bool {
-	held, err := w.evaluate(v.variables())
-	if lower := lowerASCII(v.path); v.AnyCase && !held && lower != v.path {
-		variables := maps.Clone(v.variables())
-		variables[varPath] = lower
-		held, err = w.evaluate(variables)
+	held := w.holdsOf(v, v.variables())
+	if held || !v.AnyCase {
+		return held
 	}
+	lower := lowerASCII(v.path)
+	if lower == v.path {
+		return false
+	}
+	variables := maps.Clone(v.variables())
+	variables[varPath] = lower
+	return w.holdsOf(v, variables)
+}
+
+func (w *When) holdsOf(v *view, variables map[string]any) bool {
+	held, err := w.evaluate(variables)
 	if err != nil {
 		w.errors.Add(1)
 		var ended interpreter.EvalCancelledError
-		v.costly = errors.As(err, &ended)
+		v.costly = v.costly || errors.As(err, &ended)
 	}
 	return held
 }

@@ -45,6 +45,16 @@ func TestWhenErrorsAreCounted(t *testing.T) {
 	}
 }
 
+// TestCostlyInAnyCase checks that a condition that costs too much refuses the request, also if it does not hold for the path
+// in lower case.
+func TestCostlyInAnyCase(t *testing.T) {
+	when := must(CompileWhen(`request.path == "/X" && request.query["q"].matches("(a|b|c|d|e|f)+(a|b|c|d|e|f)+z$")`))
+	table := New([]Route{{Match: Conditions{When: when}, Charges: constant}}, Proxies{})
+	if m, ok := table.Find(&Request{Path: "/X", Query: "q=" + strings.Repeat("a", 1<<20) + "z", AnyCase: true}); !ok || m.NoKey == nil {
+		t.Errorf("%+v, %t", m, ok)
+	}
+}
+
 func BenchmarkWhen(b *testing.B) {
 	table := New([]Route{{Match: Conditions{When: must(CompileWhen(`request.size < 1000 && request.headers["x-plan"] == "free"`))}, Charges: constant}}, Proxies{})
 	r := Request{Path: "/", Header: http.Header{"X-Plan": {"free"}, "Accept": {"*/*"}, "User-Agent": {"x"}}}

@@ -111,8 +111,8 @@ func (g *Gateway) unmatched(w http.ResponseWriter, r *http.Request, e *exchange,
 }
 
 // to sets the upstream of a request to u or, if u is nil, to the gateway's default upstream, and acquires the
-// upstream's permit. It answers the request and returns false if there is no upstream, if the upstream cannot have a websocket, or
-// if it is overloaded.
+// upstream's permit. It answers the request and returns false if there is no upstream, or if the upstream cannot have a
+// websocket or is overloaded.
 func (g *Gateway) to(w http.ResponseWriter, r *http.Request, e *exchange, u *route.Upstream) bool {
 	if u == nil {
 		u = g.config.Upstream

@@ -25,28 +25,48 @@ type opened struct {
 // reservations, renewed has that instant by their ids.
 type openedBy struct {
 	all     int
+	pending int // reserves without an answer yet
 	ends    map[int64]int
 	renewed map[string]int64
 }
 
-// check returns an error if the user has taken its part, with the reservations that the same call makes.
-func (o *opened) check(u *users.User, making int, now time.Time) error {
+// begin counts a reserve until [opened.done], or returns an error if the user has taken its part.
+func (o *opened) begin(u *users.User) error {
 	if u == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	by := o.by(u)
+	if n := by.all + by.pending; n >= o.most {
+		return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", n, o.most)
+	}
+	by.pending++
+	return nil
+}
+
+// done ends n reserves of a call that has been observed.
+func (o *opened) done(u *users.User, n int) {
+	if u == nil || n == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of[u.Name].pending -= n
+}
+
+// by returns what a user has opened. If the user has taken its part, it first forgets what has ended, which bounds the
+// memory also for a user that only renews here. It requires the lock.
+func (o *opened) by(u *users.User) *openedBy {
 	by := o.of[u.Name]
 	if by == nil {
-		by = &openedBy{}
+		by = &openedBy{ends: map[int64]int{}, renewed: map[string]int64{}}
+		o.of[u.Name] = by
 	}
-	if by.all+making < o.most {
-		return nil
+	if by.all+by.pending >= o.most {
+		by.end(time.Now().UnixMicro())
 	}
-	if by.end(now.UnixMicro()); by.all+making < o.most {
-		return nil
-	}
-	return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", by.all+making, o.most)
+	return by
 }
 
 // end forgets the reservations whose terms have ended.
@@ -64,7 +84,7 @@ func (by *openedBy) end(now int64) {
 }
 
 // observe counts a user's reserve, renewal or settlement.
-func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Response, now time.Time) {
+func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Response) {
 	text := r.Reservation
 	made := r.Kind == engine.OpReserve && answer.SettleWithin > 0
 	renewed := r.Kind == engine.OpSettle && r.Reports && answer.Found || r.Kind == engine.OpRenew && text != "" && answer.Allowed
@@ -81,18 +101,13 @@ func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Respon
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	by := o.of[u.Name]
-	if by == nil {
-		by = &openedBy{ends: map[int64]int{}, renewed: map[string]int64{}}
-		o.of[u.Name] = by
-	}
-	n := 1 + len(unsigned)/256
+	by, n := o.by(u), 1+len(unsigned)/256
 	switch {
 	case made:
 		by.add(n, endOf(held, held.Due))
 	case renewed:
 		by.remove(n, held)
-		end := endOf(held, now.Add(held.Term.Within).UnixMicro())
+		end := endOf(held, time.Now().Add(held.Term.Within).UnixMicro())
 		by.renewed[strings.Clone(held.ID)] = end
 		by.add(n, end)
 	default:

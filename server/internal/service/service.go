@@ -111,7 +111,7 @@ func New(c Config) *Service {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
 	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
-	s.opened = opened{most: int(cmp.Or(c.MaxOpen, engine.MaxOpen) / 4), of: map[string]*openedBy{}}
+	s.opened = opened{most: int((cmp.Or(c.MaxOpen, engine.MaxOpen) + 3) / 4), of: map[string]*openedBy{}}
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -156,7 +156,8 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	defer cancel()
 	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // the same policies for all requests of a call
 	defer b.End()
-	user, guarded := s.add(ctx, b, from, requests)
+	user, guarded, reserves := s.add(ctx, b, from, requests)
+	defer s.opened.done(user, reserves)
 	outage := s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
 		b.Answer(i, &responses[i])
@@ -164,7 +165,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 			responses[i].Err = classify(responses[i].Err)
 		}
 		if guarded {
-			s.opened.observe(user, &requests[i], &responses[i], time.Now())
+			s.opened.observe(user, &requests[i], &responses[i])
 		}
 	}
 	if outage {
@@ -178,13 +179,12 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	}
 }
 
-// add adds the permitted requests to the batch, and refuses the other requests. It returns the call's user, and whether
-// the call came through a listener with users.
-func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) (user *users.User, guarded bool) {
+// add adds the permitted requests to the batch, and refuses the other requests. It returns the call's user, whether the
+// call came through a listener with users, and the number of reserves that the user has begun.
+func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) (user *users.User, guarded bool, reserves int) {
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
-	making := 0
 	for i := range requests {
 		r := &requests[i]
 		if r.Kind == engine.OpReserve {
@@ -196,8 +196,8 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 				err = errOwner
 			}
 			if err == nil && guarded && r.Kind == engine.OpReserve {
-				if err = s.opened.check(user, making, time.Now()); err == nil {
-					making++
+				if err = s.opened.begin(user); err == nil {
+					reserves++
 				}
 			}
 			if err != nil {
@@ -207,7 +207,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 		}
 		b.Add(r)
 	}
-	return user, guarded
+	return user, guarded, reserves
 }
 
 // seal returns the signer for a call's reservations. It returns nil if the call has none.

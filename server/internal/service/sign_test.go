@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/decide"
 	"github.com/headgate/headgate/server/internal/service"
@@ -160,6 +162,83 @@ func TestOneUserCannotOpenAllReservations(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if n := reserve(); n != 10 {
 			t.Errorf("%d more after all terms have ended", n)
+		}
+	})
+}
+
+// TestRenewalsElsewhereAreForgotten checks that a server that only renews a user's reservations forgets those that have
+// ended.
+func TestRenewalsElsewhereAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shop := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop")
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		secret := func(context.Context) ([]byte, error) { return []byte("shared"), nil }
+		makes := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
+		renews := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret, MaxOpen: 40})
+		do := func(s *service.Service, r decide.Request) *decide.Response {
+			answers := make([]decide.Response, 1)
+			if s.Do(users.With(t.Context(), shop), service.HTTP, []decide.Request{r}, answers); answers[0].Err != nil {
+				t.Fatal(answers[0].Err)
+			}
+			return &answers[0]
+		}
+		for range 30 {
+			made := do(makes, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}})
+			do(renews, decide.Request{Kind: engine.OpRenew, Reservation: made.Reservation})
+			time.Sleep(2 * time.Minute)
+		}
+		if n := renews.Opened("shop"); n > 10 {
+			t.Errorf("%d reservations are counted, want at most a quarter of 40", n)
+		}
+	})
+}
+
+// distantStore is a store whose answers take a second.
+type distantStore struct{ engine.Store }
+
+func (s distantStore) Do(ctx context.Context, ops []engine.Op, answers []engine.Answer) {
+	time.Sleep(time.Second)
+	s.Store.Do(ctx, ops, answers)
+}
+
+// TestConcurrentReservesKeepThePart checks that a user's calls that wait for the store count for its part
+// (regression: bug 228).
+func TestConcurrentReservesKeepThePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte("policies: {api: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		limiter := core.New(core.Config{Store: distantStore{store}})
+		defer limiter.Close()
+		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, MaxOpen: 40})
+		made := make(chan bool)
+		for range 30 {
+			go func() {
+				answers := make([]decide.Response, 1)
+				s.Do(ctx, service.HTTP, []decide.Request{{Kind: engine.OpReserve, Item: decide.Item{Policy: "api", Key: "k"}}}, answers)
+				made <- answers[0].Reservation != ""
+			}()
+		}
+		n := 0
+		for range 30 {
+			if <-made {
+				n++
+			}
+		}
+		if n != 10 || s.Opened("shop") != 10 {
+			t.Errorf("%d reservations, %d counted, want a quarter of 40", n, s.Opened("shop"))
 		}
 	})
 }
