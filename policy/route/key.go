@@ -82,7 +82,7 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	if p.Lower {
 		text = strings.ToLower(text)
 	}
-	return text, readable && !strings.ContainsFunc(text, isControl)
+	return text, readable && (p.From == FromConst || !strings.ContainsFunc(text, isControl))
 }
 
 // isControl reports whether a character is one that no honest key has. Some servers read ann%00x as ann.

@@ -69,7 +69,7 @@ func (f *Fields) has(n *Need) bool {
 	case Cookie:
 		return f.Cookies[n.Name] || f.has(&Need{Kind: Head, Name: "Cookie"})
 	default:
-		return f.AnyHeader || f.Headers[canonical(n.Name)] || n.Name == "Host" && f.Host ||
+		return f.AnyHeader || f.Headers[canonical(n.Name)] || canonical(n.Name) == "Host" && f.Host ||
 			slices.ContainsFunc(n.Or, func(name string) bool { return f.Headers[canonical(name)] })
 	}
 }
