@@ -43,6 +43,7 @@ type Daemon struct {
 	users    guarded
 	files    []followed // files to reload when they change
 	secrets  wrongSecrets
+	secret   *sharedSecret    // of reservations
 	snapshot *snapshot.Keeper // nil if there are no snapshots
 	traces   *tracing.Tracer  // nil if there is no tracing
 
@@ -152,11 +153,12 @@ func (d *Daemon) openService() {
 	if d.store.Memory != nil {
 		most = min(d.store.Memory.Stats().Most, engine.MaxOpen)
 	}
+	d.secret = secretIn(d.store)
 	d.service = service.New(service.Config{
 		MaxOpen: most,
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,
+		Observer: d.admin.observer(c, d.traces), Secret: d.secret.get, Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,
 	})
 }
 
