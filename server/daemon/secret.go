@@ -16,7 +16,8 @@ import (
 // protection, because a program that can read it can also change the counters directly.
 const secretName = "reservations/secret"
 
-// rereadSecret is the age of a secret at which a request reads it again. The background is earlier ([Daemon.keepSecret]).
+// rereadSecret is the age of a secret at which a request reads it again. The background does so each second
+// ([Daemon.keepSecret]).
 const rereadSecret = time.Minute
 
 // sharedSecret is the secret shared by all servers on one store. The first server that needs it creates it. If the store
@@ -48,7 +49,8 @@ func secretIn(opened open.Opened) *sharedSecret {
 }
 
 // keepSecret reads the secret in the background until ctx ends. In an outage this server can then settle the reservations
-// of other servers, and its requests do not wait for the secret.
+// of other servers, and its requests do not wait for the secret. If the store loses its data, a server that starts soon
+// afterwards finds the secret again, instead of making one that the other servers refuse.
 func (d *Daemon) keepSecret(ctx context.Context) {
 	if d.store.Fallback == nil {
 		return
@@ -57,7 +59,7 @@ func (d *Daemon) keepSecret(ctx context.Context) {
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, retrySecret)
-		_, _ = d.secret.newer(within, rereadSecret/2) // an error is that of the next request
+		_, _ = d.secret.newer(within, retrySecret/2) // an error is that of the next request
 		cancel()
 		select {
 		case <-ctx.Done():
