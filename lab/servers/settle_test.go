@@ -110,3 +110,18 @@ func TestReportToAShare(t *testing.T) {
 	w.settles("report", reservation, `{"open":true}`)
 	w.settles("commit", reservation, `{"settled":true}`)
 }
+
+// A server that stops during an outage says what it could not send to the store (regression: bug NNN6: nothing told that
+// a settlement that it had accepted was lost).
+func TestStopLogsWhatIsOwed(t *testing.T) {
+	t.Parallel()
+	s := redistest.Standalone(t, redistest.Redis)
+	w := ofTwo(t, s, "{algorithm: fixed-window, limit: 40, window: 1d}")()
+	_, reservation := w.reserve("exact")
+	s.Kill()
+	w.settles("commit", reservation, `{"settled":true}`)
+	w.stop()
+	if lost := w.log.lines("settlements and permits are lost"); len(lost) != 1 || !strings.Contains(lost[0], "level=WARN") || !strings.Contains(lost[0], " count=1") {
+		t.Errorf("%q", lost)
+	}
+}

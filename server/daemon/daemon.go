@@ -202,7 +202,16 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 	return err
 }
 
-func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.store.Close()) }
+// closeStore closes the store. What is still owed to it then, because of an outage, is lost, and no metric shows it.
+func (d *Daemon) closeStore() error {
+	err := d.limiter.Close()
+	if own := d.store.Fallback; own != nil {
+		if owed := own.Stats().Owed; owed > 0 {
+			d.config.Logger.Warn("settlements and permits are lost", "count", owed)
+		}
+	}
+	return errors.Join(err, d.store.Close())
+}
 
 // lock reserves a flag's file for this server, unless its name is "". Two servers on one file would overwrite what the
 // other has written.
