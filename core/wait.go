@@ -47,13 +47,14 @@ func (p *Policy) Wait(ctx context.Context, key string, units int64) engine.Answe
 	return p.slot(ctx, key, units, &t)
 }
 
-// take charges the units or reserves them. If the reserved slot is after the deadline, take returns an error.
+// take charges the units or reserves them. If the reserved slot is after the deadline, take returns an error. A denial by
+// a share has a delay too, because a share reserves nothing ahead.
 func (p *Policy) take(ctx context.Context, key string, n int64) (t reserved) {
 	if n < 1 || !p.reserves() {
 		return p.charge(ctx, key, n)
 	}
 	t = p.limiter.turns.reserve(ctx, p, key, n)
-	if a := &t.answer; a.Err == nil && !a.Allowed && a.Delay > 0 {
+	if a := &t.answer; a.Err == nil && !a.Allowed && a.Delay > 0 && a.Promise.Mode != engine.Fallback {
 		a.Err = tooLate(a, a.Delay)
 	}
 	return t
@@ -68,6 +69,9 @@ func (p *Policy) reserves() bool {
 	}
 	return p.paces || all && len(p.limits) > 0 && !p.firstPays
 }
+
+// longestUnsure is the longest wait after a denial without the store, which may be back before the share has refilled.
+const longestUnsure = 5 * time.Second
 
 // first calls the store until the units pass. Only the first caller of a line runs it.
 func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) reserved {
@@ -86,6 +90,9 @@ func (p *Policy) first(ctx context.Context, w *waiter, key string, n int64) rese
 		wait := a.Binds().RetryAfter
 		if wait == engine.Never {
 			return notReserved(&DeniedError{Answer: *a})
+		}
+		if a.Promise.Mode == engine.Fallback {
+			wait = min(wait, longestUnsure)
 		}
 		if err := p.sleep(ctx, w, wait+jitter(wait), a); err != nil {
 			return notReserved(err)

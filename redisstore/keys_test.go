@@ -67,8 +67,8 @@ func TestGridsOfThePage(t *testing.T) {
 		listed[limit.Algorithm()] = true
 	}
 	for _, a := range algo.Algorithms() {
-		if row := "| `" + a.Code() + "` | " + a.String() + " |"; a.Code() != "" && !strings.Contains(string(page), row) {
-			t.Errorf("keys.md has no row %s", row)
+		if letters := "`" + a.Code() + "` " + a.String(); a.Code() != "" && !strings.Contains(strings.Join(strings.Fields(string(page)), " "), letters) {
+			t.Errorf("keys.md does not have %s", letters)
 		}
 	}
 	for a, limit := range storetest.Examples() {

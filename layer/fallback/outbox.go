@@ -82,8 +82,8 @@ func subjects(op *engine.Op) []outboxKey {
 	return names
 }
 
-// add adds an operation, or replaces an earlier operation on the same permit or reservation. It returns false if there
-// is no room. sent means that the store may have decided the operation, and delivered means that it has.
+// add adds an operation, or replaces an earlier operation on the same permit. The first settlement of a reservation
+// counts, so it stays. add returns false if there is no room. sent means that the store may have decided the operation, and delivered means that it has.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
@@ -97,6 +97,9 @@ func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool 
 	before := o.ops[name]
 	if before == nil && len(o.ops) >= maxOutbox {
 		return false
+	}
+	if before != nil && name.settles {
+		return true
 	}
 	o.remove(name, before)
 	if o.ops == nil {
@@ -239,6 +242,16 @@ func (o *outbox) granted(op *engine.Op) bool {
 	defer o.mu.Unlock()
 	d := o.ops[nameOf(op)]
 	return d != nil && d.op.Kind == engine.OpAcquire
+}
+
+// settled reports whether a settlement of the operation's reservation is owed to the store.
+func (o *outbox) settled(op *engine.Op) bool {
+	if o.count.Load() == 0 {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ops[nameOf(op)] != nil
 }
 
 // drop removes a permit that a share granted. outside is set if the store was not known to have the permit, and sent is

@@ -34,7 +34,8 @@ func ofShares(op *engine.Op) bool {
 	return op.Kind == engine.OpSettle && op.Reservation != nil && op.Reservation.Process != "" && len(op.Reservation.Shares) == 0
 }
 
-// settles decides operations. Settlements of charges that were made only to shares do not go to the store.
+// settles decides operations. Settlements of charges that were made only to shares do not go to the store, and neither do
+// later ones of a reservation whose settlement is owed to the store: they find it settled, as they would there.
 func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	rest := newRest()
 	defer rest.free()
@@ -43,6 +44,9 @@ func (s *Store) settles(ctx context.Context, ops []engine.Op, results []engine.A
 		case results[i].Err != nil:
 		case ofShares(&ops[i]):
 			results[i] = s.settle(&ops[i], ops[i].Reservation.Limits)
+		case ops[i].Kind == engine.OpSettle && s.outbox.settled(&ops[i]):
+			results[i] = engine.Answer{Promise: engine.Promise{Mode: engine.Fallback}}
+			results[i].Resize(len(ops[i].Charges))
 		default:
 			rest.Add(i)
 		}

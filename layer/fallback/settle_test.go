@@ -153,3 +153,33 @@ func TestSettlementIsKept(t *testing.T) {
 		}
 	})
 }
+
+// Of several settlements in an outage the first counts, as in the store: a Cancel that is deferred before a Commit gives
+// nothing back (regression: bug 244: the last one counted, so a program that used 4 units paid for none).
+func TestFirstSettlementIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		all := s.start(t, 1, fallback.Config{})
+		defer end(t, all)
+		limit := rule.FixedWindow(rule.PerHour(40))
+		op, r := reserve(t, all[0].store, limit, 10)
+		if r.Err != nil || !r.Allowed || r.Promise.Mode != engine.Exact {
+			t.Fatalf("%+v", r)
+		}
+		held := r.Reservation(&op, "id")
+		s.set(headgate.ErrStoreUnavailable, false)
+		for i, used := range []int64{4, 0, 9} {
+			if r := do(t, all[0].store, held.Settle(used)); r.Err != nil || r.Found != (i == 0) {
+				t.Errorf("settlement %d: %+v", i, r)
+			}
+		}
+		s.set(nil, false)
+		if r := do(t, all[0].store, held.Settle(0)); r.Err != nil || r.Found {
+			t.Errorf("after the outage: %+v", r)
+		}
+		time.Sleep(10 * time.Second)
+		if left, stats := s.left(t, limit), all[0].store.Stats(); left != 36 || stats.Owed != 0 {
+			t.Errorf("%d units are left in the store; want 36: %+v", left, stats)
+		}
+	})
+}

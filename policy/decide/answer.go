@@ -51,6 +51,8 @@ func (b *Batch) decided(at *plan, response *Response) {
 		response.Err, response.Allowed = cmp.Or(response.Err, report.Err), response.Allowed && report.Found
 	case kind == engine.OpRenew && op.Kind == engine.OpSettle:
 		response.Allowed = result.Found
+	case at.request.Reports && op.Kind == engine.OpPeek:
+		response.Found = result.Allowed
 	}
 	if err := response.Err; err != nil {
 		b.unknown(at, response, err)

@@ -23,7 +23,12 @@ func (b *Batch) settle(at *plan) error {
 		op = held.SettleEach(func(item int) int64 { return r.Used[item] })
 	}
 	if r.Reports {
-		if held.Term == nil {
+		switch {
+		case held.Term == nil && held.Process != "": // a share made it in an outage, and gives no term: nothing changes
+			op = nothing(held)
+			b.reserved(at, &op)
+			return nil
+		case held.Term == nil:
 			return &engine.InputError{Field: "reservation", Value: "without a term", Accepted: "one of a policy with settle_within, for what was used so far"}
 		}
 		op.Stage = engine.Report
@@ -50,13 +55,18 @@ func (b *Batch) renew(at *plan) error {
 		settle.Stage = engine.Report
 		b.Ops, at.reports = append(b.Ops, settle), true
 	case !ok:
-		permits = engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: engine.NoLimit()}}}
+		permits = nothing(held)
 		b.reserved(at, &permits)
 		return nil
 	}
 	permits.Kind = engine.OpRenew
 	b.reserved(at, &permits)
 	return nil
+}
+
+// nothing returns an operation that leaves a reservation as it is, and is allowed.
+func nothing(held *engine.Reservation) engine.Op {
+	return engine.Op{Kind: engine.OpPeek, Space: held.Space, Key: held.Key, Charges: []engine.Charge{{Limit: engine.NoLimit()}}}
 }
 
 // reserved appends the deciding operation on a reservation.

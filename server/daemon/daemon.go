@@ -43,6 +43,7 @@ type Daemon struct {
 	users    guarded
 	files    []followed // files to reload when they change
 	secrets  wrongSecrets
+	secret   *sharedSecret    // of reservations
 	snapshot *snapshot.Keeper // nil if there are no snapshots
 	traces   *tracing.Tracer  // nil if there is no tracing
 
@@ -152,11 +153,12 @@ func (d *Daemon) openService() {
 	if d.store.Memory != nil {
 		most = min(d.store.Memory.Stats().Most, engine.MaxOpen)
 	}
+	d.secret = secretIn(d.store)
 	d.service = service.New(service.Config{
 		MaxOpen: most,
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
-		Observer: d.admin.observer(c, d.traces), Secret: secretIn(d.store), Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,
+		Observer: d.admin.observer(c, d.traces), Secret: d.secret.get, Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,
 	})
 }
 
@@ -200,7 +202,16 @@ func (d *Daemon) abandon(ctx context.Context) (err error) {
 	return err
 }
 
-func (d *Daemon) closeStore() error { return errors.Join(d.limiter.Close(), d.store.Close()) }
+// closeStore closes the store. What is still owed to it then, because of an outage, is lost, and no metric shows it.
+func (d *Daemon) closeStore() error {
+	err := d.limiter.Close()
+	if own := d.store.Fallback; own != nil {
+		if owed := own.Stats().Owed; owed > 0 {
+			d.config.Logger.Warn("settlements and permits are lost", "count", owed)
+		}
+	}
+	return errors.Join(err, d.store.Close())
+}
 
 // lock reserves a flag's file for this server, unless its name is "". Two servers on one file would overwrite what the
 // other has written.

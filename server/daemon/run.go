@@ -45,6 +45,7 @@ func (d *Daemon) Run(ctx, stopNow context.Context) error {
 	followers.Go(func() { d.keepSnapshots(following) })
 	followers.Go(func() { d.checkLater(following) })
 	followers.Go(func() { d.followLosses(following) })
+	followers.Go(func() { d.keepSecret(following) })
 
 	var err error
 	select {
