@@ -83,7 +83,8 @@ func subjects(op *engine.Op) []outboxKey {
 }
 
 // add adds an operation, or replaces an earlier operation on the same permit. The first settlement of a reservation
-// counts, so it stays. add returns false if there is no room. sent means that the store may have decided the operation, and delivered means that it has.
+// counts, so it stays. add returns false if there is no room. sent means that the store may have decided the
+// operation, and delivered means that it has.
 func (o *outbox) add(op *engine.Op, ends, now int64, sent, delivered bool) bool {
 	own := *op
 	own.Space, own.Key, own.ID, own.Charges = strings.Clone(op.Space), strings.Clone(op.Key), strings.Clone(op.ID), slices.Clone(op.Charges)
