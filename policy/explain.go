@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"net/http"
 	"strings"
 
@@ -101,7 +100,7 @@ type TriedSummary struct {
 func (c *Config) Explain(r *route.Request) Explanation {
 	found := c.Routes.Explain(r, maxTried)
 	e := Explanation{Host: found.Host, Path: found.Path, Client: found.Client, More: found.More}
-	if err := cmp.Or(r.Check(), c.Routes.CheckRead(r)); err != nil {
+	if err := c.Routes.Check(r); err != nil {
 		e.Denied, e.Status, e.Reason = true, http.StatusBadRequest, err.Error()
 		return e
 	}

@@ -12,6 +12,14 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
+// Check returns the errors of [Request.Check] and of [Table.CheckRead], for a request that [FromHTTP] has not checked.
+func (t *Table) Check(r *Request) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	return t.CheckRead(r)
+}
+
 // CheckRead returns an error for a request that an upstream may read differently than the routes: with a malformed pair
 // in the query that may contain a field that a route reads, as in a=1;token=x or token=%zz, which routes and some servers
 // omit, with a header that some servers take for one that a route reads, or that replaces the method, or with two values

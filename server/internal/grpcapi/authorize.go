@@ -49,7 +49,7 @@ func (a *authorizer) Check(ctx context.Context, check *auth.CheckRequest) (*auth
 		a.service.Refused(service.GRPC, service.Undescribed)
 		return nil, status.Error(codes.InvalidArgument, "attributes.request.http is not set")
 	}
-	if err := cmp.Or(described.Check(), a.service.CheckRead(&described)); err != nil {
+	if err := a.service.Check(&described); err != nil {
 		a.service.Refused(service.GRPC, service.Malformed)
 		return denied(httplimit.NewProblem(http.StatusBadRequest, "", err.Error()), http.Header{}), nil
 	}

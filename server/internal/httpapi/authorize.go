@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -44,7 +43,7 @@ func (a *api) authorize(w http.ResponseWriter, r *http.Request) {
 	described := route.Request{Method: r.Method, Host: r.Host, Header: r.Header, Peer: peer, Size: -1}
 	err = describe(&described, r.Header)
 	if err == nil {
-		err = cmp.Or(described.Check(), a.service.CheckRead(&described))
+		err = a.service.Check(&described)
 	}
 	if err != nil {
 		why := service.Malformed // by a client

@@ -1,7 +1,6 @@
 package policytest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +101,7 @@ func (r *runner) step(ctx context.Context, s *Step) []mismatch {
 func (r *runner) call(ctx context.Context, s *Step) stepAnswer {
 	request := decide.Request{}
 	if s.http != nil {
-		if err := cmp.Or(s.http.Check(), r.config.Routes.CheckRead(s.http)); err != nil {
+		if err := r.config.Routes.Check(s.http); err != nil {
 			return stepAnswer{route: -1, status: http.StatusBadRequest}
 		}
 		m, ok := r.config.Routes.Find(s.http)

@@ -34,6 +34,9 @@ func (s *Service) Preflighted(r *route.Request) (to *route.Route, ok bool) {
 	return s.policies.Load().routes.Preflighted(r)
 }
 
+// Check is [route.Table.Check] for the active routes.
+func (s *Service) Check(r *route.Request) error { return s.policies.Load().routes.Check(r) }
+
 // CheckRead is [route.Table.CheckRead] for the active routes.
 func (s *Service) CheckRead(r *route.Request) error { return s.policies.Load().routes.CheckRead(r) }
 
