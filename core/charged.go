@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/headgate/headgate/engine"
 )
@@ -67,11 +68,24 @@ func (c *Charged) Settle(ctx context.Context, final int64) (err error) {
 			add(choices...)
 		}
 		if corrected && c.held[i] != nil {
-			_, failed := c.held[i].Settle(ctx, c.held[i].held.Settle(final))
+			_, failed := c.held[i].Settle(ctx, c.held[i].settlement(final))
 			err = cmp.Or(err, failed)
 		}
 	}
 	return cmp.Or(err, chargeMore(ctx, c.limiter, more))
+}
+
+// settlement returns the settlement of a reservation that nobody else can settle. The store's mark of it is needed only
+// while an unanswered settlement is repeated, which is up to [engine.SettleWithin] from now.
+func (r *Reservation) settlement(final int64) engine.Op {
+	op, own := r.held.Settle(final), *r.held
+	slot := int64(0) // r.slot, on the store's clock
+	for i := range own.Limits {
+		slot = max(slot, own.Limits[i].Slot)
+	}
+	own.Ends = min(own.Ends, slot+(time.Since(r.slot)+engine.SettleWithin).Microseconds())
+	op.Reservation = &own
+	return op
 }
 
 // chargeMore charges each operation in full, using a bucket's debt if necessary. If that is impossible, it charges as

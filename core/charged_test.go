@@ -3,12 +3,16 @@ package core_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/internal/rule"
+	"github.com/headgate/headgate/memstore"
 )
 
 // TestSettledAllow checks that an allow with Settled decides like any other allow, that a denied allow returns no
@@ -48,6 +52,43 @@ func TestSettledAllow(t *testing.T) {
 			t.Errorf("after the cancel: %+v %v", d, err)
 		}
 	}
+}
+
+// TestChargedLeavesNoMarkForLong checks that the mark of a charge that only its caller can settle lasts five minutes, and
+// that a second settlement until then changes nothing (regression: bug 249).
+func TestChargedLeavesNoMarkForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memstore.New(memstore.Config{MaxKeys: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		limiter := headgate.New(headgate.WithStore(store))
+		defer limiter.Close()
+		p := limiter.PolicyOf("month", rule.FixedWindow(engine.Per(1000, 30*24*time.Hour)))
+		time.Sleep(time.Hour)
+		charged, _ := p.Core().Charge(t.Context(), "k", 10)
+		time.Sleep(10 * time.Minute)
+		if err := charged.Settle(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(engine.SettleWithin - time.Second)
+		if err := charged.Settle(t.Context(), 0); !errors.Is(err, core.ErrEnded) {
+			t.Errorf("settled twice: %v", err)
+		}
+		if d, err := p.Peek(t.Context(), "k", 1); err != nil || d.Remaining != 997 || store.Stats().Keys != 2 {
+			t.Errorf("%v %v, %d keys, want the window's and the mark", d, err, store.Stats().Keys)
+		}
+		time.Sleep(2 * time.Minute)
+		for i := range 100 { // new keys drop those that expired a minute ago
+			if _, err := p.Allow(t.Context(), strconv.Itoa(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stats := store.Stats(); stats.Keys != 101 || stats.Expired != 1 {
+			t.Errorf("%+v: want the mark gone", stats)
+		}
+	})
 }
 
 // TestChargedIsCorrected checks that the final cost replaces the first charge on each limit. If the first cost was 0,

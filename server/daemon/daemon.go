@@ -149,13 +149,13 @@ func (d *Daemon) openService() {
 	if d.store.Fallback != nil {
 		cause = d.store.Fallback.Cause
 	}
-	var most int64
+	var keys int64
 	if d.store.Memory != nil {
-		most = min(d.store.Memory.Stats().Most, engine.MaxOpen)
+		keys = d.store.Memory.Stats().Most
 	}
 	d.secret = secretIn(d.store)
 	d.service = service.New(service.Config{
-		MaxOpen: most,
+		Keys:    keys,
 		Limiter: d.limiter, Failure: c.Failure, Users: c.Users != (UsersFiles{}), NoInline: c.NoInline, AllowWrites: c.AllowWrites, Deadline: c.Deadline,
 		HashKeys: d.hashKeys, CheckStore: c.remote() && c.ReadyNeedsStore, Watcher: d.outage,
 		Observer: d.admin.observer(c, d.traces), Secret: d.secret.get, Cause: cause, Refused: d.refused, Untrusted: untrusted(c.Logger), Origins: c.Origins,

@@ -1,4 +1,4 @@
 package service
 
 // Opened returns the number of a user's reservations that are counted, with those that are pending.
-func (s *Service) Opened(user string) int { return s.opened.of[user].all + s.opened.of[user].pending }
+func (s *Service) Opened(user string) int { return s.opened.of[user].open.count() }

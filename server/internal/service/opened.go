@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -12,81 +14,119 @@ import (
 	"github.com/headgate/headgate/server/internal/users"
 )
 
-// opened counts the open reservations with a term that each user has made or renewed through this server, so that no user
-// can leave the others without room: one user can take a quarter of the store's. A reservation counts once for each
-// started 256 bytes of its text, as in memory.
+// opened counts the reservations that each user has made or renewed through this server, so that no user can leave the
+// others without room. Those with a term count until they end: one user can take a quarter of the room of the store. Those
+// without a term count as long as they can be settled, because the store keeps a mark of each that was: one user can take
+// a quarter of the room for marks. A reservation counts once for each started 256 bytes of its text, as in memory.
 type opened struct {
-	most int
-	mu   sync.Mutex
-	of   map[string]*openedBy // by the user's name
+	most, mostMarked int
+	mu               sync.Mutex
+	of               map[string]*openedBy // by the user's name
 }
 
-// openedBy is what one user has opened: in all, and by the instant, in µs since 1970, when the terms end. For renewed
-// reservations, renewed has that instant by their ids.
+// mostMarks is the room for marks of settled reservations in a store that does not bound its keys: about 800 MB of Redis.
+const mostMarks = 4_000_000
+
+// newOpened divides the room of a store for keys. 0 means that the store does not bound its keys.
+func newOpened(keys int64) opened {
+	quarter := func(n int64) int { return int((n + 3) / 4) }
+	keys = cmp.Or(keys, math.MaxInt64)
+	return opened{most: quarter(min(keys, engine.MaxOpen)), mostMarked: quarter(min(keys, mostMarks)), of: map[string]*openedBy{}}
+}
+
+// openedBy is what one user has made. For renewed reservations, renewed has the instant of the end by their ids.
 type openedBy struct {
+	open, marked ledger
+	renewed      map[string]int64
+}
+
+// ledger counts reservations: in all, and by the instant, in µs since 1970, when they end.
+type ledger struct {
 	all     int
 	pending int // reserves without an answer yet
 	ends    map[int64]int
-	renewed map[string]int64
 }
 
+// begun is the number of reserves of a call that count until [opened.done].
+type begun struct{ open, marked int }
+
 // begin counts a reserve until [opened.done], or returns an error if the user has taken its part.
-func (o *opened) begin(u *users.User) error {
+func (o *opened) begin(u *users.User, termed bool, in *begun) error {
 	if u == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	by := o.by(u)
-	if n := by.all + by.pending; n >= o.most {
-		return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", n, o.most)
+	if termed {
+		if n := by.open.count(); n >= o.most {
+			return fmt.Errorf("this user has %d open reservations of 256 bytes; accepted: fewer than %d", n, o.most)
+		}
+		by.open.pending++
+		in.open++
+		return nil
 	}
-	by.pending++
+	if n := by.marked.count(); n >= o.mostMarked {
+		return fmt.Errorf("this user has made %d reservations without settle_within that could still be settled; accepted: fewer than %d", n, o.mostMarked)
+	}
+	by.marked.pending++
+	in.marked++
 	return nil
 }
 
-// done ends n reserves of a call that has been observed.
-func (o *opened) done(u *users.User, n int) {
-	if u == nil || n == 0 {
+// done ends the reserves of a call that has been observed.
+func (o *opened) done(u *users.User, of begun) {
+	if u == nil || of == (begun{}) {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of[u.Name].pending -= n
+	by := o.of[u.Name]
+	by.open.pending -= of.open
+	by.marked.pending -= of.marked
 }
 
-// by returns what a user has opened. If the user has taken its part, it first forgets what has ended, which bounds the
+// by returns what a user has made. If the user has taken a part, it first forgets what has ended, which bounds the
 // memory also for a user that only renews here. It requires the lock.
 func (o *opened) by(u *users.User) *openedBy {
 	by := o.of[u.Name]
 	if by == nil {
-		by = &openedBy{ends: map[int64]int{}, renewed: map[string]int64{}}
+		by = &openedBy{open: ledger{ends: map[int64]int{}}, marked: ledger{ends: map[int64]int{}}, renewed: map[string]int64{}}
 		o.of[u.Name] = by
 	}
-	if by.all+by.pending >= o.most {
-		by.end(time.Now().UnixMicro())
+	now := time.Now().UnixMicro()
+	if by.marked.count() >= o.mostMarked {
+		by.marked.end(now)
+	}
+	if by.open.count() >= o.most && by.open.end(now) {
+		maps.DeleteFunc(by.renewed, func(_ string, end int64) bool { return end <= now })
 	}
 	return by
 }
 
-// end forgets the reservations whose terms have ended.
-func (by *openedBy) end(now int64) {
-	before := by.all
-	for end, n := range by.ends {
+func (l *ledger) count() int { return l.all + l.pending }
+
+func (l *ledger) add(n int, end int64) {
+	l.all += n
+	l.ends[end] += n
+}
+
+// end forgets the reservations that have ended, and reports whether there were any.
+func (l *ledger) end(now int64) bool {
+	before := l.all
+	for end, n := range l.ends {
 		if end <= now {
-			by.all -= n
-			delete(by.ends, end)
+			l.all -= n
+			delete(l.ends, end)
 		}
 	}
-	if by.all < before {
-		maps.DeleteFunc(by.renewed, func(_ string, end int64) bool { return end <= now })
-	}
+	return l.all < before
 }
 
 // observe counts a user's reserve, renewal or settlement.
 func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Response) {
 	text := r.Reservation
-	made := r.Kind == engine.OpReserve && answer.SettleWithin > 0
+	made := r.Kind == engine.OpReserve && answer.Reservation != ""
 	renewed := r.Kind == engine.OpSettle && r.Reports && answer.Found || r.Kind == engine.OpRenew && text != "" && answer.Allowed
 	switch settled := r.Kind == engine.OpSettle && !r.Reports && answer.Found; {
 	case made:
@@ -96,34 +136,34 @@ func (o *opened) observe(u *users.User, r *decide.Request, answer *decide.Respon
 	}
 	_, unsigned, _ := strings.Cut(text, ".")
 	held, err := engine.ParseReservation(unsigned)
-	if err != nil || held.Term == nil || !madeBy(u, held.ID) {
+	if err != nil || held.Term == nil && !made || !madeBy(u, held.ID) {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	by, n := o.by(u), 1+len(unsigned)/256
 	switch {
+	case held.Term == nil:
+		by.marked.add(n, rounded(held.Ends, engine.SettleAtMost))
 	case made:
-		by.add(n, endOf(held, held.Due))
+		by.open.add(n, endOf(held, held.Due))
 	case renewed:
 		by.remove(n, held)
 		end := endOf(held, time.Now().Add(held.Term.Within).UnixMicro())
 		by.renewed[strings.Clone(held.ID)] = end
-		by.add(n, end)
+		by.open.add(n, end)
 	default:
 		by.remove(n, held)
 	}
 }
 
-// endOf rounds the end of a reservation's term, which bounds the instants that are kept.
-func endOf(held *engine.Reservation, end int64) int64 {
-	grain := max(held.Term.Within/64, time.Second).Microseconds()
-	return (end/grain + 1) * grain
-}
+// endOf returns the end of a reservation's term, rounded.
+func endOf(held *engine.Reservation, end int64) int64 { return rounded(end, held.Term.Within) }
 
-func (by *openedBy) add(n int, end int64) {
-	by.all += n
-	by.ends[end] += n
+// rounded rounds the end of a time up to a 64th of it or a second, which bounds the instants that are kept.
+func rounded(end int64, within time.Duration) int64 {
+	grain := max(within/64, time.Second).Microseconds()
+	return (end/grain + 1) * grain
 }
 
 // remove takes back what was added for a reservation, unless another process has made it, or before this one started.
@@ -133,11 +173,12 @@ func (by *openedBy) remove(n int, held *engine.Reservation) {
 		end = endOf(held, held.Due)
 	}
 	delete(by.renewed, held.ID)
-	if by.ends[end] < n {
+	open := &by.open
+	if open.ends[end] < n {
 		return
 	}
-	by.all -= n
-	if by.ends[end] -= n; by.ends[end] == 0 {
-		delete(by.ends, end)
+	open.all -= n
+	if open.ends[end] -= n; open.ends[end] == 0 {
+		delete(open.ends, end)
 	}
 }

@@ -7,17 +7,17 @@
 //	observe.go   observers of calls
 //	replies.go   answers to clients while the store is unavailable
 //	sign.go      reservations as signed text
-//	opened.go    each user's part of the open reservations
+//	opened.go    each user's part of the room for reservations
 //	policies.go  the active policies, which can be replaced while requests are decided
 //	ready.go     readiness, for load balancers
 //	refused.go   counts of requests that are refused before a decision
 package service
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -70,8 +70,8 @@ type Config struct {
 	Untrusted func(caller string)
 	// Origins are the origins whose pages can read the denials of authorize.
 	Origins Origins
-	// MaxOpen is how many open reservations the store has room for: 0 means [engine.MaxOpen].
-	MaxOpen int64
+	// Keys is how many keys the store has room for. 0 means that it does not bound them.
+	Keys int64
 	// Deadline bounds each call to the store. If the caller's context leaves less time, the bound is three quarters
 	// of the remaining time. 0 means no bound.
 	Deadline time.Duration
@@ -111,7 +111,7 @@ func New(c Config) *Service {
 		c.Secret = func(context.Context) ([]byte, error) { return own, nil }
 	}
 	s := &Service{config: c, own: own, rules: decide.Rules{Limiter: c.Limiter, Failure: c.Failure, HashKeys: c.HashKeys}}
-	s.opened = opened{most: int((cmp.Or(c.MaxOpen, engine.MaxOpen) + 3) / 4), of: map[string]*openedBy{}}
+	s.opened = newOpened(c.Keys)
 	s.policies.Store(&inForce{needsStore: c.needsStore(nil)})
 	if c.Policies != nil {
 		s.SetPolicies(c.Policies, nil)
@@ -154,9 +154,10 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	seal := s.seal(ctx, requests)
 	ctx, cancel := bounded(ctx, deadline)
 	defer cancel()
-	b := s.rules.Begin(s.policies.Load().set, len(requests), seal) // the same policies for all requests of a call
+	set := s.policies.Load().set // the same policies for all requests of a call
+	b := s.rules.Begin(set, len(requests), seal)
 	defer b.End()
-	user, guarded, reserves := s.add(ctx, b, from, requests)
+	user, guarded, reserves := s.add(ctx, b, set, from, requests)
 	defer s.opened.done(user, reserves)
 	outage := s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
@@ -180,8 +181,8 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 }
 
 // add adds the permitted requests to the batch, and refuses the other requests. It returns the call's user, whether the
-// call came through a listener with users, and the number of reserves that the user has begun.
-func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, requests []decide.Request) (user *users.User, guarded bool, reserves int) {
+// call came through a listener with users, and the reserves that the user has begun.
+func (s *Service) add(ctx context.Context, b *decide.Batch, set *policy.Set, from FrontEnd, requests []decide.Request) (user *users.User, guarded bool, reserves begun) {
 	if s.config.Users {
 		user, guarded = users.From(ctx)
 	}
@@ -196,9 +197,7 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 				err = errOwner
 			}
 			if err == nil && guarded && r.Kind == engine.OpReserve {
-				if err = s.opened.begin(user); err == nil {
-					reserves++
-				}
+				err = s.opened.begin(user, termed(set, r), &reserves)
 			}
 			if err != nil {
 				b.Refuse(r, &Error{Code: Forbidden, Err: err})
@@ -208,6 +207,15 @@ func (s *Service) add(ctx context.Context, b *decide.Batch, from FrontEnd, reque
 		b.Add(r)
 	}
 	return user, guarded, reserves
+}
+
+// termed reports whether a reserve has a policy with a term.
+func termed(set *policy.Set, r *decide.Request) bool {
+	has := func(name string) bool {
+		p, ok := set.Get(name)
+		return ok && p.Term != nil
+	}
+	return has(r.Policy) || slices.ContainsFunc(r.Items, func(i decide.Item) bool { return has(i.Policy) })
 }
 
 // seal returns the signer for a call's reservations. It returns nil if the call has none.

@@ -103,7 +103,7 @@ func TestOneUserCannotOpenAllReservations(t *testing.T) {
 		f := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}, other: {sha256: [%x], may: [decide]}}\n", "shop", "other")
 		limiter := core.New(core.Config{})
 		defer limiter.Close()
-		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, MaxOpen: 40})
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 40})
 		do := func(user string, r decide.Request) *decide.Response {
 			answers := make([]decide.Response, 1)
 			s.Do(users.With(t.Context(), f.Of(user)), service.HTTP, []decide.Request{r}, answers)
@@ -166,6 +166,61 @@ func TestOneUserCannotOpenAllReservations(t *testing.T) {
 	})
 }
 
+// TestOneUserCannotLeaveAllMarks checks that one user can have a quarter of the room for marks of settled reservations,
+// whether they are settled or not, that reservations with a term need none, and that marks that have ended make room
+// (regression: bug 249).
+func TestOneUserCannotLeaveAllMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, err := policy.Parse("p.yaml", []byte(`policies:
+  api: {algorithm: token-bucket, rate: 999/s}
+  month: {algorithm: fixed-window, limit: 999, window: 30d}
+  calls: {algorithm: token-bucket, rate: 999/s, settle_within: 1m}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}, other: {sha256: [%x], may: [decide]}}\n", "shop", "other")
+		limiter := core.New(core.Config{})
+		defer limiter.Close()
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 40})
+		do := func(user string, r decide.Request) *decide.Response {
+			answers := make([]decide.Response, 1)
+			s.Do(users.With(t.Context(), f.Of(user)), service.HTTP, []decide.Request{r}, answers)
+			return &answers[0]
+		}
+		reserve := func(user, name string) (n int) {
+			for ; ; n++ {
+				answer := do(user, decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: name, Key: "k"}})
+				if refused, ok := errors.AsType[*service.Error](answer.Err); ok && refused.Code == service.Forbidden && strings.Contains(refused.Error(), "settle_within") {
+					return n
+				}
+				if answer.Err != nil || answer.Reservation == "" || n == 20 {
+					return n
+				}
+				if n%2 == 0 {
+					do(user, decide.Request{Kind: engine.OpSettle, Reservation: answer.Reservation})
+				}
+			}
+		}
+		if n, month := reserve("shop", "api"), reserve("shop", "month"); n != 10 || month != 0 {
+			t.Errorf("%d and %d reservations of one user, want a quarter of 40 in all", n, month)
+		}
+		if answer := do("shop", decide.Request{Kind: engine.OpReserve, Item: decide.Item{Policy: "calls", Key: "k"}}); answer.Reservation == "" {
+			t.Errorf("with a term: %+v", answer)
+		}
+		if n := reserve("other", "month"); n != 10 {
+			t.Errorf("%d reservations of another user", n)
+		}
+		time.Sleep(engine.SettleWithin + 2*time.Minute)
+		if n, month := reserve("shop", "api"), reserve("other", "month"); n != 10 || month != 0 {
+			t.Errorf("%d more after 7 minutes, of a month %d", n, month)
+		}
+		time.Sleep(engine.SettleAtMost + time.Minute)
+		if n := reserve("other", "month"); n != 10 {
+			t.Errorf("%d more of a month after an hour", n)
+		}
+	})
+}
+
 // TestRenewalsElsewhereAreForgotten checks that a server that only renews a user's reservations forgets those that have
 // ended.
 func TestRenewalsElsewhereAreForgotten(t *testing.T) {
@@ -179,7 +234,7 @@ func TestRenewalsElsewhereAreForgotten(t *testing.T) {
 		defer limiter.Close()
 		secret := func(context.Context) ([]byte, error) { return []byte("shared"), nil }
 		makes := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret})
-		renews := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret, MaxOpen: 40})
+		renews := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Secret: secret, Keys: 40})
 		do := func(s *service.Service, r decide.Request) *decide.Response {
 			answers := make([]decide.Response, 1)
 			if s.Do(users.With(t.Context(), shop), service.HTTP, []decide.Request{r}, answers); answers[0].Err != nil {
@@ -222,7 +277,7 @@ func TestConcurrentReservesKeepThePart(t *testing.T) {
 		limiter := core.New(core.Config{Store: distantStore{store}})
 		defer limiter.Close()
 		ctx := users.With(t.Context(), openUsers(t, "users: {shop: {sha256: [%x], may: [decide]}}\n", "shop").Of("shop"))
-		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, MaxOpen: 40})
+		s := service.New(service.Config{Limiter: limiter, Policies: config.Policies, Users: true, Keys: 40})
 		made := make(chan bool)
 		for range 30 {
 			go func() {
