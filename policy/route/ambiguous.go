@@ -68,13 +68,8 @@ var MethodOverrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Met
 // X-Plan passes it on. It also refuses a header that replaces the method, if a route depends on the method, and in an
 // OPTIONS request, which may pass without a charge.
 func (t *Table) checkHeaders(r *Request) error {
-	for _, name := range MethodOverrides {
-		if err := t.checkMethod(r, name, name); err != nil {
-			return err
-		}
-	}
 	for name, values := range r.Header {
-		if strings.IndexByte(name, '_') < 0 && !t.underscores {
+		if strings.IndexByte(name, '_') < 0 && !t.underscores && !strings.HasPrefix(name, "X-Http-Method") && !strings.HasPrefix(name, "X-Method") {
 			continue
 		}
 		plain := canonical(strings.ReplaceAll(name, "_", "-"))

@@ -82,11 +82,18 @@ func (p *Part) value(v *view, path *Path) (text string, readable bool) {
 	if p.Lower {
 		text = strings.ToLower(text)
 	}
-	return text, readable && (p.From == FromConst || !strings.ContainsFunc(text, isControl))
+	return text, readable && (p.From == FromConst || !hasControl(text))
 }
 
-// isControl reports whether a character is one that no honest key has. Some servers read ann%00x as ann.
-func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+// hasControl reports whether a text has a character that no honest key has. Some servers read ann%00x as ann.
+func hasControl(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
 
 // read returns the value as the request has it.
 func (p *Part) read(v *view, path *Path) (text string, readable bool) {

@@ -62,7 +62,7 @@ func checkSegments(path string) error {
 
 // mayHide reports whether a path may have a dot or a semicolon in another encoding, or after a slash in another one.
 func mayHide(path string) bool {
-	return strings.ContainsAny(path, `%\`) && (strings.ContainsAny(path, ".;") ||
+	return (strings.IndexByte(path, '%') >= 0 || strings.IndexByte(path, '\\') >= 0) && (strings.ContainsAny(path, ".;") ||
 		slices.ContainsFunc(hidden, func(code string) bool { return strings.Contains(path, code) }))
 }
 
