@@ -26,9 +26,8 @@
 //	headgate/open             opens a store by its URL or on a Redis client, with the same layers as in the server
 //	headgate/adapter/rueidis  adapts a Redis client, as does headgate/adapter/goredis
 //	headgate/redisstore       the store on Redis
-//	headgate/layer/stack      layers around a store: group commit (layer/batch), a local cache of denials
-//	                          (layer/denycache), prefetched units of hot keys (layer/prefetch), and shares during an
-//	                          outage (layer/fallback)
+//	headgate/layer/stack      layers around a store: group commit (layer/batch), prefetched units of hot
+//	                          keys (layer/prefetch), and shares during an outage (layer/fallback)
 //
 // For other stores:
 //

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Coordinator lets the processes that share a store discover each other and exchange messages and values. A store may
+// Coordinator lets the processes that share a store discover each other and exchange values. A store may
 // implement it; memstore and redisstore do.
 //
 // Times are measured by the store's clock. A name is 1 to [MaxNameBytes] arbitrary bytes. For an argument out of
-// bounds, a method returns an [InputError] and changes nothing. Members, topics and values are named separately: a
-// topic and a value with the same name are unrelated.
+// bounds, a method returns an [InputError] and changes nothing. A group and a value with the same name are
+// unrelated.
 type Coordinator interface {
 	// Beat keeps a member of a group alive for the given time from now, 10 ms to an hour. It replaces the member's
 	// earlier beats. It returns all living members, sorted, including this one. A group can contain at most
@@ -20,14 +20,6 @@ type Coordinator interface {
 	Beat(ctx context.Context, group, member string, life time.Duration) (members []string, err error)
 	// Leave removes a member from its group. It does nothing if the member is not alive.
 	Leave(ctx context.Context, group, member string) error
-
-	// Publish sends a message, up to [MaxMessageBytes], to the current subscribers of the topic. A message is only a
-	// hint, because it can be lost. Guarantees must rely on a version read with Get.
-	Publish(ctx context.Context, topic, message string) error
-	// Subscribe calls the function heard for each message of a topic, one call at a time, in each publisher's order. It
-	// calls the function ready as soon as it can receive messages. It returns ctx's error when ctx ends, [ErrClosed]
-	// when the store is closed, and [ErrStoreUnavailable] when the connection is lost.
-	Subscribe(ctx context.Context, topic string, ready func(), heard func(message string)) error
 
 	// Get returns the value of a name and its version. The version is 0 if there is no value.
 	Get(ctx context.Context, name string) (value string, version int64, err error)
@@ -40,10 +32,9 @@ type Coordinator interface {
 
 // Bounds of a [Coordinator].
 const (
-	MaxNameBytes    = 256
-	MaxMembers      = 1000
-	MaxMessageBytes = 64 << 10
-	MaxValueBytes   = 1 << 20
+	MaxNameBytes  = 256
+	MaxMembers    = 1000
+	MaxValueBytes = 1 << 20
 
 	minLife = 10 * time.Millisecond
 	maxLife = time.Hour
@@ -69,7 +60,7 @@ func CheckLife(life time.Duration) error {
 	return nil
 }
 
-// CheckBytes returns an [*InputError] for a message or value that is too long.
+// CheckBytes returns an [*InputError] for a value that is too long.
 func CheckBytes(field string, length, most int) error {
 	if length > most {
 		return invalid(field, remark(strconv.Itoa(length)+" bytes"), "up to "+strconv.Itoa(most)+" bytes")

@@ -10,9 +10,8 @@ import (
 
 // faster lists the ways of deciding in package algo that are faster than the steps.
 var faster = map[string]func(*algo.Limit) bool{
-	"the fast path":    (*algo.Limit).HasFastPath,
-	"repeated denials": (*algo.Limit).RepeatsDenials,
-	"prefetching":      (*algo.Limit).Prefetchable,
+	"the fast path": (*algo.Limit).HasFastPath,
+	"prefetching":   (*algo.Limit).Prefetchable,
 }
 
 // withRow runs f while limits of the algorithm have one more field, which is set in every limit.

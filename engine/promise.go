@@ -3,7 +3,6 @@ package engine
 import (
 	"math"
 	"strconv"
-	"time"
 )
 
 // Promise describes how an answer was determined and how exact it is.
@@ -13,17 +12,11 @@ type Promise struct {
 	// OvershootMax bounds how far this answer can exceed the limit, in units: 0 when exact, [Unbounded] if there is no
 	// bound.
 	OvershootMax int64
-	// Stale is the age of a repeated answer: the time since it was requested from the store. It is 0 for an answer
-	// that is not repeated.
-	Stale time.Duration
 }
 
-// String describes the promise: "exact", "leased, at most 5 units over", "fallback, without a bound", "cached 20ms ago".
+// String describes the promise: "exact", "leased, at most 5 units over", "fallback, without a bound".
 func (p Promise) String() string {
 	text := p.Mode.String()
-	if p.Stale > 0 {
-		text += " " + p.Stale.String() + " ago"
-	}
 	switch {
 	case p.OvershootMax == Unbounded:
 		text += ", without a bound"
@@ -49,16 +42,12 @@ type Mode uint8
 // No limit is exceeded. But if the request is denied, or its process dies, its cost can
 // stay charged to the earlier nodes until it is given back or their windows end.
 //
-// Cached: this process repeats an earlier denial until its retry-after. No limit is exceeded, but units that other
-// processes have given back in the last [Promise].Stale are not seen.
-//
 // Leased: the request spent units that this process had prefetched. Any span can exceed the limit by at most
 // [Promise].OvershootMax.
 const (
 	Exact Mode = iota
 	Fallback
 	Split
-	Cached
 	Leased
 )
 
@@ -69,8 +58,6 @@ func (m Mode) String() string {
 		return "fallback"
 	case Split:
 		return "split"
-	case Cached:
-		return "cached"
 	case Leased:
 		return "leased"
 	default:

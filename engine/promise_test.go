@@ -2,7 +2,6 @@ package engine
 
 import (
 	"testing"
-	"time"
 )
 
 func TestPromiseString(t *testing.T) {
@@ -10,7 +9,6 @@ func TestPromiseString(t *testing.T) {
 		"exact":                        {},
 		"leased, at most 5 units over": {Mode: Leased, OvershootMax: 5},
 		"fallback, without a bound":    {Mode: Fallback, OvershootMax: Unbounded},
-		"cached 20ms ago":              {Mode: Cached, Stale: 20 * time.Millisecond},
 	} {
 		if p.String() != want {
 			t.Errorf("%q, want %q", p.String(), want)

@@ -11,20 +11,14 @@ import (
 
 var _ engine.Coordinator = (*Store)(nil)
 
-// maxNames bounds the number of groups, of topics, and of values. A call that would exceed a bound returns ErrFull.
+// maxNames bounds the number of groups and of values. A call that would exceed a bound returns ErrFull.
 const maxNames = 10_000
 
-// backlog is the largest number of messages queued for a slow subscriber. Further messages to that subscriber are
-// dropped.
-const backlog = 1024
-
-// coordinator holds the groups, topics and values of the [engine.Coordinator] methods.
+// coordinator holds the groups and values of the [engine.Coordinator] methods.
 type coordinator struct {
 	mu     sync.Mutex
 	groups map[string]map[string]int64 // member → when its membership expires
 	values map[string]value
-	topics map[string]map[*subscription]struct{}
-	closed chan struct{}
 }
 
 type value struct {
@@ -32,11 +26,8 @@ type value struct {
 	version int64
 }
 
-type subscription struct{ messages chan string }
-
 func (c *coordinator) start() {
 	c.groups, c.values = map[string]map[string]int64{}, map[string]value{}
-	c.topics, c.closed = map[string]map[*subscription]struct{}{}, make(chan struct{})
 }
 
 // Beat keeps a member alive. See [engine.Coordinator].
@@ -93,69 +84,6 @@ func (s *Store) Leave(ctx context.Context, group, member string) error {
 	delete(s.coordinator.groups[group], member)
 	s.coordinator.living(group, s.clock.read(false).Now)
 	return nil
-}
-
-// Publish sends a message. See [engine.Coordinator].
-func (s *Store) Publish(ctx context.Context, topic, message string) error {
-	if err := s.coordinates(ctx, engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
-		return err
-	}
-	s.coordinator.mu.Lock()
-	defer s.coordinator.mu.Unlock()
-	for each := range s.coordinator.topics[topic] {
-		select {
-		case each.messages <- message:
-		default: // the subscriber is slow; a message is a hint and may be lost
-		}
-	}
-	return nil
-}
-
-// Subscribe receives the messages of a topic. See [engine.Coordinator].
-func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), heard func(string)) error {
-	if err := s.coordinates(ctx, engine.CheckName("topic", topic)); err != nil {
-		return err
-	}
-	own := &subscription{messages: make(chan string, backlog)}
-	if err := s.coordinator.join(topic, own); err != nil {
-		return err
-	}
-	defer s.coordinator.part(topic, own)
-	ready()
-	for {
-		select {
-		case message := <-own.messages:
-			heard(message)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.coordinator.closed:
-			return engine.ErrClosed
-		}
-	}
-}
-
-func (c *coordinator) join(topic string, own *subscription) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.topics[topic] == nil {
-		if len(c.topics) >= maxNames {
-			return ErrFull
-		}
-		c.topics[topic] = map[*subscription]struct{}{}
-	}
-	if len(c.topics[topic]) >= engine.MaxMembers {
-		return ErrFull
-	}
-	c.topics[topic][own] = struct{}{}
-	return nil
-}
-
-func (c *coordinator) part(topic string, own *subscription) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if delete(c.topics[topic], own); len(c.topics[topic]) == 0 {
-		delete(c.topics, topic)
-	}
 }
 
 // Get returns a value. See [engine.Coordinator].

@@ -180,7 +180,6 @@ func (s *Store) Stats() Stats {
 // Do sets it in each result.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
-		close(s.coordinator.closed)
 		for i := range s.shards {
 			s.shards[i].clear()
 			s.lines[i].table.Store(nil)

@@ -44,9 +44,6 @@ type Options struct {
 	// The caller's context can end a call earlier. 0 means the deadline in the URL (deadline=50ms). If the URL
 	// contains no deadline, 0 means 50 ms. A negative value means no deadline.
 	Deadline time.Duration
-	// MaxStale is the maximum age of a denial that is repeated without another call to Redis: 1 ms to 1 h. If it is 0,
-	// every request calls Redis. See package denycache.
-	MaxStale time.Duration
 	// Prefetch configures the limits whose units are prefetched from Redis, and the number of prefetched units. By
 	// default no units are prefetched. See package prefetch.
 	Prefetch prefetch.Config
@@ -139,9 +136,6 @@ func open(ctx context.Context, address string, o *Options) (Opened, error) {
 		return Opened{}, &engine.InputError{Field: "ctx", Value: "nil", Accepted: "a context, such as context.Background()"}
 	}
 	if address == "" || address == Memory {
-		if o.MaxStale != 0 {
-			return Opened{}, &engine.InputError{Field: "max_stale", Value: o.MaxStale.String(), Accepted: "0 where the store is memory: it answers as quickly as a repeated denial"}
-		}
 		o.Memory.Clock = o.Clock
 		store, err := o.memory()
 		return Opened{Store: store, Memory: store}, err
@@ -277,7 +271,7 @@ const clusterLanes = 64
 
 // layers returns the settings of the layers around a store.
 func (o *Options) layers(cluster bool, within time.Duration, store *redisstore.Store) stack.Config {
-	c := stack.Config{Batch: o.Batch, MaxStale: o.MaxStale, Prefetch: o.Prefetch, Membership: o.Membership}
+	c := stack.Config{Batch: o.Batch, Prefetch: o.Prefetch, Membership: o.Membership}
 	if o.Fallback != nil {
 		own := *o.Fallback
 		own.Slow = cmp.Or(own.Slow, fallback.SlowOf(within))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/open"
 	"github.com/headgate/headgate/redisstore"
@@ -46,7 +47,7 @@ func TestDeadlineIsBounded(t *testing.T) {
 
 // Tools that unwrap the layers one by one find the layers inside the deadline layer.
 func TestLayersAreReachedThroughTheDeadline(t *testing.T) {
-	store, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, MaxStale: time.Second})
+	store, err := open.URL(t.Context(), "redis://127.0.0.1:1", open.Options{StartAway: true, Fallback: &fallback.Config{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +101,6 @@ func TestStoreThatFailed(t *testing.T) {
 	store.Do(t.Context(), make([]engine.Op, 1), results)
 	if err := store.Close(); !errors.Is(err, refused) || !errors.Is(results[0].Err, refused) {
 		t.Errorf("Close returns %v, and Do %v", err, results[0].Err)
-	}
-}
-
-// Errors name the option as its layer does, not a flag of the server.
-func TestErrorsNameOptions(t *testing.T) {
-	for field, o := range map[string]open.Options{"max_stale": {MaxStale: time.Second}} {
-		var bad *engine.InputError
-		if _, err := open.URL(t.Context(), open.Memory, o); !errors.As(err, &bad) || bad.Field != field {
-			t.Errorf("%v, want an error of %s", err, field)
-		}
 	}
 }
 

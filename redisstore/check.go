@@ -72,17 +72,15 @@ func (s *Store) Check(ctx context.Context) (warnings []string, err error) {
 }
 
 // clientCommands lists the other commands that a store and the clients of both adapters send. rueidis sends ROLE to the
-// server that Sentinel names. It ends a connection with subscriptions by sending DISCARD and one @pubsub command for
-// each kind of subscription; not all versions have all kinds. go-redis requests the list of commands from a Cluster
-// (COMMAND).
+// server that Sentinel names. go-redis requests the list of commands from a Cluster (COMMAND).
 var clientCommands = []string{
-	"eval", "evalsha", "hscan", "ping", "hello", "info", "select", "role", "command", "@pubsub", "discard", "asking", "cluster|slots", "cluster|shards",
+	"eval", "evalsha", "hscan", "ping", "hello", "info", "select", "role", "command", "asking", "cluster|slots", "cluster|shards",
 }
 
-// Permissions returns the ACL rules that a store's user needs: commands, keys and channels.
+// Permissions returns the ACL rules that a store's user needs: commands and keys.
 func (s *Store) Permissions() string {
 	commands := slices.Concat(scriptCommands, clientCommands)
-	return fmt.Sprintf("~%s/* &%s/* +%s", s.prefix, s.prefix, strings.Join(commands, " +"))
+	return fmt.Sprintf("~%s/* +%s", s.prefix, strings.Join(commands, " +"))
 }
 
 // aclAdvice is appended to errors about permissions.

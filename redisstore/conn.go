@@ -16,10 +16,6 @@ type Conn interface {
 	// one write, in order. Do returns when ctx ends, even if the server hangs ([NewGuard] helps). Commands without a
 	// reply at that time get an error.
 	Do(ctx context.Context, commands []Command, replies []Reply)
-	// Subscribe passes each message of the channel to the function received, one after another. It calls the function
-	// ready when the server has confirmed the subscription. It returns ctx's error when ctx ends, or the connection's
-	// error when the connection is lost.
-	Subscribe(ctx context.Context, channel string, ready func(), received func(message string)) error
 	// Cluster reports whether the server is a Cluster, on which all keys of a
 	// script must be in one slot.
 	Cluster() bool

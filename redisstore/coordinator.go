@@ -17,9 +17,6 @@ func (s *Store) coordinatorKey(what, name string) string {
 	return string(appendSubject([]byte(s.prefix+"/coordinator/"+what+"/"), name))
 }
 
-// channel returns the server's channel for a topic. Channels do not belong to slots.
-func (s *Store) channel(topic string) string { return s.prefix + "/coordinator/topic/" + topic }
-
 // Beat keeps a member in its group. See [engine.Coordinator].
 func (s *Store) Beat(ctx context.Context, group, member string, life time.Duration) ([]string, error) {
 	if err := firstOf(engine.CheckName("group", group), engine.CheckName("member", member), engine.CheckLife(life)); err != nil {
@@ -48,39 +45,6 @@ func (s *Store) Leave(ctx context.Context, group, member string) error {
 	key := s.coordinatorKey("members", group)
 	_, err := s.call(ctx, nil, key, "ZREM", key, member)
 	return err
-}
-
-// Publish sends a message. See [engine.Coordinator].
-func (s *Store) Publish(ctx context.Context, topic, message string) error {
-	if err := firstOf(engine.CheckName("topic", topic), engine.CheckBytes("message", len(message), engine.MaxMessageBytes)); err != nil {
-		return err
-	}
-	// Any node of a Cluster accepts a message. The topic's messages must always go to the same node to stay in order.
-	channel := s.channel(topic)
-	_, err := s.call(ctx, nil, channel, "PUBLISH", channel, message)
-	return err
-}
-
-// Subscribe receives the messages of a topic. See [engine.Coordinator].
-func (s *Store) Subscribe(ctx context.Context, topic string, ready func(), received func(string)) error {
-	if err := firstOf(engine.CheckName("topic", topic), ctx.Err()); err != nil {
-		return err
-	}
-	if s.closed.Load() {
-		return engine.ErrClosed
-	}
-	subscribed, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(s.lifetime, stop)()
-	err := s.conn.Subscribe(subscribed, s.channel(topic), ready, received)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case s.closed.Load():
-		return engine.ErrClosed
-	default:
-		return s.wrap(ctx, nil, err)
-	}
 }
 
 // Get returns a value and its version. See [engine.Coordinator].

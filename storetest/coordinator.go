@@ -32,7 +32,7 @@ func RunCoordinator(t *testing.T, o CoordinatorOptions) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, c Coordinating, clock *headgatetest.Clock){
 		"members": runMembers, "full group": runFullGroup, "values": runValues, "races": runRaces,
-		"messages": runMessages, "bad input": runBadNames, "end": runEnd,
+		"bad input": runBadNames, "end": runEnd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := headgatetest.NewClock()
@@ -169,75 +169,18 @@ func runRaces(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	}
 }
 
-// listen subscribes to a topic. It returns the received messages, and a function that ends the subscription.
-func listen(t *testing.T, c Coordinating, topic string) (heard chan string, stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(anyTime)
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	heard = make(chan string, 100)
-	go func() {
-		ended <- c.Subscribe(ctx, topic, func() { close(ready) }, func(m string) { heard <- m })
-	}()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("subscribe: %v", err)
-	}
-	return heard, func() error {
-		cancel()
-		return <-ended
-	}
-}
-
-// runMessages checks that every subscriber receives all messages for its topic in order, and no others.
-func runMessages(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
-	t.Helper()
-	first, stopFirst := listen(t, c, "t")
-	again, stopAgain := listen(t, c, "t")
-	other, stopOther := listen(t, c, "T")
-	for i := range 20 {
-		if err := c.Publish(anyTime, "t", fmt.Sprint("m", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.Publish(anyTime, "T", "\x00 any bytes"); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		for _, heard := range []chan string{first, again} {
-			if m := <-heard; m != fmt.Sprint("m", i) {
-				t.Errorf("message %d is %q", i, m)
-			}
-		}
-	}
-	if m := <-other; m != "\x00 any bytes" {
-		t.Errorf("the other topic received %q", m)
-	}
-	for _, stop := range []func() error{stopFirst, stopAgain, stopOther} {
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			t.Errorf("a stopped subscription returns %v", err)
-		}
-	}
-	if err := c.Publish(anyTime, "t", "to nobody"); err != nil {
-		t.Error(err)
-	}
-}
-
 func runBadNames(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	t.Helper()
 	long := strings.Repeat("n", engine.MaxNameBytes+1)
 	for what, err := range map[string]error{
-		"no group":         errOfTwo(c.Beat(anyTime, "", "m", second)),
-		"a long member":    errOfTwo(c.Beat(anyTime, "g", long, second)),
-		"no life":          errOfTwo(c.Beat(anyTime, "g", "m", 0)),
-		"a long life":      errOfTwo(c.Beat(anyTime, "g", "m", time.Hour+time.Microsecond)),
-		"a part of a µs":   errOfTwo(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
-		"leaving nothing":  c.Leave(anyTime, "", "m"),
-		"a long topic":     c.Publish(anyTime, long, "m"),
-		"a long message":   c.Publish(anyTime, "t", strings.Repeat("m", engine.MaxMessageBytes+1)),
-		"listening to all": c.Subscribe(anyTime, "", func() {}, func(string) {}),
-		"no name":          errOfThree(c.Get(anyTime, "")),
-		"a long value":     errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", engine.MaxValueBytes+1))),
+		"no group":        errOfTwo(c.Beat(anyTime, "", "m", second)),
+		"a long member":   errOfTwo(c.Beat(anyTime, "g", long, second)),
+		"no life":         errOfTwo(c.Beat(anyTime, "g", "m", 0)),
+		"a long life":     errOfTwo(c.Beat(anyTime, "g", "m", time.Hour+time.Microsecond)),
+		"a part of a µs":  errOfTwo(c.Beat(anyTime, "g", "m", second+time.Nanosecond)),
+		"leaving nothing": c.Leave(anyTime, "", "m"),
+		"no name":         errOfThree(c.Get(anyTime, "")),
+		"a long value":    errOfThree(c.CompareAndSet(anyTime, "n", 0, strings.Repeat("v", engine.MaxValueBytes+1))),
 	} {
 		if !errors.Is(err, headgate.ErrInvalid) {
 			t.Errorf("%s: %v, want an input error", what, err)
@@ -261,20 +204,13 @@ func runEnd(t *testing.T, c Coordinating, _ *headgatetest.Clock) {
 	if _, err := c.Beat(over, "g", "m", second); !errors.Is(err, context.Canceled) {
 		t.Errorf("a beat whose context had ended: %v", err)
 	}
-	if err := c.Subscribe(over, "t", func() {}, func(string) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a subscription whose context had ended: %v", err)
-	}
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- c.Subscribe(anyTime, "t", func() { close(ready) }, func(string) {}) }()
-	<-ready
 	for range 2 {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	for what, err := range map[string]error{
-		"a subscription": <-ended, "publish": c.Publish(anyTime, "t", "m"), "get": errOfThree(c.Get(anyTime, "n")),
-		"subscribe": c.Subscribe(anyTime, "t", func() {}, func(string) {}), "leave": c.Leave(anyTime, "g", "m"),
+		"get": errOfThree(c.Get(anyTime, "n")), "leave": c.Leave(anyTime, "g", "m"),
 	} {
 		if !errors.Is(err, headgate.ErrClosed) {
 			t.Errorf("%s of a closed store: %v", what, err)

@@ -162,30 +162,6 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages on a channel. See [redisstore.Conn].
-func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
-	subscription := c.client.Subscribe(ctx, channel)
-	defer func() { _ = subscription.Close() }()
-	// Receive does not notice when the context ends, so close the connection.
-	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
-	defer stop()
-	for {
-		message, err := subscription.Receive(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return translate(err)
-		}
-		switch m := message.(type) {
-		case *redis.Subscription:
-			ready()
-		case *redis.Message:
-			received(m.Payload)
-		}
-	}
-}
-
 // Renew makes the server close the idle connections, so that go-redis dials again. A Cluster client finds new primaries
 // itself.
 func (c *conn) Renew(ctx context.Context) {

@@ -162,29 +162,6 @@ func translate(err error) error {
 	return err
 }
 
-// Subscribe receives the messages on a channel. See [redisstore.Conn].
-func (c *conn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
-	dedicated, release := c.client.Dedicate()
-	defer release()
-	ended := dedicated.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { received(m.Message) },
-		OnSubscription: func(s rueidis.PubSubSubscription) {
-			if s.Kind == "subscribe" {
-				ready()
-			}
-		},
-	})
-	if err := dedicated.Do(ctx, c.client.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
-		return translate(err)
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Cluster reports whether the client is a Cluster client.
 func (c *conn) Cluster() bool { return c.cluster }
 

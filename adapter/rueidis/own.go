@@ -140,14 +140,6 @@ func failAll(replies []redisstore.Reply, err error) {
 	}
 }
 
-// Subscribe receives the messages on a channel. See [redisstore.Conn].
-func (o *ownConn) Subscribe(ctx context.Context, channel string, ready func(), received func(string)) error {
-	if c := o.conn.Load(); c != nil {
-		return c.Subscribe(ctx, channel, ready, received)
-	}
-	return *o.failure.Load()
-}
-
 // Cluster reports whether the server is a Cluster.
 func (o *ownConn) Cluster() bool { return o.cluster }
 

@@ -13,9 +13,6 @@ type algorithm struct {
 	// It is nil if the way does not support the algorithm, and limits with another field are decided by the steps.
 	// fast: [Words.Allow], or [State.AllowFair] for an algorithm that divides its units.
 	fast []string
-	// repeatable: after a denial of one unit, none passes before the wait is over unless units are given back, so the
-	// denial can be repeated without the store.
-	repeatable []string
 	// prefetchable: units can be charged before the requests that spend them.
 	prefetchable []string
 	// on returns the arithmetic that operates on a state.

@@ -15,8 +15,7 @@ var tokenBucket = algorithm{
 		delays:       true, // reserved units may refill later
 	},
 	fast:         []string{"burst", "name"},
-	repeatable:   []string{"burst", "debt", "next_pays", "name"}, // tokens come only with time
-	prefetchable: []string{"burst", "name"},                      // tokens are interchangeable
+	prefetchable: []string{"burst", "name"}, // tokens are interchangeable
 	on:           onBucket,
 	shares:       bucketShares,
 	// The bucket lends only at its own rate. If another version of the limit with a faster rate wrote the state, a

@@ -10,7 +10,6 @@ var fixedWindow = algorithm{
 		countsHits: true, // the count can exceed the limit
 	},
 	fast:         []string{"name"},
-	repeatable:   []string{"align", "anchor", "name"}, // the count only grows until the window ends
 	prefetchable: []string{"align", "anchor", "name"}, // the units of a window are interchangeable
 	on:           func(s *State) arithmetic { return &s.fixed },
 	shares: func(l *Limit, n int64) []Share {

@@ -155,10 +155,6 @@ func (l *Limit) MostCharged() int64 {
 // counted as denied.
 func (l *Limit) Prefetchable() bool { return l.Fields.Within(ways[l.Algorithm].prefetchable) }
 
-// RepeatsDenials reports whether the denial of one unit can be repeated without the store until its wait is over. A
-// limit that counts denials must receive every request.
-func (l *Limit) RepeatsDenials() bool { return l.Fields.Within(ways[l.Algorithm].repeatable) }
-
 // WindowLeft returns how long, in µs, units charged at the given instant stay in the same window or segment. It
 // returns Never if the limit's algorithm does not count units in fixed windows or in segments. The argument reset
 // is [Outcome].Reset of the charge.

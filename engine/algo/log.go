@@ -8,7 +8,6 @@ var slidingLog = algorithm{
 	properties: properties{
 		keepsTimes: true, // its answers are exact, but it needs memory for each unit
 	},
-	repeatable:   []string{"windows", "name"}, // units leave the window only with time
 	prefetchable: []string{"windows", "name"}, // they are entered at the end of their life
 	on:           func(s *State) arithmetic { return &s.log },
 	shares:       windowShares,

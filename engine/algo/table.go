@@ -51,7 +51,7 @@ var algorithms = [algorithmCount]algorithm{
 var traits [1 << 8]properties
 
 // ways contains, for every value of an Algorithm, the sets of fields that the faster ways support.
-var ways [1 << 8]struct{ fast, repeatable, prefetchable Fields }
+var ways [1 << 8]struct{ fast, prefetchable Fields }
 
 // If an entry is missing or a way lists an unknown field, every program that imports the package panics.
 func init() {
@@ -69,7 +69,7 @@ func init() {
 		}
 		traits[a] = e.properties
 		w := &ways[a]
-		w.fast, w.repeatable, w.prefetchable = supported(e.fast), supported(e.repeatable), supported(e.prefetchable)
+		w.fast, w.prefetchable = supported(e.fast), supported(e.prefetchable)
 	}
 }
 

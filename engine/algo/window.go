@@ -8,7 +8,6 @@ var slidingWindow = algorithm{
 	code:   "sw",
 	fields: []string{"segments", "segment", "variant", "windows", "count_denied", "name"},
 	// Units leave the window only with time, and the units of a segment are interchangeable.
-	repeatable:   []string{"segments", "segment", "variant", "windows", "name"},
 	prefetchable: []string{"segments", "segment", "variant", "windows", "name"},
 	on:           func(s *State) arithmetic { return &s.segments },
 	shares:       windowShares,

@@ -27,10 +27,9 @@ import (
 const perSecond = 1000
 
 const (
-	alone    = "headgate, a script for each"
-	repeated = "headgate, denials repeated"
-	pooled   = "redis_rate, its pool"
-	piped    = "redis_rate, AutoPipeline"
+	alone  = "headgate, a script for each"
+	pooled = "redis_rate, its pool"
+	piped  = "redis_rate, AutoPipeline"
 )
 
 // onOneRedis compares exact limiters on one Redis, and on one Valkey if it is installed.
@@ -103,7 +102,7 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	if err != nil {
 		return nil, err
 	}
-	pacedSamples, _, err := rates(load{row: "redis paced", callers: 512, keys: many, perSecond: max(crowdLines[3].value, crowdLines[4].value) / 2})
+	pacedSamples, _, err := rates(load{row: "redis paced", callers: 512, keys: many, perSecond: max(crowdLines[2].value, crowdLines[3].value) / 2})
 	if err != nil {
 		return nil, err
 	}
@@ -113,10 +112,7 @@ func onOneServer(ctx context.Context, program string, s settings) ([]table, erro
 	return []table{
 		{title: "On one Redis, 512 callers, 100 000 keys", unit: "decisions/s", reach: 3.5, beside: redisRate, lines: crowdLines, costs: true},
 		{title: "On one Redis, 512 callers, 100 000 keys" + zipfs, unit: "decisions/s", beside: redisRate, lines: skewedLines, costs: true},
-		{
-			title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: reorder(hotLines, repeated),
-			note: "Headgate decides each exactly; where denials may be repeated for a stated time (`near`), most are not asked about.",
-		},
+		{title: "On one Redis, 512 callers, one hot key", unit: "decisions/s", reach: 20, beside: redisRate, lines: hotLines},
 		oneCaller,
 		{title: "On one Redis, 512 callers at half of redis_rate's best rate", unit: "p99, µs", lower: true, reach: 0.33, beside: redisRate, lines: compare(contenders, pacedSamples, micros99)},
 		{title: "Allocations in the client, 512 callers, 100 000 keys", unit: "a decision", lower: true, reach: 3.0 / 21, beside: redisRate, lines: compare(contenders, crowd, func(s sample) float64 { return s.mallocs })},
@@ -164,23 +160,13 @@ func alonePerCall(ctx context.Context, contenders []contender, servers []*server
 func micros50(s sample) float64 { return float64(s.p50) / float64(time.Microsecond) }
 func micros99(s sample) float64 { return float64(s.p99) / float64(time.Microsecond) }
 
-// reorder swaps the first line with the line of the given name, because the first line is compared with the others.
-func reorder(lines []line, name string) []line {
-	for i := range lines {
-		if lines[i].name == name {
-			lines[0], lines[i] = lines[i], lines[0]
-		}
-	}
-	return lines
-}
-
-// onServers creates the limiters: Headgate with its default settings, with a deny cache, and without group commit, and
+// onServers creates the limiters: Headgate with its default settings, and without group commit, and
 // redis_rate in its two fastest forms.
 func onServers(ctx context.Context, servers []*server) (contenders []contender, group *batch.Store, err error) {
 	for _, ours := range []struct {
 		name   string
 		layers stack.Config
-	}{{"headgate", stack.Config{}}, {repeated, stack.Config{MaxStale: time.Second}}, {alone, stack.Config{WithoutBatch: true}}} {
+	}{{"headgate", stack.Config{}}, {alone, stack.Config{WithoutBatch: true}}} {
 		store, err := open(ctx, "redis://"+servers[len(contenders)].address, ours.layers)
 		if err != nil {
 			return nil, nil, err
@@ -190,8 +176,8 @@ func onServers(ctx context.Context, servers []*server) (contenders []contender, 
 		}
 		contenders = append(contenders, asked(ctx, ours.name, store, crowded))
 	}
-	client := redis.NewClient(&redis.Options{Addr: servers[3].address, PoolSize: 64})
-	pipe, err := redis.NewClient(&redis.Options{Addr: servers[4].address}).AutoPipeline()
+	client := redis.NewClient(&redis.Options{Addr: servers[2].address, PoolSize: 64})
+	pipe, err := redis.NewClient(&redis.Options{Addr: servers[3].address}).AutoPipeline()
 	if err != nil {
 		return nil, nil, err
 	}

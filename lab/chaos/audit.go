@@ -33,7 +33,6 @@ type happened struct {
 	hangs []span
 	// steps lists the steps of Redis's clock in order.
 	steps []step
-	stale time.Duration // maximum age of a cached denial
 }
 
 // struck is a fault with the times when it really began and ended. primary is the time when the servers had a primary

@@ -282,7 +282,7 @@ func serverClass(text string) string {
 }
 
 // throttle sends a request over RESP, which does not report the mode. It is used for policies that a process never
-// decides on its own. Only the first process does not cache denials.
+// decides on its own.
 func (c *callers) throttle(client *redis.Client, process int, l *limit, key string) answer {
 	a := answer{limit: l, key: key, process: process, sent: c.now()}
 	words, err := client.Do(context.Background(), "HEADGATE.ALLOW", l.policy, key).Int64Slice()
@@ -294,9 +294,6 @@ func (c *callers) throttle(client *redis.Client, process int, l *limit, key stri
 		a.class = "not six integers"
 	default:
 		a.allowed, a.mode, a.assumed = words[0] == 0, "exact", true
-		if !a.allowed && process > 0 {
-			a.mode = "cached"
-		}
 	}
 	return a
 }

@@ -69,9 +69,6 @@ func (c *callers) authorize(client auth.AuthorizationClient, process int, l *lim
 		a.class = state.String()
 	default:
 		a.allowed, a.mode, a.assumed = state == codes.OK, "exact", true
-		if !a.allowed && process > 0 {
-			a.mode = "cached"
-		}
 	}
 	return a
 }

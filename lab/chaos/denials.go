@@ -39,9 +39,6 @@ func (f *found) denials(h *happened, l *limit, log []answer) {
 		if a.assumed && h.lossesIn(a.sent-2*l.span()-notices, a.received) > 0 {
 			continue // shares also deny while the limit is in doubt
 		}
-		if a.mode == "cached" && h.lossesIn(a.sent-h.stale-late, a.received) > 0 {
-			continue // processes detect the loss later
-		}
 		if spent, room := h.spent(l, charges, a); spent+a.cost() <= room {
 			f.violatef("denied", "%s %s: process %d denied (%s) at %s, when %d of %d units can have been spent; faults %q",
 				l.policy, a.key, a.process, a.mode, seconds(a.sent), spent, room, h.faultsIn(a.sent, a.received))

@@ -32,17 +32,17 @@ type process struct {
 	done        chan struct{}
 }
 
-func newProcess(t testing.TB, program, store string, more ...string) *process {
+func newProcess(t testing.TB, program, store string) *process {
 	t.Helper()
 	p := &process{t: t, program: program, config: filepath.Join(t.TempDir(), "policies.yaml")}
 	p.log = filepath.Join(filepath.Dir(p.config), "log")
 	for _, address := range []*string{&p.http, &p.resp, &p.grpc, &p.admin} {
 		*address = "127.0.0.1:" + strconv.Itoa(programs.FreePort(t))
 	}
-	p.args = append([]string{
+	p.args = []string{
 		"serve", "--config", p.config, "--store", store, "--http", p.http, "--resp", p.resp, "--grpc", p.grpc, "--admin", p.admin,
 		"--drain", "0s", "--expect-processes", strconv.Itoa(shareCount),
-	}, more...)
+	}
 	p.write(false)
 	p.start()
 	t.Cleanup(p.kill)

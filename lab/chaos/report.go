@@ -248,7 +248,7 @@ func tables(w io.Writer, all []*result) {
 // coverage writes how many seeds saw each algorithm answer in each mode, and how many answers were given in each mode
 // during each fault.
 func coverage(w io.Writer, faults map[string]*facts, algorithms map[string]int) {
-	modes := []string{"exact", "split", "cached", "leased", "fallback"}
+	modes := []string{"exact", "split", "leased", "fallback"}
 	fmt.Fprintf(w, "\nseeds with\t%s\n", strings.Join(modes, "\t"))
 	names := map[string]bool{}
 	for name := range algorithms {

@@ -68,12 +68,11 @@ func (h *happened) untilJump(l *limit, from, end time.Duration) time.Duration {
 	return end
 }
 
-// waits reports whether a clock step can justify a denial. After a step forward, cached denials are repeated for as
-// long as usual. After a step back, denials are justified until the clock has caught up, but for at most twice the
+// waits reports whether a clock step can justify a denial. After a step back, denials are justified until the clock has caught up, but for at most twice the
 // time that spent units count. They stay justified for twice that time afterwards.
 func (h *happened) waits(l *limit, at time.Duration) bool {
 	for _, s := range h.steps {
-		lasts := h.stale + late
+		lasts := time.Duration(late)
 		if s.by < 0 {
 			lasts += min(-s.by, 2*l.span()) + 2*l.span()
 		}

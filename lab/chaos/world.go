@@ -11,9 +11,6 @@ import (
 	"github.com/headgate/headgate/lab/redistest"
 )
 
-// stale is the --max-stale of all processes except the first, which does not set it.
-const stale = 300 * time.Millisecond
-
 // world is a seed's store and processes.
 type world struct {
 	t         testing.TB
@@ -39,7 +36,7 @@ type world struct {
 // newWorld starts the servers and processes.
 func newWorld(t testing.TB, s schedule) *world {
 	t.Helper()
-	w := &world{t: t, schedule: s, happened: happened{stale: stale}}
+	w := &world{t: t, schedule: s}
 	program, store := programs.Headgate(t), ""
 	switch s.Deployment {
 	case sentinel:
@@ -66,11 +63,7 @@ func newWorld(t testing.TB, s schedule) *world {
 			w.proxies = append(w.proxies, newProxy(t, fmt.Sprint(i), w.server.Addr()))
 			own = "redis://" + w.proxies[i].addr()
 		}
-		var more []string
-		if i > 0 {
-			more = []string{"--max-stale", stale.String()}
-		}
-		w.processes = append(w.processes, newProcess(t, program, own, more...))
+		w.processes = append(w.processes, newProcess(t, program, own))
 	}
 	return w
 }

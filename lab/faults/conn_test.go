@@ -55,7 +55,7 @@ func TestLayersOnOwnClients(t *testing.T) {
 	var policies []*headgate.Policy
 	for _, conn := range []redisstore.Conn{byGoRedis, byRueidis} {
 		store, err := open.Conn(t.Context(), conn, open.Options{
-			SubPrefix: "app", MaxStale: time.Second, Deadline: deadline,
+			SubPrefix: "app", Deadline: deadline,
 			Fallback: &fallback.Config{Expect: 1, OnOutage: func(away bool, _ error) { events <- away }},
 		})
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/headgate/headgate/lab/linearize"
 	"github.com/headgate/headgate/lab/scenarios"
 	"github.com/headgate/headgate/lab/testbed"
-	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/membership"
 	"github.com/headgate/headgate/layer/prefetch"
@@ -31,22 +30,6 @@ func TestBatch(t *testing.T) {
 	for _, limit := range linearize.Limits() {
 		t.Run(limit.String(), func(t *testing.T) { linearize.Check(t, limit, linearize.Record(memory(t, nil), limit, 64)) })
 	}
-}
-
-// A store wrapped in a deny cache also passes all cases, if all operations go through one process.
-func TestNear(t *testing.T) {
-	scenarios.Run(t, storetest.Options{New: func(t *testing.T, now func() time.Time) engine.Store {
-		t.Helper()
-		store, err := memstore.New(memstore.Config{Clock: now, MaxKeys: testbed.Keys})
-		if err != nil {
-			t.Fatal(err)
-		}
-		layer, err := denycache.New(testbed.Together(t, store), denycache.Config{MaxStale: time.Hour, Clock: now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return layer
-	}})
 }
 
 // A store wrapped in prefetch also passes all cases, for limits that are not prefetched.

@@ -22,7 +22,7 @@ var conformance = map[string][]suite{
 	// Requests on several slots of a Cluster.
 	"split": {{"lab/faults", "TestSplit"}},
 	// Code in other packages that uses the table of algorithms.
-	"table": {{"engine", "."}, {"layer/prefetch", "."}, {"layer/denycache", "."}},
+	"table": {{"engine", "."}, {"layer/prefetch", "."}},
 	// Packages whose own tests are enough.
 	"layers": nil,
 	// Mistakes that only faults reveal. The audit of the answers must find each of them. The package's own tests are

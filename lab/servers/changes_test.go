@@ -49,7 +49,7 @@ func TestChangeOnTwoServers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Standalone(t, redistest.Redis)
 	c := daemon.Config{Store: "redis://" + s.Addr(), Base: configOf(t, changing), Deadline: 10 * time.Second}
-	c.StoreOptions = open.Options{MaxStale: time.Minute, Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 100}}
+	c.StoreOptions = open.Options{Prefetch: prefetch.Config{Life: time.Second, MaxUnits: 100}}
 	for _, name := range []string{"daily", "slow"} {
 		t.Run(name, func(t *testing.T) {
 			half, double := `{"limit":500}`, `{"limit":2000}`

@@ -115,34 +115,6 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// If --max-stale is set, a denial is repeated even after another client has reset the key, but not for longer than the
-// given time.
-func TestServerRepeats(t *testing.T) {
-	t.Parallel()
-	s := redistest.Standalone(t, redistest.Redis)
-	client := serve(t, "redis://"+s.Addr(), "--max-stale", "1s", "--failure", "deny")
-	ask := func() int64 {
-		t.Helper()
-		reply, err := client.Do(context.Background(), "CL.THROTTLE", "k", 0, 1, 3600, 1).Int64Slice()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return reply[0]
-	}
-	before := time.Now()
-	if first, second := ask(), ask(); first != 0 || second != 1 {
-		t.Fatalf("first %d, second %d; want one to pass", first, second)
-	}
-	s.MustDo("del", "hg/:inline/tb/{k}") // a FLUSHALL would be a loss of data
-	if ask() == 0 && time.Since(before) < time.Second {
-		t.Error("a denial is not repeated")
-	}
-	time.Sleep(time.Second)
-	if ask() != 0 {
-		t.Error("a denial is repeated for more than a second")
-	}
-}
-
 // A policy with mode: leased is decided with the servers' prefetched units, reports that mode, and admits no more than
 // its limit.
 func TestServerLeases(t *testing.T) {

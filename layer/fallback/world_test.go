@@ -172,10 +172,6 @@ func (s *server) CompareAndSet(ctx context.Context, name string, version int64, 
 	return now.CompareAndSet(ctx, name, version, value)
 }
 
-func (*server) Publish(context.Context, string, string) error { return nil }
-
-func (*server) Subscribe(context.Context, string, func(), func(string)) error { return nil }
-
 // process is one of the processes that share the server.
 type process struct {
 	*headgate.Limiter

@@ -57,7 +57,7 @@ var floors = [][]room{
 	},
 	{
 		{"headgate", "the facade for programs: Policy, Decision", []string{"."}},
-		{"layers", "batch, deny cache, leases, shares", []string{"layer/batch", "layer/denycache", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
+		{"layers", "batch, leases, shares", []string{"layer/batch", "layer/fallback", "layer/prefetch", "layer/internal/*"}},
 		{"clients", "of Redis", []string{"adapter/rueidis", "adapter/goredis"}},
 		{"load", "calls in flight by latency", []string{"adaptive"}},
 	},

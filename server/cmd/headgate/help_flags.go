@@ -39,7 +39,7 @@ var flagGroups = map[string][]flagGroup{
 var processGroups = []flagGroup{
 	{"Policies", []string{"config", "state-file", "failure", "no-inline", "max-inline-keys", "allow-writes", "unmatched", "cors-origin"}},
 	{"Store", []string{
-		"store", "store-password-file", "deadline", "max-stale", "lease-life", "lease-units", "expect-processes", "max-keys",
+		"store", "store-password-file", "deadline", "lease-life", "lease-units", "expect-processes", "max-keys",
 		"snapshot", "snapshot-every", "hash-keys-file",
 	}},
 	{"Listener", []string{"resp", "resp-idle", "http", "grpc", "grpc-deadline", "users-file", "peer-share", "tls-cert", "tls-key", "tls-client-ca"}},

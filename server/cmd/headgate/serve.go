@@ -79,7 +79,6 @@ func (f *serveFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.Store, "store", "memory", "the store for the counters: memory, or the `URL` of a Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://")
 	flags.StringVar(&f.StoreOptions.PasswordFile, "store-password-file", "", "`file` with the Redis password")
 	flags.DurationVar(&f.Deadline, "deadline", 50*time.Millisecond, "longest time for a decision on Redis; three quarters of the caller's own deadline if that is shorter")
-	flags.DurationVar(&f.StoreOptions.MaxStale, "max-stale", 0, "repeat a denial for this long without calling Redis, up to 1h; meanwhile units given back by other servers go unnoticed; 0 always calls Redis")
 	flags.DurationVar(&f.StoreOptions.Prefetch.Life, "lease-life", time.Second, "how long units prefetched for policies with mode: leased can be spent, 10ms to 10s")
 	flags.Int64Var(&f.StoreOptions.Prefetch.MaxUnits, "lease-units", 10_000, "maximum number of prefetched units for a key, 1 to 1000000")
 	flags.IntVar(&f.StoreOptions.Fallback.Expect, "expect-processes", 0, "expected number of servers on the Redis, up to 1000: with failure local each decides by its share of a limit, 1/N; the number seen counts once it has not changed for a minute")
@@ -118,9 +117,6 @@ func serve(c *cobra.Command, config daemon.Config, format string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	d, err := daemon.New(ctx, config)
-	if input, ok := errors.AsType[*engine.InputError](err); ok && input.Field == "max_stale" {
-		input.Field = "--max-stale"
-	}
 	if err != nil {
 		return ofStore(err)
 	}

@@ -35,7 +35,6 @@ type decision struct {
 	Mode       string `json:"mode"`
 	// OvershootMax is null if the overshoot is unbounded.
 	OvershootMax any               `json:"overshoot_max"`
-	Stale        int64             `json:"stale_ms,omitempty"` // maximum age of a repeated answer
 	InForce      *adminapi.InForce `json:"in_force,omitempty"` // for a binding limit with an adaptive rate
 	Limits       []limitDecision   `json:"limits,omitempty"`
 }
@@ -60,7 +59,6 @@ func decisionOf(r *decide.Response) decision {
 		Allowed: r.Allowed, Policy: r.Policy, Paid: r.Paid, Charges: chargesOf(r),
 		RetryAfter: retryMillis(r.Allowed, s.RetryAfter), ResetAfter: format.Millis(s.ResetAfter), Delay: format.Millis(r.Delay),
 		Mode: r.Promise.Mode.String(), OvershootMax: r.Promise.OvershootMax,
-		Stale: format.Millis(r.Promise.Stale),
 	}
 	if r.Promise.OvershootMax == engine.Unbounded {
 		a.OvershootMax = null

@@ -123,8 +123,5 @@ func appendDecision(b []byte, r *decide.Response) (_ []byte, ok bool) {
 	number(`,"delay_ms":`, format.Millis(d.Delay))
 	b = append(append(append(b, `,"mode":"`...), d.Promise.Mode.String()...), '"')
 	number(`,"overshoot_max":`, d.Promise.OvershootMax)
-	if stale := format.Millis(d.Promise.Stale); stale != 0 {
-		number(`,"stale_ms":`, stale)
-	}
 	return append(b, "}\n"...), true
 }

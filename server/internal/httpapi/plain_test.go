@@ -86,7 +86,7 @@ func FuzzPlain(f *testing.F) {
 func TestAppendDecision(t *testing.T) {
 	seen := 0
 	for _, retry := range []time.Duration{0, 1, 1500 * time.Microsecond, headgate.Never} {
-		for _, promise := range []engine.Promise{{}, {Mode: engine.Cached, Stale: 3 * time.Millisecond}, {Mode: engine.Leased, OvershootMax: 7}, {Mode: engine.Fallback, OvershootMax: engine.Unbounded}} {
+		for _, promise := range []engine.Promise{{}, {Mode: engine.Leased, OvershootMax: 7}, {Mode: engine.Fallback, OvershootMax: engine.Unbounded}} {
 			for _, policy := range []string{"", "api-1.x_Y"} {
 				for _, unlimited := range []bool{false, true} {
 					for limits := range 3 {

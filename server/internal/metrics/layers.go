@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/layer/batch"
-	"github.com/headgate/headgate/layer/denycache"
 	"github.com/headgate/headgate/layer/fallback"
 	"github.com/headgate/headgate/layer/prefetch"
 	"github.com/headgate/headgate/memstore"
@@ -77,16 +76,6 @@ var (
 			Name:  "headgate_store_queue_full_total",
 			Help:  "Operations that found the queue of group commit full.",
 			Value: func(s batch.Stats) float64 { return float64(s.Refused) },
-		},
-	)
-	denyTable = metric.NewTable(
-		metric.Row[denycache.Stats]{
-			Name: "headgate_deny_cache_total", Labels: []string{"result"},
-			Help: "Operations that the deny cache decided, and those that it sent on.",
-			Series: func(s denycache.Stats, add func(float64, ...string)) {
-				add(float64(s.Repeated), "repeated")
-				add(float64(s.Asked), "forwarded")
-			},
 		},
 	)
 	prefetchTable = metric.NewTable(
@@ -163,8 +152,6 @@ func collectStore(store engine.Store, to chan<- prometheus.Metric) {
 		redisTable.Collect(store.Stats(), to)
 	case *batch.Store:
 		batchTable.Collect(store.Stats(), to)
-	case *denycache.Store:
-		denyTable.Collect(store.Stats(), to)
 	case *prefetch.Store:
 		prefetchTable.Collect(store.Stats(), to)
 	case *fallback.Store:

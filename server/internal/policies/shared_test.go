@@ -59,11 +59,7 @@ func (f *faulty) CompareAndSet(ctx context.Context, name string, version int64, 
 func (f *faulty) Beat(context.Context, string, string, time.Duration) ([]string, error) {
 	return nil, errFault
 }
-func (f *faulty) Leave(context.Context, string, string) error   { return errFault }
-func (f *faulty) Publish(context.Context, string, string) error { return errFault }
-func (f *faulty) Subscribe(context.Context, string, func(), func(string)) error {
-	return errFault
-}
+func (f *faulty) Leave(context.Context, string, string) error { return errFault }
 
 func coordinator(t *testing.T) engine.Coordinator {
 	t.Helper()

@@ -14,8 +14,8 @@ type Replies struct {
 	Allowed int64
 	// Errors counts requests whose decision is not known.
 	Errors int64
-	// Local counts requests decided without the store: by this process's share of the limits, by the deny cache, or
-	// with prefetched units.
+	// Local counts requests decided without the store: by this process's share of the limits or with
+	// prefetched units.
 	Local int64
 }
 
@@ -23,7 +23,7 @@ func (r *Replies) decided(p *engine.Promise) {
 	switch {
 	case p.Mode == engine.Fallback && p.OvershootMax == engine.Unbounded:
 		r.Allowed++
-	case p.Mode == engine.Fallback || p.Mode == engine.Cached || p.Mode == engine.Leased:
+	case p.Mode == engine.Fallback || p.Mode == engine.Leased:
 		r.Local++
 	}
 }

@@ -63,7 +63,6 @@ func TestWatcherSeesOutages(t *testing.T) {
 		"no outage":            {promised(engine.Exact), false, one, 0, 0},
 		"answers again":        {promised(engine.Exact), true, one, 0, 1},
 		"answers on a Cluster": {promised(engine.Split), true, one, 0, 1},
-		"cached denial":        {promised(engine.Cached), true, one, 0, 0},
 		"prefetched unit":      {promised(engine.Leased), true, one, 0, 0},
 		"limit without state":  {promised(engine.Exact), true, engine.NoLimit(), 0, 0},
 	} {
@@ -122,7 +121,7 @@ func TestWatcherSeesReplies(t *testing.T) {
 		{Kind: engine.OpAllow, Item: decide.Item{Policy: "unknown", Key: "k"}},
 		take("k", one),
 	}
-	cached := engine.Answer{Promise: engine.Promise{Mode: engine.Cached}}
+	leased := engine.Answer{Promise: engine.Promise{Mode: engine.Leased}}
 	for _, c := range []struct {
 		name  string
 		store engine.Answer
@@ -130,8 +129,8 @@ func TestWatcherSeesReplies(t *testing.T) {
 		want  service.Replies
 	}{
 		{"away", engine.Answer{Err: headgate.ErrStoreUnavailable}, false, service.Replies{Allowed: 2, Errors: 2}},
-		{"cached denials", cached, true, service.Replies{Local: 4}},
-		{"no outage", cached, false, service.Replies{}},
+		{"prefetched units", leased, true, service.Replies{Local: 4}},
+		{"no outage", leased, false, service.Replies{}},
 	} {
 		w := &counter{away: c.away}
 		s := service.New(service.Config{

@@ -34,8 +34,6 @@ export const en = {
   promise: "The current promise of decisions",
   modeExact: "Exact.",
   promiseExact: "Each decision is one atomic step of the store. No limit is exceeded.",
-  modeCached: "Exact, with repeated denials.",
-  promiseCached: "A denial can be repeated for a stated time without a call to the store. No limit is exceeded.",
   modeLeased: "Leased.",
   promiseLeased: "Some units were prefetched from the store. A token bucket can be exceeded by the bound stated in each decision. Windows cannot be exceeded.",
   modeFallback: "Fallback.",

@@ -35,18 +35,16 @@ export function Overview({ administers }: { administers: boolean }) {
 }
 
 /** modeOf returns the mode that most weakens the promise of this second's decisions. */
-export function modeOf(s: Snapshot): "away" | "fallback" | "leased" | "cached" | "exact" {
+export function modeOf(s: Snapshot): "away" | "fallback" | "leased" | "exact" {
   if (s.store.away) return "away";
   if (s.modes.fallback) return "fallback";
-  if (s.modes.leased) return "leased";
-  return s.modes.cached ? "cached" : "exact";
+  return s.modes.leased ? "leased" : "exact";
 }
 
 const promises: Record<ReturnType<typeof modeOf>, [Word, Word]> = {
   away: ["modeAway", "promiseAway"],
   fallback: ["modeFallback", "promiseFallback"],
   leased: ["modeLeased", "promiseLeased"],
-  cached: ["modeCached", "promiseCached"],
   exact: ["modeExact", "promiseExact"],
 };
 

@@ -34,8 +34,6 @@ export const zh: Record<keyof typeof en, string> = {
   promise: "当前判定的承诺",
   modeExact: "精确。",
   promiseExact: "每次判定都是存储中的一个原子步骤，任何限制都不会被超出。",
-  modeCached: "精确，并重复拒绝。",
-  promiseCached: "在规定时间内，拒绝可以不经存储而重复给出。任何限制都不会被超出。",
   modeLeased: "租用。",
   promiseLeased: "部分配额已提前从存储取出。令牌桶最多可超出每次判定所声明的上界；窗口不会超出。",
   modeFallback: "降级。",
