@@ -50,7 +50,7 @@ Exit status: 0 done, 2 invalid.`,
 	flags.StringVar(&f.config, "config", "", "decide by the routes in this `FILE`")
 	flags.StringVar(&f.compare, "compare", "", "compare the answers of this `FILE` with the answers of the next file")
 	flags.StringVar(&f.log.Format, "format", "", "the `format` of the log: "+accesslog.FormatAccepted)
-	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON or CSV, such as client=ip or header.X-User=user; can be repeated")
+	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON, such as client=ip or header.X-User=user; can be repeated")
 	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
 	flags.StringVar(&f.from, "from", "", "omit requests before this `time`, such as 2026-11-22T14:00:00Z")
 	flags.StringVar(&f.until, "until", "", "omit requests at and after this `time`")

@@ -103,17 +103,6 @@ func TestJSONFieldsThatOccurLate(t *testing.T) {
 	}
 }
 
-// IIS writes its directives again when it starts, possibly with other fields. They are neither requests nor bad lines.
-func TestDirectivesInsideALog(t *testing.T) {
-	text := "#Fields: date time cs-method cs-uri-stem\n2026-11-22 14:05:09 GET /a\n" +
-		"#Software: IIS\n#Fields: time date c-ip cs-uri-stem cs(User-Agent)\n14:05:10 2026-11-22 203.0.113.7 /b curl\n"
-	l := opened(t, Options{}, written(t, "log", []byte(text)))
-	requests := all(t, l)
-	if s := l.Stats(); len(requests) != 2 || s.Lines != 2 || s.Bad != 0 || requests[1].Time != at+second || requests[1].Client.String() != "203.0.113.7" || requests[1].Agent != "curl" {
-		t.Errorf("%+v, %+v", requests, s)
-	}
-}
-
 // TestFieldsBeforeTheClient checks that lines with an unknown field before the client have no format. Regression: the
 // field was taken for the client, so that a whole site was one key, or each request had its own (regression: bug 172).
 func TestFieldsBeforeTheClient(t *testing.T) {

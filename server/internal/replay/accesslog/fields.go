@@ -111,7 +111,7 @@ func hint(n *Need) string {
 	if n.Name != "" {
 		field += "." + n.Name
 	}
-	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON and CSV, its field with --field %s=NAME", nginx, apache, field)
+	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON, its field with --field %s=NAME", nginx, apache, field)
 	if n.Name == forwardedFor {
 		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"
 	}

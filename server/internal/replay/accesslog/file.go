@@ -94,7 +94,7 @@ func (f *file) readLine() error {
 		return fmt.Errorf("after line %d: %w", f.number, err)
 	}
 	f.number++
-	if line == "" && !tooLong || f.number <= int64(f.format.skip) {
+	if line == "" && !tooLong {
 		return nil
 	}
 	f.stats.Lines++
@@ -103,10 +103,6 @@ func (f *file) readLine() error {
 		err = fmt.Errorf("longer than %d bytes", MaxLine)
 	} else {
 		err = f.format.read(line, &q)
-	}
-	if errors.Is(err, errDirective) {
-		f.stats.Lines--
-		return nil
 	}
 	if errors.Is(err, errRedacted) {
 		return fmt.Errorf("line %d: %w", f.number, err)

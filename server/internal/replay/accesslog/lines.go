@@ -22,47 +22,13 @@ const (
 	maxZstdWindow = 128 << 20
 )
 
-// unpacker replaces the error for a truncated compressed file with an error that says so.
+// unpacker explains the error for a compressed file that ends too early, or after which other bytes follow.
 type unpacker struct{ io.Reader }
 
 func (u unpacker) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("the compressed file is cut off: its end is missing: %w", err)
-	}
-	return n, err
-}
-
-// members reads a gzip file, which may consist of several members. It reports any other data after a member as an
-// error, but not as a truncated file.
-type members struct {
-	from *bufio.Reader
-	part *gzip.Reader
-}
-
-func newMembers(from *bufio.Reader) (*members, error) {
-	part, err := gzip.NewReader(from)
-	if err != nil {
-		return nil, err
-	}
-	part.Multistream(false)
-	return &members{from: from, part: part}, nil
-}
-
-func (m *members) Read(p []byte) (int, error) {
-	n, err := m.part.Read(p)
-	if err != io.EOF { //nolint:errorlint // Read returns io.EOF itself
-		return n, err
-	}
-	next, err := m.from.Peek(len(gzipMagic))
-	switch {
-	case len(next) == 0:
-		return n, err
-	case !bytes.HasPrefix([]byte(gzipMagic), next):
-		return n, errors.New("bytes that are no gzip follow the compressed data; accepted: a file that ends with it")
-	}
-	if err = m.part.Reset(m.from); err == nil {
-		m.part.Multistream(false)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) {
+		err = fmt.Errorf("the compressed file is cut off, or other bytes follow it: %w", err)
 	}
 	return n, err
 }
@@ -96,7 +62,7 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
-		unpacked, err := newMembers(buffered)
+		unpacked, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}

@@ -28,7 +28,7 @@ const (
 type Options struct {
 	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
-	// Fields names JSON fields and CSV columns, each as NAME=FIELD.
+	// Fields names JSON fields, each as NAME=FIELD.
 	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string

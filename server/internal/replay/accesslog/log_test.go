@@ -198,14 +198,14 @@ func TestGzipReadsAllMembers(t *testing.T) {
 		fmt.Fprint(z, preciseLine(2*i, "/a"), preciseLine(2*i+1, "/b"))
 		z.Close()
 	}
-	cut := "the compressed file is cut off: its end is missing: unexpected EOF"
+	const cut = "the compressed file is cut off, or other bytes follow it: "
 	for _, c := range []struct{ trailing, want string }{
 		{"", ""},
-		{"x", "bytes that are no gzip follow the compressed data"},
-		{"a line of text that follows\n", "bytes that are no gzip follow the compressed data"},
-		{"\x00", "bytes that are no gzip follow"},
-		{"\x1f", cut},
-		{"\x1f\x8b\x08", cut},
+		{"x", cut},
+		{"a line of text that follows\n", cut},
+		{"\x00", cut},
+		{"\x1f", cut + "unexpected EOF"},
+		{"\x1f\x8b\x08", cut + "unexpected EOF"},
 	} {
 		path := written(t, "log.gz", append(bytes.Clone(parts.Bytes()), c.trailing...))
 		l, err := Open([]string{path}, nil, Options{Format: precise})
@@ -229,7 +229,7 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 	z.Close()
 	zipped.WriteString("garbage")
 	l := opened(t, Options{Format: precise}, written(t, "log.gz", zipped.Bytes()))
-	if err := l.Run(t.Context(), func([]Request) error { return nil }); err == nil || !strings.Contains(err.Error(), "log.gz: after line 20000: bytes that are no gzip") {
+	if err := l.Run(t.Context(), func([]Request) error { return nil }); err == nil || !strings.Contains(err.Error(), "log.gz: after line 20000: the compressed file is cut off, or other bytes follow it") {
 		t.Error(err)
 	}
 }
@@ -237,7 +237,6 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 func TestByteOrderMarksAreSkipped(t *testing.T) {
 	for name, text := range map[string]string{
 		"combined": wholeLine(0, "/a"),
-		"csv":      "ts,uri\n1795356309,/a\n",
 		"json":     `{"ts":1795356309,"uri":"/a"}`,
 	} {
 		var zipped bytes.Buffer

@@ -47,7 +47,7 @@ type template struct {
 	variables []variable
 	// more permits extra text after the last variable, such as fields added to a standard format.
 	more bool
-	// hashes is true if quoted values have the escapes of HAProxy: #XX is a byte, and a backslash is itself.
+	// hashes is true if quoted values have the escapes of HAProxy, where a backslash is itself.
 	hashes bool
 	// addressed is true if the client must be an address.
 	addressed bool
@@ -143,9 +143,12 @@ func (*template) unseen(*Need) (from string, none bool) { return "", false }
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
-		v := &t.variables[i]
-		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
+		t.variables[i].want(headers, cookies)
 	}
+}
+
+func (v *variable) want(headers, cookies map[string]bool) {
+	v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
 }
 
 // read parses one line into q. It returns an error if the line does not match the format.
@@ -165,8 +168,8 @@ func (t *template) read(line string, q *Request) (err error) {
 		if v.part == partIgnored {
 			continue
 		}
-		if v.quoted && !t.hashes && strings.IndexByte(value, '\\') >= 0 {
-			value = unescape(value)
+		if v.quoted {
+			value = t.unquote(value)
 		}
 		if err := t.set(v, value, q); err != nil {
 			return err
@@ -230,6 +233,14 @@ func (v *variable) endOfList(text string) int {
 	}
 }
 
+// unquote decodes a value in quotes.
+func (t *template) unquote(value string) string {
+	if t.hashes {
+		return unhash(value)
+	}
+	return unescape(value)
+}
+
 // set stores a variable's value in the request.
 func (t *template) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
@@ -238,7 +249,7 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 	case partClient:
 		t.setClient(v, value, q)
 	case partRequest:
-		err = t.setRequest(value, q)
+		err = setRequest(value, q)
 	case partMethod:
 		q.Method = value
 	case partTarget:
@@ -278,23 +289,14 @@ func (t *template) setClient(v *variable, value string, q *Request) {
 	q.setClient(value)
 }
 
-// setRequest parses a request line. HAProxy decides by the bytes of the target, where # begins no fragment.
-func (t *template) setRequest(value string, q *Request) (err error) {
-	if !t.hashes || strings.IndexByte(value, '#') < 0 {
-		method, target, err := requestLine(value)
-		if err != nil {
-			return err
-		}
-		q.Method = method
-		return q.setTarget(target)
-	}
-	method, target, err := requestLine(unhash(value))
+// setRequest parses a request line.
+func setRequest(value string, q *Request) (err error) {
+	method, target, err := requestLine(value)
 	if err != nil {
 		return err
 	}
 	q.Method = method
-	q.Path, q.Query, _ = strings.Cut(target, "?")
-	return nil
+	return q.setTarget(target)
 }
 
 // header adds a header or a cookie to the request. If the value is a dash, the request did not contain it.
