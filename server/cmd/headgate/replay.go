@@ -32,12 +32,12 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay (--config FILE | --suggest --key KEY | --compare OLD NEW) LOG...",
-		Short: "Decide the requests of an access log, and find limits for them",
+		Short: "Decide the requests of an access log, and find a limit for them",
 		Long: `Decide the requests of an access log as a server would have, at the times in the log, or
-find limits for them. Nothing is sent and no store is used.
+find a limit for them. Nothing is sent and no store is used.
 
   replay --config policies.yaml access.log       what the file would have denied
-  replay --suggest --key client_ip access.log    limits that fit the log
+  replay --suggest --key client_ip access.log    a limit that fits the log
   replay --compare old.yaml new.yaml access.log  which answers change
 
 A LOG is a file, plain or compressed by gzip or Zstandard, or - for standard input.
@@ -87,7 +87,7 @@ func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []strin
 	case f.config != "":
 		return f.decide(ctx, c, args)
 	case f.suggest.suggest:
-		return f.suggestLimits(ctx, c, args)
+		return f.suggestLimit(ctx, c, args)
 	default:
 		return f.compareFiles(ctx, c, args)
 	}

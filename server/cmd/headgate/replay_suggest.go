@@ -23,11 +23,11 @@ type suggestFlags struct {
 
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVar(&s.suggest, "suggest", false, "suggest limits for the keys in the log")
+	flags.BoolVar(&s.suggest, "suggest", false, "suggest a limit for the keys in the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
 	flags.StringSliceVar(&s.proxies, "trusted-proxies", nil, "comma-separated `addresses` or networks of proxies, whose X-Forwarded-For is read (default the server's own machine)")
-	flags.StringVar(&s.writeConfig, "write-config", "", "write the limits to this `FILE` as a policies file")
+	flags.StringVar(&s.writeConfig, "write-config", "", "write the limit to this `FILE` as a policies file")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 }
 
@@ -60,7 +60,7 @@ func readShare(flag, text string) (float64, error) {
 	return share, nil
 }
 
-func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs []string) error {
+func (f *replayFlags) suggestLimit(ctx context.Context, c *cobra.Command, logs []string) error {
 	s := &f.suggest
 	deny, err := readShare("--deny", s.deny)
 	if err != nil {

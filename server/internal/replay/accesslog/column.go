@@ -16,11 +16,11 @@ type column struct {
 	variable
 
 	// names are the names of the field that the log can use, best first: one if --field sets it.
-	names []string
-	from  string // the name as the first lines spell it, or "" if they do not have it
-	named  bool  // set with --field
-	header bool  // one of the headers in allHeaders
-	seen  bool   // whether any line contained it
+	names  []string
+	from   string // the name as the first lines spell it, or "" if they do not have it
+	named  bool   // set with --field
+	header bool   // one of the headers in allHeaders
+	seen   bool   // whether any line contained it
 
 	// text is the value in the current line. rank is the index of its name in names, or -1 if the line does not have
 	// the field.
@@ -133,4 +133,3 @@ func parseFields(texts []string) (all []column, err error) {
 	}
 	return all, nil
 }
-

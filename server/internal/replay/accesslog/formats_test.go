@@ -366,8 +366,8 @@ func TestUnreadableFormatStringsAreErrors(t *testing.T) {
 		t.Error(err)
 	}
 	for text, o := range map[string]Options{
-		`--field "client=b": accepted: client once`:                       {Fields: []string{"client=a", "client=b"}},
-		`--field "header.x-a=b": accepted: header.x-a once`:               {Fields: []string{"header.X-A=a", "header.x-a=b"}},
+		`--field "client=b": accepted: client once`:               {Fields: []string{"client=a", "client=b"}},
+		`--field "header.x-a=b": accepted: header.x-a once`:       {Fields: []string{"header.X-A=a", "header.x-a=b"}},
 		`--field "client=a": accepted: with JSON; --format "main`: {Fields: []string{"client=a"}, Format: "main"},
 		`--field "client=b": accepted: with JSON; --format "$ms`:  {Fields: []string{"client=b"}, Format: precise},
 	} {

@@ -1,7 +1,7 @@
 // Package report presents the results of a replay as text for a terminal.
 //
 //	text.go          a file's decisions, and two files compared
-//	suggest_text.go  suggested limits
+//	suggest_text.go  a suggested limit
 //	numbers.go       human-readable numbers, spans and instants
 package report
 
@@ -171,6 +171,9 @@ func keysText(l lines, top []simulate.KeyReport) {
 	for i := range top {
 		k := &top[i]
 		l.printf("key", "%s: %s of %s denied%s", quoted(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), by(k.By))
+		if k.Agent != "" {
+			l.printf("", "  User-Agent %s", quoted(k.Agent))
+		}
 		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
 			l.printf("", "  %s× %s", format.Grouped(p.Count), printable(p.Pattern))
 		}
