@@ -89,7 +89,7 @@ func (j *jsonLines) learn(first []string) error {
 			return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", engine.Quote(c.from))
 		}
 	}
-	what, field := "", ""
+	var what, field string
 	switch {
 	case !j.has(partTime):
 		what, field = "time", "time=ts"
@@ -250,7 +250,7 @@ func (j *jsonLines) fieldsOf(counts func(c *column) bool) Fields {
 		}
 	}
 	f := t.fields()
-	f.AnyHeader = j.anyHeader
+	f[anyHeader] = j.anyHeader
 	return f
 }
 

@@ -134,7 +134,9 @@ func (l *Log) Want(needs []Need) error {
 				continue
 			}
 			fields := f.format.fields()
-			fields.Host = fields.Host || l.options.Host != ""
+			if l.options.Host != "" {
+				fields[Field{Kind: Host}] = true
+			}
 			if !fields.has(n) {
 				return f.missing(n)
 			}

@@ -111,27 +111,19 @@ func (t *template) forward() {
 // forwardedFor is the header in which proxies list the addresses of the client and of the proxies before them.
 const forwardedFor = "X-Forwarded-For"
 
+// kinds are the fields that a part is, or contains.
+var kinds = map[part][]Kind{
+	partClient: {Client}, partRequest: {Method, Query}, partMethod: {Method}, partHost: {Host}, partSize: {Size},
+	partTarget: {Query}, partQuery: {Query}, partQueryMark: {Query}, partHeader: {Head}, partCookie: {Cookie},
+}
+
 // fields returns the fields that each line of the format contains.
 func (t *template) fields() Fields {
-	f := Fields{Headers: map[string]bool{forwardedFor: t.forwarded}, Cookies: map[string]bool{}}
+	f := Fields{{Head, forwardedFor}: t.forwarded}
 	for i := range t.variables {
-		switch v := &t.variables[i]; v.part {
-		case partClient:
-			f.Client = true
-		case partRequest:
-			f.Method, f.Query = true, true
-		case partMethod:
-			f.Method = true
-		case partTarget, partQuery, partQueryMark:
-			f.Query = true
-		case partHost:
-			f.Host = true
-		case partSize:
-			f.Size = true
-		case partHeader:
-			f.Headers[v.name] = true
-		case partCookie:
-			f.Cookies[v.name] = true
+		v := &t.variables[i]
+		for _, kind := range kinds[v.part] {
+			f[Field{kind, v.name}] = true
 		}
 	}
 	return f

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -63,7 +64,7 @@ func (o *Options) routeText(policy string) string {
 	}
 	var quoted []string
 	for _, proxy := range o.Proxies {
-		quoted = append(quoted, yamlText(proxy))
+		quoted = append(quoted, strconv.Quote(proxy))
 	}
 	return "trusted_proxies: [" + strings.Join(quoted, ", ") + "]\n" + text
 }
