@@ -82,15 +82,54 @@ func (f *replayFlags) run(c *cobra.Command, args []string) error {
 	return err
 }
 
+// replay opens the logs, and prints the result of the requested kind.
 func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []string) error {
-	switch {
-	case f.config != "":
-		return f.decide(ctx, c, args)
-	case f.suggest.suggest:
-		return f.suggestLimit(ctx, c, args)
-	default:
-		return f.compareFiles(ctx, c, args)
+	run, logs, err := f.kind(c, args)
+	if err != nil {
+		return err
 	}
+	log, err := accesslog.Open(logs, c.InOrStdin(), f.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	r, err := run(ctx, log)
+	if err != nil {
+		return err
+	}
+	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
+	if f.output.json() {
+		return writeJSON(c.OutOrStdout(), r)
+	}
+	report.Text(c.OutOrStdout(), r)
+	return nil
+}
+
+// replayed replays a log in one of the three ways.
+type replayed func(ctx context.Context, log *accesslog.Log) (*report.Result, error)
+
+// kind returns the function that replays logs in the requested way, and the names of the logs.
+func (f *replayFlags) kind(c *cobra.Command, args []string) (run replayed, logs []string, err error) {
+	switch {
+	case f.suggest.suggest:
+		run, err = f.suggestLimit(args)
+		return run, args, err
+	case f.config != "":
+		config, err := f.simulation(c, f.config)
+		return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+			result, err := simulate.Run(ctx, log, config)
+			return &report.Result{Result: result}, err
+		}, args, err
+	}
+	before, err := f.simulation(c, f.compare)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := f.simulation(c, args[0])
+	return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+		result, err := simulate.Compare(ctx, log, before, after)
+		return &report.Result{Comparison: result}, err
+	}, args[1:], err
 }
 
 // check checks the flags that can be checked without reading a file.
@@ -131,11 +170,6 @@ func readInstant(flag, text string) (int64, error) {
 	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
 }
 
-// open opens the logs and detects their formats. The name - means standard input.
-func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, error) {
-	return accesslog.Open(names, c.InOrStdin(), f.log)
-}
-
 // simulation reads a policies file and returns the configuration of its replay. A file without routes is an error.
 func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate.Config, err error) {
 	config = simulate.Config{File: path, MaxKeys: f.maxKeys, Top: f.top}
@@ -146,52 +180,4 @@ func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate
 		return config, fmt.Errorf("%s has no routes, so no request of a log has a limit; write routes, such as\n  routes: [{key: [{client_ip: {}}], policies: [NAME]}]", path)
 	}
 	return config, nil
-}
-
-func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []string) error {
-	config, err := f.simulation(c, f.config)
-	if err != nil {
-		return err
-	}
-	log, err := f.open(c, logs)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := simulate.Run(ctx, log, config)
-	if err != nil {
-		return err
-	}
-	return f.show(c, log, report.Result{Result: result})
-}
-
-func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args []string) error {
-	before, err := f.simulation(c, f.compare)
-	if err != nil {
-		return err
-	}
-	after, err := f.simulation(c, args[0])
-	if err != nil {
-		return err
-	}
-	log, err := f.open(c, args[1:])
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := simulate.Compare(ctx, log, before, after)
-	if err != nil {
-		return err
-	}
-	return f.show(c, log, report.Result{Comparison: result})
-}
-
-func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, r report.Result) error {
-	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
-	out := c.OutOrStdout()
-	if f.output.json() {
-		return writeJSON(out, r)
-	}
-	report.Text(out, &r)
-	return nil
 }

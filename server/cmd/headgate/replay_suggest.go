@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
 	"github.com/headgate/headgate/server/internal/replay/report"
 	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
@@ -60,28 +61,19 @@ func readShare(flag, text string) (float64, error) {
 	return share, nil
 }
 
-func (f *replayFlags) suggestLimit(ctx context.Context, c *cobra.Command, logs []string) error {
+// suggestLimit returns a function that suggests a limit for logs with the given names.
+func (f *replayFlags) suggestLimit(logs []string) (replayed, error) {
 	s := &f.suggest
 	deny, err := readShare("--deny", s.deny)
-	if err != nil {
-		return err
-	}
 	options := suggest.Options{Key: s.key, Path: s.path, Proxies: s.proxies, Deny: deny, MaxKeys: f.maxKeys, Listed: f.top}
-	log, err := f.open(c, logs)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := suggest.Run(ctx, log, options)
-	if err != nil {
-		return err
-	}
-	if s.writeConfig != "" {
+	return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+		result, err := suggest.Run(ctx, log, options)
+		if err != nil || s.writeConfig == "" {
+			return &report.Result{Suggest: result}, err
+		}
 		config := result.PoliciesFile(&options, strings.Join(logs, ", "))
 		// Other users may read the file: it contains data from a log, but no secrets of this program.
-		if err := os.WriteFile(s.writeConfig, []byte(config), 0o644); err != nil { //nolint:gosec // see above
-			return err
-		}
-	}
-	return f.show(c, log, report.Result{Suggest: result})
+		err = os.WriteFile(s.writeConfig, []byte(config), 0o644) //nolint:gosec // see above
+		return &report.Result{Suggest: result}, err
+	}, err
 }

@@ -110,7 +110,7 @@ func (o *Options) choose(first []string) (taken, error) {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
 	}
-	if len(first) == 0 {
+	if len(first) == 0 && o.Format == "" {
 		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
 	}
 	messages, carrier := messagesIn(first)

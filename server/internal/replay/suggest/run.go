@@ -77,7 +77,7 @@ func (o *Options) keyText() string {
 	return o.Key
 }
 
-// maxRequests is the maximum number of requests of a log. So many take about 400 MB.
+// maxRequests is the maximum number of requests of a log, which bounds the memory to a few hundred MB.
 const maxRequests = 20_000_000
 
 // collector records the requests of the keys in a log.
