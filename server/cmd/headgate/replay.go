@@ -54,7 +54,6 @@ Exit status: 0 done, 2 invalid.`,
 	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
 	flags.StringVar(&f.from, "from", "", "omit requests before this `time`, such as 2026-11-22T14:00:00Z")
 	flags.StringVar(&f.until, "until", "", "omit requests at and after this `time`")
-	flags.IntVar(&f.log.BadLines, "bad-lines", 5, "number of bad lines to show")
 	flags.IntVar(&f.top, "top", 10, "number of keys to list")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "maximum number of states in the store, and of keys counted separately")
 	f.output.addTo(flags)
@@ -145,8 +144,8 @@ func (f *replayFlags) check(args []string) (err error) {
 		return errors.New("replay: accepted: exactly one of --config FILE, --suggest --key KEY, and --compare OLD NEW")
 	case f.compare != "" && len(args) < 2:
 		return errors.New("replay: NEW or LOG missing; usage: headgate replay --compare OLD NEW LOG")
-	case f.maxKeys < 1 || f.top < 0 || f.log.BadLines < 0:
-		return fmt.Errorf("--max-keys %d, --top %d, --bad-lines %d: accepted: 1 or more keys, and 0 or more of the others", f.maxKeys, f.top, f.log.BadLines)
+	case f.maxKeys < 1 || f.top < 0:
+		return fmt.Errorf("--max-keys %d, --top %d: accepted: at least 1 and 0", f.maxKeys, f.top)
 	case len(args) == 0:
 		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
 	}

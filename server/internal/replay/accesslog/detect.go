@@ -10,11 +10,9 @@ import (
 // reader reads the lines of one format.
 type reader interface {
 	read(line string, q *Request) error
-	fields() Fields
+	// fields returns the fields that the lines can have, or those that the lines which were read had.
+	fields(read bool) Fields
 	want(headers, cookies map[string]bool)
-	// unseen reports whether no line that was read had a field for a need, although fields lists it. from is the name of
-	// the field, if --field names it.
-	unseen(n *Need) (from string, none bool)
 }
 
 // format is a format string with a name, in the syntax of nginx or Apache.

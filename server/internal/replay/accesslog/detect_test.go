@@ -56,7 +56,7 @@ func TestManyLinesOfTwoFormats(t *testing.T) {
 // The lines that do not match the format are named and counted.
 func TestLinesOfAnotherFormatAreNamed(t *testing.T) {
 	common, _, _ := strings.Cut(wholeLine(0, "/cut"), ` "-"`)
-	l := opened(t, Options{BadLines: 3}, written(t, "log", []byte(strings.Repeat(wholeLine(0, "/a"), 50)+common+"\n"+wholeLine(1, "/b"))))
+	l := opened(t, Options{}, written(t, "log", []byte(strings.Repeat(wholeLine(0, "/a"), 50)+common+"\n"+wholeLine(1, "/b"))))
 	if requests := all(t, l); len(requests) != 51 {
 		t.Errorf("%d requests", len(requests))
 	}

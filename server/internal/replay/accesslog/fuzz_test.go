@@ -195,9 +195,8 @@ func cut(t *testing.T, from io.Reader) (got []string, longLines int) {
 	if err != nil {
 		return nil, 0
 	}
-	l := lines{from: buffered}
 	for {
-		line, tooLong, err := l.next()
+		line, tooLong, err := nextLine(buffered)
 		if err != nil {
 			return got, longLines
 		}

@@ -238,36 +238,18 @@ func (j *jsonLines) spare(c *column) bool {
 	}
 }
 
-// fields returns all fields that the lines can have, because a field may first occur after the first lines.
-func (j *jsonLines) fields() Fields { return j.fieldsOf(func(*column) bool { return true }) }
-
-// fieldsOf returns the fields of the columns for which the function counts returns true.
-func (j *jsonLines) fieldsOf(counts func(c *column) bool) Fields {
+// fields returns all fields that the lines can have, because a field may first occur after the first lines, or those that
+// they had.
+func (j *jsonLines) fields(read bool) Fields {
 	t := template{}
 	for i := range j.columns {
-		if counts(&j.columns[i]) {
-			t.variables = append(t.variables, j.columns[i].variable)
+		if c := &j.columns[i]; c.seen || !read {
+			t.variables = append(t.variables, c.variable)
 		}
 	}
-	f := t.fields()
+	f := t.fields(read)
 	f[anyHeader] = j.anyHeader
 	return f
-}
-
-// unseen reports whether no line had a field for a need. from is the name of the field, if --field names it.
-func (j *jsonLines) unseen(n *Need) (from string, none bool) {
-	seen := j.fieldsOf(func(c *column) bool { return c.seen })
-	if seen.has(n) {
-		return "", false
-	}
-	for i := range j.columns {
-		if c := &j.columns[i]; c.named {
-			if own := j.fieldsOf(func(at *column) bool { return at == c }); own.has(n) {
-				return c.from, true
-			}
-		}
-	}
-	return "", true
 }
 
 // want marks the columns of the given headers and cookies as wanted, and adds columns for the headers without one.

@@ -101,75 +101,20 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines splits a file into lines. Each block of the file is one string, and its lines are substrings, so that a line
-// needs no allocation.
-type lines struct {
-	from   *bufio.Reader
-	buffer []byte
-	rest   int  // bytes at the start of buffer that belong to an unfinished line
-	long   bool // the unfinished line is too long and is dropped
-	text   string
-	ended  bool
-	failed error // a read error, returned after the lines of text
-}
-
-// next returns the next line. If a line is longer than MaxLine, it returns tooLong instead. At the end, the error is
-// io.EOF.
-func (l *lines) next() (line string, tooLong bool, err error) {
-	for {
-		if end := strings.IndexByte(l.text, '\n'); end >= 0 {
-			line, l.text = l.text[:end], l.text[end+1:]
-			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
-		}
-		if l.text != "" { // the last line of the file
-			line, l.text = l.text, ""
-			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
-		}
-		switch {
-		case l.failed != nil:
-			return "", false, l.failed
-		case l.ended:
-			return "", false, io.EOF
-		}
-		if tooLong, err = l.fill(); tooLong || err != nil {
-			return "", tooLong, err
-		}
+// nextLine returns the next line without its end. If a line is longer than MaxLine, it returns tooLong instead. At the
+// end, the error is io.EOF.
+func nextLine(from *bufio.Reader) (line string, tooLong bool, err error) {
+	read, err := from.ReadSlice('\n')
+	for errors.Is(err, bufio.ErrBufferFull) {
+		tooLong = true
+		read, err = from.ReadSlice('\n')
 	}
-}
-
-// fill reads a block, and keeps the unfinished line at its end for the next block. tooLong is true if the block ends a
-// line that is too long.
-func (l *lines) fill() (tooLong bool, err error) {
-	if l.buffer == nil {
-		l.buffer = make([]byte, block)
+	if errors.Is(err, io.EOF) && (len(read) > 0 || tooLong) {
+		err = nil // the last line
 	}
-	n := l.rest
-	for n < len(l.buffer) && !l.ended && l.failed == nil {
-		more, err := l.from.Read(l.buffer[n:])
-		n += more
-		// A truncated compressed file is an error, not the end of the file.
-		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
-			l.failed = err
-		}
+	read = bytes.TrimSuffix(read, []byte("\n"))
+	if tooLong = tooLong || len(read) > MaxLine; tooLong || err != nil {
+		return "", tooLong, err
 	}
-	read := l.buffer[:n]
-	l.rest = 0
-	if l.long {
-		end := bytes.IndexByte(read, '\n')
-		if end < 0 {
-			l.long = !l.ended
-			return l.ended, nil
-		}
-		l.long, tooLong = false, true
-		read = read[end+1:]
-	}
-	cut := len(read)
-	if !l.ended {
-		cut = bytes.LastIndexByte(read, '\n') + 1
-	}
-	l.text = string(read[:cut])
-	if l.rest = copy(l.buffer, read[cut:]); l.rest > MaxLine {
-		l.rest, l.long = 0, true
-	}
-	return tooLong, nil
+	return string(bytes.TrimSuffix(read, []byte("\r"))), false, nil
 }

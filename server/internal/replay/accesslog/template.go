@@ -118,7 +118,7 @@ var kinds = map[part][]Kind{
 }
 
 // fields returns the fields that each line of the format contains.
-func (t *template) fields() Fields {
+func (t *template) fields(bool) Fields {
 	f := Fields{{Head, forwardedFor}: t.forwarded}
 	for i := range t.variables {
 		v := &t.variables[i]
@@ -128,9 +128,6 @@ func (t *template) fields() Fields {
 	}
 	return f
 }
-
-// unseen returns false, because each line has all fields of the format.
-func (*template) unseen(*Need) (from string, none bool) { return "", false }
 
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {

@@ -3,7 +3,6 @@ package suggest
 import (
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -82,20 +81,9 @@ func percentiles(all []profile) []Percentiles {
 		for i := range all {
 			values[i] = all[i].most[w]
 		}
-		slices.Sort(values)
 		list[w] = Percentiles{
-			Window: Windows[w].Name,
-			P50:    quantile(values, 0.5), P90: quantile(values, 0.9), P99: quantile(values, 0.99), P999: quantile(values, 0.999), Max: quantile(values, 1),
+			Window: Windows[w].Name, P50: upTo(values, 0.5), P90: upTo(values, 0.1), P99: upTo(values, 0.01), P999: upTo(values, 0.001), Max: upTo(values, 0),
 		}
 	}
 	return list
-}
-
-// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. For an
-// empty list, it returns 0.
-func quantile(sorted []int64, share float64) int64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
