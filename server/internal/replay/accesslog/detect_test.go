@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // A line that was cut off, or that another program wrote, does not change how the other lines are read.
@@ -114,5 +116,19 @@ func TestFieldsBeforeTheClient(t *testing.T) {
 		if format, err := (&Options{}).choose([]string{line, line, line}); err == nil || !strings.Contains(err.Error(), "no format is known that reads") {
 			t.Errorf("%s: %v %v", line, format.about, err)
 		}
+	}
+}
+
+// TestDeepFieldsAreNotRead checks the bound on the levels that are read, each of which takes the time of the line's length.
+func TestDeepFieldsAreNotRead(t *testing.T) {
+	const levels = 10_000
+	line, names := strings.Repeat(`{"a":`, levels)+"1"+strings.Repeat("}", levels), 0
+	walk(gjson.Parse(line), nil, maxDepth, func([]byte, gjson.Result) { names++ })
+	if names != maxDepth {
+		t.Errorf("%d names", names)
+	}
+	l := opened(t, Options{}, written(t, "log", []byte(`{"ts":1795356309,"uri":"/a","deep":`+line+"}")))
+	if requests := all(t, l); len(requests) != 1 {
+		t.Errorf("%d requests", len(requests))
 	}
 }

@@ -269,6 +269,19 @@ func TestFormatsReadTheLinesOfTheirServers(t *testing.T) {
 			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Size: -1},
 		},
 		{
+			name: "headers that differ in a dash", about: "lines of JSON", want: user,
+			lines: []string{`{"ts":1795356309,"path":"/a","request":{"headers":{"X_User":"eve","x-user":"anna"}}}`},
+			request: Request{
+				Time: at, Path: "/a", Size: -1, Headers: []Header{{"X-User", "anna"}},
+			},
+		},
+		{
+			name: "IIS by a format string, as replay.md shows", about: "the format of --format",
+			options: Options{Format: `$time_iso8601 $s_ip $request_method $uri $args $port $user $remote_addr $agent $referer $status $sub $win32 $took`},
+			lines:   []string{`2026-11-22T14:05:09 10.0.0.1 GET /a b=c 443 - 203.0.113.7 Mozilla/5.0+(X11) - 200 0 0 46`},
+			request: Request{Time: at, Client: client, Method: "GET", Path: "/a", Query: "b=c", Status: 200, Size: -1},
+		},
+		{
 			name: "json by names", about: "lines of JSON", want: user,
 			options: Options{Fields: []string{"time=when", "client=from.address", "target=to", "header.X-User=user.id"}},
 			lines:   []string{`{"when":1795356309250,"from.address":"203.0.113.7","to":"/a","user":{"id":7}}`},

@@ -17,7 +17,7 @@ import (
 // jsonLines reads lines of JSON, each in one pass. A field inside others is named with dots: {"a":{"b":1}} has a.b, as
 // has {"a.b":1}.
 type jsonLines struct {
-	template // only for its setters
+	setter
 
 	columns []column
 	// places are the columns by the folded names that their fields can have.
@@ -241,14 +241,12 @@ func (j *jsonLines) spare(c *column) bool {
 // fields returns all fields that the lines can have, because a field may first occur after the first lines, or those that
 // they had.
 func (j *jsonLines) fields(read bool) Fields {
-	t := template{}
+	f := Fields{anyHeader: j.anyHeader, {Head, forwardedFor}: j.forwarded}
 	for i := range j.columns {
 		if c := &j.columns[i]; c.seen || !read {
-			t.variables = append(t.variables, c.variable)
+			f.add(&c.variable)
 		}
 	}
-	f := t.fields(read)
-	f[anyHeader] = j.anyHeader
 	return f
 }
 

@@ -51,10 +51,14 @@ type template struct {
 	hashes bool
 	// addressed is true if the client must be an address.
 	addressed bool
+	setter
+}
+
+// setter stores the values of a line in a request.
+type setter struct {
+	stamps stamper
 	// forwarded is true if a client was a list of addresses: X-Forwarded-For is logged in its place.
 	forwarded bool
-	// stamps parses the times.
-	stamps stamper
 }
 
 // addVariable appends a variable. It returns an error if the end of the previous variable's value could not be found.
@@ -121,12 +125,15 @@ var kinds = map[part][]Kind{
 func (t *template) fields(bool) Fields {
 	f := Fields{{Head, forwardedFor}: t.forwarded}
 	for i := range t.variables {
-		v := &t.variables[i]
-		for _, kind := range kinds[v.part] {
-			f[Field{kind, v.name}] = true
-		}
+		f.add(&t.variables[i])
 	}
 	return f
+}
+
+func (f Fields) add(v *variable) {
+	for _, kind := range kinds[v.part] {
+		f[Field{kind, v.name}] = true
+	}
 }
 
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
@@ -231,12 +238,12 @@ func (t *template) unquote(value string) string {
 }
 
 // set stores a variable's value in the request.
-func (t *template) set(v *variable, value string, q *Request) (err error) {
+func (s *setter) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
 	case partTime:
-		q.Time, err = t.stamps.read(strings.Trim(value, "[]"))
+		q.Time, err = s.stamps.read(strings.Trim(value, "[]"))
 	case partClient:
-		t.setClient(v, value, q)
+		s.setClient(v, value, q)
 	case partRequest:
 		err = setRequest(value, q)
 	case partMethod:
@@ -267,9 +274,9 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 
 // setClient sets the client. In a list of addresses, which is X-Forwarded-For, the last one is the peer of the server
 // that wrote the list, and the others are the header that this peer sent.
-func (t *template) setClient(v *variable, value string, q *Request) {
+func (s *setter) setClient(v *variable, value string, q *Request) {
 	if last := strings.LastIndexByte(value, ','); last >= 0 {
-		t.forwarded = true
+		s.forwarded = true
 		if v.wanted {
 			q.Headers = append(q.Headers, Header{forwardedFor, value[:last]})
 		}
