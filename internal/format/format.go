@@ -3,7 +3,9 @@ package format
 
 import (
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Ceil returns d in the given unit, rounded up, so that a caller that waits for this long is not too early. A negative
@@ -38,4 +40,15 @@ func Grouped(n int64) string {
 		text = text[:i] + " " + text[i:]
 	}
 	return sign + text
+}
+
+// Printable replaces each unprintable character of a text that somebody else wrote by '?', so that it can neither control
+// a terminal nor end a comment.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }

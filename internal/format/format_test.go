@@ -17,3 +17,9 @@ func TestCeil(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	if got := format.Printable("a\x1b[31m\u202e b\nключ\xff"); got != "a?[31m? b?ключ\ufffd" {
+		t.Errorf("%q", got)
+	}
+}

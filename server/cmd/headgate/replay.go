@@ -32,12 +32,12 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay (--config FILE | --suggest --key KEY | --compare OLD NEW) LOG...",
-		Short: "Decide the requests of an access log, and find limits for them",
+		Short: "Decide the requests of an access log, and find a limit for them",
 		Long: `Decide the requests of an access log as a server would have, at the times in the log, or
-find limits for them. Nothing is sent and no store is used.
+find a limit for them. Nothing is sent and no store is used.
 
   replay --config policies.yaml access.log       what the file would have denied
-  replay --suggest --key client_ip access.log    limits that fit the log
+  replay --suggest --key client_ip access.log    a limit that fits the log
   replay --compare old.yaml new.yaml access.log  which answers change
 
 A LOG is a file, plain or compressed by gzip or Zstandard, or - for standard input.
@@ -50,11 +50,10 @@ Exit status: 0 done, 2 invalid.`,
 	flags.StringVar(&f.config, "config", "", "decide by the routes in this `FILE`")
 	flags.StringVar(&f.compare, "compare", "", "compare the answers of this `FILE` with the answers of the next file")
 	flags.StringVar(&f.log.Format, "format", "", "the `format` of the log: "+accesslog.FormatAccepted)
-	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON or CSV, such as client=ip or header.X-User=user; can be repeated")
+	flags.StringArrayVar(&f.log.Fields, "field", nil, "a `NAME=FIELD` of JSON, such as client=ip or header.X-User=user; can be repeated")
 	flags.StringVar(&f.log.Host, "host", "", "the host of all requests, for logs without one")
 	flags.StringVar(&f.from, "from", "", "omit requests before this `time`, such as 2026-11-22T14:00:00Z")
 	flags.StringVar(&f.until, "until", "", "omit requests at and after this `time`")
-	flags.IntVar(&f.log.BadLines, "bad-lines", 5, "number of bad lines to show")
 	flags.IntVar(&f.top, "top", 10, "number of keys to list")
 	flags.IntVar(&f.maxKeys, "max-keys", simulate.DefaultMaxKeys, "maximum number of states in the store, and of keys counted separately")
 	f.output.addTo(flags)
@@ -82,15 +81,54 @@ func (f *replayFlags) run(c *cobra.Command, args []string) error {
 	return err
 }
 
+// replay opens the logs, and prints the result of the requested kind.
 func (f *replayFlags) replay(ctx context.Context, c *cobra.Command, args []string) error {
-	switch {
-	case f.config != "":
-		return f.decide(ctx, c, args)
-	case f.suggest.suggest:
-		return f.suggestLimits(ctx, c, args)
-	default:
-		return f.compareFiles(ctx, c, args)
+	run, logs, err := f.kind(c, args)
+	if err != nil {
+		return err
 	}
+	log, err := accesslog.Open(logs, c.InOrStdin(), f.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	r, err := run(ctx, log)
+	if err != nil {
+		return err
+	}
+	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
+	if f.output.json() {
+		return writeJSON(c.OutOrStdout(), r)
+	}
+	report.Text(c.OutOrStdout(), r)
+	return nil
+}
+
+// replayed replays a log in one of the three ways.
+type replayed func(ctx context.Context, log *accesslog.Log) (*report.Result, error)
+
+// kind returns the function that replays logs in the requested way, and the names of the logs.
+func (f *replayFlags) kind(c *cobra.Command, args []string) (run replayed, logs []string, err error) {
+	switch {
+	case f.suggest.suggest:
+		run, err = f.suggestLimit(args)
+		return run, args, err
+	case f.config != "":
+		config, err := f.simulation(c, f.config)
+		return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+			result, err := simulate.Run(ctx, log, config)
+			return &report.Result{Result: result}, err
+		}, args, err
+	}
+	before, err := f.simulation(c, f.compare)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := f.simulation(c, args[0])
+	return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+		result, err := simulate.Compare(ctx, log, before, after)
+		return &report.Result{Comparison: result}, err
+	}, args[1:], err
 }
 
 // check checks the flags that can be checked without reading a file.
@@ -106,8 +144,8 @@ func (f *replayFlags) check(args []string) (err error) {
 		return errors.New("replay: accepted: exactly one of --config FILE, --suggest --key KEY, and --compare OLD NEW")
 	case f.compare != "" && len(args) < 2:
 		return errors.New("replay: NEW or LOG missing; usage: headgate replay --compare OLD NEW LOG")
-	case f.maxKeys < 1 || f.top < 0 || f.log.BadLines < 0:
-		return fmt.Errorf("--max-keys %d, --top %d, --bad-lines %d: accepted: 1 or more keys, and 0 or more of the others", f.maxKeys, f.top, f.log.BadLines)
+	case f.maxKeys < 1 || f.top < 0:
+		return fmt.Errorf("--max-keys %d, --top %d: accepted: at least 1 and 0", f.maxKeys, f.top)
 	case len(args) == 0:
 		return errors.New("replay: LOG missing; accepted: one or more files, or - for standard input")
 	}
@@ -131,11 +169,6 @@ func readInstant(flag, text string) (int64, error) {
 	return 0, fmt.Errorf("%s %q: accepted: a time such as 2026-11-22T14:00:00Z or 2026-11-22, in UTC if it has no zone", flag, text)
 }
 
-// open opens the logs and detects their formats. The name - means standard input.
-func (f *replayFlags) open(c *cobra.Command, names []string) (*accesslog.Log, error) {
-	return accesslog.Open(names, c.InOrStdin(), f.log)
-}
-
 // simulation reads a policies file and returns the configuration of its replay. A file without routes is an error.
 func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate.Config, err error) {
 	config = simulate.Config{File: path, MaxKeys: f.maxKeys, Top: f.top}
@@ -146,52 +179,4 @@ func (f *replayFlags) simulation(c *cobra.Command, path string) (config simulate
 		return config, fmt.Errorf("%s has no routes, so no request of a log has a limit; write routes, such as\n  routes: [{key: [{client_ip: {}}], policies: [NAME]}]", path)
 	}
 	return config, nil
-}
-
-func (f *replayFlags) decide(ctx context.Context, c *cobra.Command, logs []string) error {
-	config, err := f.simulation(c, f.config)
-	if err != nil {
-		return err
-	}
-	log, err := f.open(c, logs)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := simulate.Run(ctx, log, config)
-	if err != nil {
-		return err
-	}
-	return f.show(c, log, report.Result{Result: result})
-}
-
-func (f *replayFlags) compareFiles(ctx context.Context, c *cobra.Command, args []string) error {
-	before, err := f.simulation(c, f.compare)
-	if err != nil {
-		return err
-	}
-	after, err := f.simulation(c, args[0])
-	if err != nil {
-		return err
-	}
-	log, err := f.open(c, args[1:])
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := simulate.Compare(ctx, log, before, after)
-	if err != nil {
-		return err
-	}
-	return f.show(c, log, report.Result{Comparison: result})
-}
-
-func (f *replayFlags) show(c *cobra.Command, log *accesslog.Log, r report.Result) error {
-	r.Log = &report.Log{Formats: log.Formats(), Stats: log.Stats()}
-	out := c.OutOrStdout()
-	if f.output.json() {
-		return writeJSON(out, r)
-	}
-	report.Text(out, &r)
-	return nil
 }

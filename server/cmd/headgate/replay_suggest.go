@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headgate/headgate/server/internal/replay/accesslog"
 	"github.com/headgate/headgate/server/internal/replay/report"
 	"github.com/headgate/headgate/server/internal/replay/suggest"
 )
@@ -23,11 +24,11 @@ type suggestFlags struct {
 
 func (s *suggestFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVar(&s.suggest, "suggest", false, "suggest limits for the keys in the log")
+	flags.BoolVar(&s.suggest, "suggest", false, "suggest a limit for the keys in the log")
 	flags.StringVar(&s.key, "key", "client_ip", "the `key` to limit, as in a route: client_ip, {header: X-User}, [client_ip, {path: id}]")
 	flags.StringVar(&s.path, "path", "", "the `pattern` of the paths to limit, such as /v1/users/{id}/**")
 	flags.StringSliceVar(&s.proxies, "trusted-proxies", nil, "comma-separated `addresses` or networks of proxies, whose X-Forwarded-For is read (default the server's own machine)")
-	flags.StringVar(&s.writeConfig, "write-config", "", "write the limits to this `FILE` as a policies file")
+	flags.StringVar(&s.writeConfig, "write-config", "", "write the limit to this `FILE` as a policies file")
 	flags.StringVar(&s.deny, "deny", "0.1%", "deny at most this `share` of the keys that do not stand out")
 }
 
@@ -60,28 +61,19 @@ func readShare(flag, text string) (float64, error) {
 	return share, nil
 }
 
-func (f *replayFlags) suggestLimits(ctx context.Context, c *cobra.Command, logs []string) error {
+// suggestLimit returns a function that suggests a limit for logs with the given names.
+func (f *replayFlags) suggestLimit(logs []string) (replayed, error) {
 	s := &f.suggest
 	deny, err := readShare("--deny", s.deny)
-	if err != nil {
-		return err
-	}
 	options := suggest.Options{Key: s.key, Path: s.path, Proxies: s.proxies, Deny: deny, MaxKeys: f.maxKeys, Listed: f.top}
-	log, err := f.open(c, logs)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	result, err := suggest.Run(ctx, log, options)
-	if err != nil {
-		return err
-	}
-	if s.writeConfig != "" {
+	return func(ctx context.Context, log *accesslog.Log) (*report.Result, error) {
+		result, err := suggest.Run(ctx, log, options)
+		if err != nil || s.writeConfig == "" {
+			return &report.Result{Suggest: result}, err
+		}
 		config := result.PoliciesFile(&options, strings.Join(logs, ", "))
 		// Other users may read the file: it contains data from a log, but no secrets of this program.
-		if err := os.WriteFile(s.writeConfig, []byte(config), 0o644); err != nil { //nolint:gosec // see above
-			return err
-		}
-	}
-	return f.show(c, log, report.Result{Suggest: result})
+		err = os.WriteFile(s.writeConfig, []byte(config), 0o644) //nolint:gosec // see above
+		return &report.Result{Suggest: result}, err
+	}, err
 }

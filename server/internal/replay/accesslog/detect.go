@@ -2,7 +2,6 @@ package accesslog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/headgate/headgate/engine"
@@ -11,11 +10,9 @@ import (
 // reader reads the lines of one format.
 type reader interface {
 	read(line string, q *Request) error
-	fields() Fields
+	// fields returns the fields that the lines can have, or those that the lines which were read had.
+	fields(read bool) Fields
 	want(headers, cookies map[string]bool)
-	// unseen reports whether no line that was read had a field for a need, although fields lists it. from is the name of
-	// the field, if --field names it.
-	unseen(n *Need) (from string, none bool)
 }
 
 // format is a format string with a name, in the syntax of nginx or Apache.
@@ -30,7 +27,7 @@ type format struct {
 // formats are the named format strings. A format with more fields is before those with fewer. Lines may contain extra
 // fields at the end.
 var formats = []format{
-	{name: traefikFormat, about: "Traefik's common log", text: combinedLog + ` $count "$router" "$service" ${duration}ms`},
+	{name: "traefik", about: "Traefik's common log", text: combinedLog + ` $count "$router" "$service" ${duration}ms`},
 	{name: "main", about: "nginx's main: combined with X-Forwarded-For", text: combinedLog + ` "$http_x_forwarded_for"`},
 	{name: "vhost_combined", about: "Apache's vhost_combined", text: `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`},
 	{name: "combined", about: "combined of nginx and Apache", text: combinedLog},
@@ -40,8 +37,8 @@ var formats = []format{
 	{name: "alb", about: "AWS Application Load Balancer", text: `$type $time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
 	{name: "elb", about: "AWS Classic Load Balancer", text: `$time_iso8601 $elb $remote_addr $target $request_processing_time $target_processing_time $response_processing_time $status $target_status $received_bytes $sent_bytes "$request" "$http_user_agent"`},
 	{name: "s3", about: "Amazon S3's server access log", text: `$owner $bucket [$time_local] $remote_addr $requester $id $operation $object "$request" $status $error $sent_bytes $size $took $turn "$http_referer" "$http_user_agent"`},
-	{name: envoyFormat, about: "Istio's text format of Envoy", text: envoyLog + `$details $termination "$failure" ` + envoyRest + ` $cluster $local $downstream $remote_addr `},
-	{name: envoyFormat, about: "Envoy's text format", text: envoyLog + envoyRest},
+	{name: "envoy", about: "Istio's text format of Envoy", text: envoyLog + `$details $termination "$failure" ` + envoyRest + ` $cluster $local $downstream $remote_addr `},
+	{name: "envoy", about: "Envoy's text format", text: envoyLog + envoyRest},
 	// Captured headers are read as part of the queues.
 	{name: "haproxy", about: "HAProxy's httplog", text: `$remote_addr [$time_local] $frontend $backend $timers $status $sent_bytes $request_cookie $response_cookie $termination $connections $queues "$request"`, hashes: true},
 	{name: "uwsgi", about: "uWSGI's request log", text: uwsgiLog},
@@ -69,23 +66,11 @@ func (f *format) parse() (*template, error) {
 	return t, err
 }
 
-// The names of formats that consist of named fields.
-const (
-	caddyFormat = "caddy"
-	envoyFormat = "envoy"
-	jsonFormat  = "json"
-	csvFormat   = "csv"
-	w3cFormat   = "w3c"
-
-	traefikFormat    = "traefik"
-	cloudflareFormat = "cloudflare"
-)
-
-// fieldFormats are the names of the formats with named fields.
-var fieldFormats = []string{caddyFormat, envoyFormat, traefikFormat, cloudflareFormat, jsonFormat, csvFormat, w3cFormat}
+// jsonFormat is the format of lines of JSON, whose fields have names.
+const jsonFormat = "json"
 
 // FormatAccepted lists the values that --format accepts.
-const FormatAccepted = "main, combined, host_combined, vhost_combined, common, alb, elb, s3, haproxy, uwsgi, caddy, envoy, traefik, cloudflare, json, csv, w3c, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
+const FormatAccepted = "main, combined, host_combined, vhost_combined, common, traefik, envoy, alb, elb, s3, haproxy, uwsgi, json, or a whole format string of nginx ($remote_addr …) or Apache (%h …)"
 
 // parseFormat returns the template for a format string in the syntax of nginx or Apache. If more is true, lines may
 // contain extra text at the end.
@@ -107,7 +92,6 @@ type taken struct {
 	reader
 
 	about string // human-readable
-	skip  int    // number of lines before the first request
 	empty bool   // the file is empty, so its format is unknown
 }
 
@@ -117,42 +101,47 @@ func (o *Options) choose(first []string) (taken, error) {
 	if err != nil {
 		return taken{}, err
 	}
-	if named != nil && o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
-		return taken{}, fieldError(o.Fields[0], "with JSON and CSV; --format "+engine.Quote(o.Format)+" names its fields itself")
+	if named != nil && o.Format != "" && o.Format != jsonFormat {
+		return taken{}, fieldError(o.Fields[0], "with JSON; --format "+engine.Quote(o.Format)+" names its fields itself")
 	}
 	if strings.ContainsAny(o.Format, "$%") {
 		t, err := parseFormat(o.Format, false)
 		return taken{reader: t, about: "the format of --format"}, err
 	}
+	if len(first) == 0 && o.Format == "" {
+		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
+	}
 	messages, carrier := messagesIn(first)
-	format, err := o.chooseAmong(named, messages)
-	if err == nil && carrier != "" {
+	var format taken
+	switch template, lines, err := o.chooseTemplate(messages); {
+	case err != nil:
+		return taken{}, err
+	case named != nil || o.Format == jsonFormat || o.Format == "" && lines < objects(messages):
+		j, err := newJSON(named, messages)
+		if err != nil {
+			return taken{}, err
+		}
+		format = taken{reader: j, about: "lines of JSON: " + j.String()}
+	case template.reader == nil:
+		return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s; or convert the log to lines of JSON", engine.Quote(messages[0]), FormatAccepted)
+	default:
+		format = template
+	}
+	if carrier != "" {
 		format.reader, format.about = carried{format.reader}, format.about+", "+carrier
 	}
-	return format, err
-}
-
-// chooseAmong returns a template or a reader of named fields, whichever reads more of the first lines.
-func (o *Options) chooseAmong(named []column, first []string) (taken, error) {
-	best, most, err := o.chooseTemplate(named, first)
-	if err != nil {
-		return taken{}, err
-	}
-	if best.reader != nil && (o.Format != "" || most >= objects(first)) {
-		return best, nil
-	}
-	return o.chooseFields(named, first)
+	return format, nil
 }
 
 // chooseTemplate returns the first format, and so the one with the most fields, that reads nearly as many of the first
 // lines as any other, because a few lines can be cut off. It also returns the highest number of lines that a format
 // reads. The reader is nil if no format reads any line, unless Options.Format names it.
-func (o *Options) chooseTemplate(named []column, first []string) (best taken, most int, err error) {
+func (o *Options) chooseTemplate(first []string) (best taken, most int, err error) {
 	var all []taken
 	var counts []int
 	for i := range formats {
 		f := &formats[i]
-		if o.Format != "" && o.Format != f.name || o.Format == "" && named != nil {
+		if o.Format != "" && o.Format != f.name {
 			continue
 		}
 		t, err := f.parse()
@@ -162,8 +151,11 @@ func (o *Options) chooseTemplate(named []column, first []string) (best taken, mo
 		n := t.count(first)
 		all, counts, most = append(all, taken{reader: t, about: f.about}), append(counts, n), max(most, n)
 	}
+	if all == nil && o.Format != jsonFormat {
+		return taken{}, 0, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
+	}
 	for i, n := range counts {
-		if n > 0 && nearly(n, most) || most == 0 && !slices.Contains(fieldFormats, o.Format) && o.Format != "" {
+		if n > 0 && nearly(n, most) || most == 0 && o.Format != "" {
 			return all[i], most, nil
 		}
 	}
@@ -183,75 +175,6 @@ func objects(lines []string) (n int) {
 		}
 	}
 	return n
-}
-
-// chooseFields returns a reader for lines of JSON or CSV. The argument named holds the fields from --field.
-func (o *Options) chooseFields(named []column, first []string) (taken, error) {
-	if o.Format != "" && !slices.Contains(fieldFormats, o.Format) {
-		return taken{}, fmt.Errorf("--format %q: accepted: %s", o.Format, FormatAccepted)
-	}
-	if len(first) == 0 {
-		return taken{}, fmt.Errorf("the first line is longer than %d bytes; accepted: a log whose first lines show its format", MaxLine)
-	}
-	if o.Format != csvFormat && o.Format != w3cFormat && (o.Format != "" || 2*objects(first) >= len(first) || strings.HasPrefix(first[0], "{") && objects(first) > 0) {
-		j, err := newJSON(named, first)
-		if err != nil {
-			return taken{}, err
-		}
-		return taken{reader: j, about: jsonAbout(j.first) + ": " + j.String()}, nil
-	}
-	if directive := slices.IndexFunc(first, func(line string) bool { return strings.HasPrefix(line, w3cFields) }); directive >= 0 && (o.Format == "" || o.Format == w3cFormat) {
-		w, err := newW3C(named, first[directive])
-		if err != nil {
-			return taken{}, fmt.Errorf("read by its directive %s: %w", w3cFields, err)
-		}
-		return taken{reader: w, about: "the W3C's extended format, of IIS and CloudFront: " + w.String()}, nil
-	}
-	if o.Format == w3cFormat {
-		return taken{}, fmt.Errorf("--format w3c: no directive %s in the first lines; accepted: a log with its directives", w3cFields)
-	}
-	if o.Format == csvFormat || named != nil || looksLikeCSV(first) {
-		c, err := newCSV(named, first[0])
-		if err != nil {
-			return taken{}, fmt.Errorf("read as CSV, whose first line names the columns: %w", err)
-		}
-		return taken{reader: c, about: "CSV: " + c.String(), skip: 1}, nil
-	}
-	return taken{}, fmt.Errorf("no format is known that reads %s; name it with --format: %s", engine.Quote(first[0]), FormatAccepted+"; or name the columns of CSV and the fields of JSON with --field")
-}
-
-// jsonWriters are programs that write JSON, each with fields of which only its log has all.
-var jsonWriters = []struct {
-	about string
-	names []string
-}{
-	{"JSON of Cloudflare", []string{"EdgeStartTimestamp"}},
-	{"JSON of Google Cloud's load balancers", []string{"httpRequest.requestUrl"}},
-	{"JSON of Traefik", []string{"DownstreamStatus"}},
-	{"JSON of Kong", []string{"started_at", "request.uri"}},
-	{"JSON of APISIX", []string{"start_time", "route_id", "request.uri"}},
-	{"JSON of Caddy", []string{"request.uri", "request.proto"}},
-	{"JSON of Caddy", []string{"request.uri", "request.remote_ip"}},
-	{"JSON of Caddy", []string{"request.uri", "request.client_ip"}},
-	{"JSON of Envoy Gateway", []string{"x-envoy-origin-path"}},
-	{"JSON of Envoy", []string{"downstream_remote_address"}},
-	{"JSON of Envoy", []string{"authority"}},
-}
-
-// jsonAbout describes the format of JSON lines, such as "JSON of Caddy", by the folded names in the first lines.
-func jsonAbout(first map[string]string) string {
-	for _, w := range jsonWriters {
-		if !slices.ContainsFunc(w.names, func(name string) bool { return first[fold(name)] == "" }) {
-			return w.about
-		}
-	}
-	return "lines of JSON"
-}
-
-// looksLikeCSV reports whether the first line names a column for the time and one for the path.
-func looksLikeCSV(first []string) bool {
-	_, err := newCSV(nil, first[0])
-	return err == nil
 }
 
 // count returns the number of lines that match the format. It also finds out whether clients are lists of addresses.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // A line that was cut off, or that another program wrote, does not change how the other lines are read.
@@ -56,7 +58,7 @@ func TestManyLinesOfTwoFormats(t *testing.T) {
 // The lines that do not match the format are named and counted.
 func TestLinesOfAnotherFormatAreNamed(t *testing.T) {
 	common, _, _ := strings.Cut(wholeLine(0, "/cut"), ` "-"`)
-	l := opened(t, Options{BadLines: 3}, written(t, "log", []byte(strings.Repeat(wholeLine(0, "/a"), 50)+common+"\n"+wholeLine(1, "/b"))))
+	l := opened(t, Options{}, written(t, "log", []byte(strings.Repeat(wholeLine(0, "/a"), 50)+common+"\n"+wholeLine(1, "/b"))))
 	if requests := all(t, l); len(requests) != 51 {
 		t.Errorf("%d requests", len(requests))
 	}
@@ -103,17 +105,6 @@ func TestJSONFieldsThatOccurLate(t *testing.T) {
 	}
 }
 
-// IIS writes its directives again when it starts, possibly with other fields. They are neither requests nor bad lines.
-func TestDirectivesInsideALog(t *testing.T) {
-	text := "#Fields: date time cs-method cs-uri-stem\n2026-11-22 14:05:09 GET /a\n" +
-		"#Software: IIS\n#Fields: time date c-ip cs-uri-stem cs(User-Agent)\n14:05:10 2026-11-22 203.0.113.7 /b curl\n"
-	l := opened(t, Options{}, written(t, "log", []byte(text)))
-	requests := all(t, l)
-	if s := l.Stats(); len(requests) != 2 || s.Lines != 2 || s.Bad != 0 || requests[1].Time != at+second || requests[1].Client.String() != "203.0.113.7" || requests[1].Agent != "curl" {
-		t.Errorf("%+v, %+v", requests, s)
-	}
-}
-
 // TestFieldsBeforeTheClient checks that lines with an unknown field before the client have no format. Regression: the
 // field was taken for the client, so that a whole site was one key, or each request had its own (regression: bug 172).
 func TestFieldsBeforeTheClient(t *testing.T) {
@@ -125,5 +116,19 @@ func TestFieldsBeforeTheClient(t *testing.T) {
 		if format, err := (&Options{}).choose([]string{line, line, line}); err == nil || !strings.Contains(err.Error(), "no format is known that reads") {
 			t.Errorf("%s: %v %v", line, format.about, err)
 		}
+	}
+}
+
+// TestDeepFieldsAreNotRead checks the bound on the levels that are read, each of which takes the time of the line's length.
+func TestDeepFieldsAreNotRead(t *testing.T) {
+	const levels = 10_000
+	line, names := strings.Repeat(`{"a":`, levels)+"1"+strings.Repeat("}", levels), 0
+	walk(gjson.Parse(line), nil, maxDepth, func([]byte, gjson.Result) { names++ })
+	if names != maxDepth {
+		t.Errorf("%d names", names)
+	}
+	l := opened(t, Options{}, written(t, "log", []byte(`{"ts":1795356309,"uri":"/a","deep":`+line+"}")))
+	if requests := all(t, l); len(requests) != 1 {
+		t.Errorf("%d requests", len(requests))
 	}
 }

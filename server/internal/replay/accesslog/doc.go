@@ -6,11 +6,9 @@
 //	escape.go    quoted values
 //	nginx.go     nginx variables
 //	apache.go    Apache directives
-//	column.go    JSON fields and CSV columns by name
+//	column.go    the names that JSON fields have
 //	json.go      JSON lines, by the names of their fields
-//	csv.go       CSV lines by the names of their columns
-//	w3c.go       lines of the W3C's extended log format: IIS, CloudFront
-//	syslog.go    lines that syslog or a container's runtime wrote
+//	carried.go   lines that syslog or a container's runtime wrote
 //	stamp.go     times in the formats that logs use
 //	detect.go    detects the format of a file
 //	lines.go     a file as lines: plain, gzip or Zstandard

@@ -1,25 +1,21 @@
 package accesslog
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // unescape decodes the escapes of nginx and Apache: \xHH, \n, \t, and a backslash before any other byte, which means
 // that byte.
 func unescape(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		i++
-		switch c := text[i]; c {
+	return decode(text, '\\', func(b *strings.Builder, rest string) int {
+		switch rest[0] {
 		case 'x':
-			if i+2 < len(text) && hex(text[i+1]) >= 0 && hex(text[i+2]) >= 0 {
-				b.WriteByte(byte(hex(text[i+1])<<4 | hex(text[i+2])))
-				i += 2
-			} else {
-				b.WriteString(`\x`)
+			if c, ok := hexByte(rest[1:]); ok {
+				b.WriteByte(c)
+				return 3
 			}
+			b.WriteString(`\x`)
 		case 'n':
 			b.WriteByte('\n')
 		case 't':
@@ -27,35 +23,46 @@ func unescape(text string) string {
 		case 'r':
 			b.WriteByte('\r')
 		default:
-			b.WriteByte(c)
+			b.WriteByte(rest[0])
 		}
-	}
-	return b.String()
+		return 1
+	})
 }
 
 // unhash decodes HAProxy's escapes: #XX, where XX are two hexadecimal digits.
 func unhash(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '#' && i+2 < len(text) && hex(text[i+1]) >= 0 && hex(text[i+2]) >= 0 {
-			b.WriteByte(byte(hex(text[i+1])<<4 | hex(text[i+2])))
-			i += 2
-		} else {
-			b.WriteByte(text[i])
+	return decode(text, '#', func(b *strings.Builder, rest string) int {
+		if c, ok := hexByte(rest); ok {
+			b.WriteByte(c)
+			return 2
 		}
+		b.WriteByte('#')
+		return 0
+	})
+}
+
+// decode replaces each escape, which begins with the byte mark. The function one writes the text of the escape whose rest
+// is given, which is not empty, and returns how many bytes of the rest belong to it.
+func decode(text string, mark byte, one func(b *strings.Builder, rest string) int) string {
+	at := strings.IndexByte(text, mark)
+	if at < 0 { // nearly always true
+		return text
 	}
+	var b strings.Builder
+	for ; at >= 0 && at+1 < len(text); at = strings.IndexByte(text, mark) {
+		b.WriteString(text[:at])
+		text = text[at+1:]
+		text = text[one(&b, text):]
+	}
+	b.WriteString(text)
 	return b.String()
 }
 
-func hex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	default:
-		return -1
+// hexByte returns the byte that two hexadecimal digits at the start of a text stand for.
+func hexByte(text string) (c byte, ok bool) {
+	if len(text) < 2 {
+		return 0, false
 	}
+	n, err := strconv.ParseUint(text[:2], 16, 8)
+	return byte(n), err == nil
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Fields describes which fields the lines of a format contain. They always contain a time and a path.
-type Fields struct {
-	Client, Method, Host, Query, Size bool
-	// AnyHeader is true if each line contains all headers of its request.
-	AnyHeader bool
-	// Headers and Cookies are the names of the headers and cookies that the format logs. Header names are canonical.
-	Headers, Cookies map[string]bool
-}
-
 // Kind is the kind of a log field, such as the client or a header.
 type Kind string
 
@@ -53,24 +44,28 @@ func (n *Need) String() string {
 	return "the " + string(n.Kind) + " " + n.Name
 }
 
+// Field is a field of a log, such as the client, or the header with a canonical name.
+type Field struct {
+	Kind Kind
+	Name string
+}
+
+// anyHeader is the field of a log whose lines contain all headers of their requests.
+var anyHeader = Field{Head, "*"}
+
+// Fields are the fields that the lines of a format contain, besides a time and a path.
+type Fields map[Field]bool
+
 // has reports whether the lines contain the field n. The Cookie header contains all cookies.
-func (f *Fields) has(n *Need) bool {
+func (f Fields) has(n *Need) bool {
 	switch n.Kind {
-	case Client:
-		return f.Client
-	case Method:
-		return f.Method
-	case Host:
-		return f.Host
-	case Query:
-		return f.Query
-	case Size:
-		return f.Size
+	case Head:
+		named := func(name string) bool { return f[Field{Head, canonical(name)}] }
+		return f[anyHeader] || named(n.Name) || canonical(n.Name) == "Host" && f[Field{Kind: Host}] || slices.ContainsFunc(n.Or, named)
 	case Cookie:
-		return f.Cookies[n.Name] || f.has(&Need{Kind: Head, Name: "Cookie"})
+		return f[Field{Cookie, n.Name}] || f.has(&Need{Kind: Head, Name: "Cookie"})
 	default:
-		return f.AnyHeader || f.Headers[canonical(n.Name)] || canonical(n.Name) == "Host" && f.Host ||
-			slices.ContainsFunc(n.Or, func(name string) bool { return f.Headers[canonical(name)] })
+		return f[Field{Kind: n.Kind}]
 	}
 }
 
@@ -88,30 +83,26 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s needs %s, which %s (%s) does not have; %s", e.Need.By, e.Need.String(), e.File, e.Format, e.How)
 }
 
+// logged are the nginx variable and the Apache directive that log a field other than a header or a cookie.
+var logged = map[Kind][2]string{
+	Client: {"$remote_addr", "%a"}, Method: {"$request_method", "%m"}, Host: {"$host", "%{Host}i"},
+	Query: {"$request_uri", "%U%q"}, Size: {"$content_length", "%{Content-Length}i"},
+}
+
 // hint returns the text that explains how to log a field with nginx and Apache, and how to name it with --field.
 func hint(n *Need) string {
-	var nginx, apache string
+	nginx, apache := logged[n.Kind][0], logged[n.Kind][1]
 	switch n.Kind {
-	case Client:
-		nginx, apache = "$remote_addr", "%a"
-	case Method:
-		nginx, apache = "$request_method", "%m"
-	case Host:
-		nginx, apache = "$host", "%{Host}i"
-	case Query:
-		nginx, apache = "$request_uri", "%U%q"
-	case Size:
-		nginx, apache = "$content_length", "%{Content-Length}i"
 	case Cookie:
 		nginx, apache = "$cookie_"+n.Name, "%{"+n.Name+"}C"
-	default:
+	case Head:
 		nginx, apache = "$http_"+strings.ReplaceAll(strings.ToLower(n.Name), "-", "_"), "%{"+n.Name+"}i"
 	}
 	field := string(n.Kind)
 	if n.Name != "" {
 		field += "." + n.Name
 	}
-	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON and CSV, its field with --field %s=NAME", nginx, apache, field)
+	text := fmt.Sprintf("log it with nginx's %s or Apache's %s and name the whole format with --format, or, for JSON, its field with --field %s=NAME", nginx, apache, field)
 	if n.Name == forwardedFor {
 		text += "; or, if the log has the address of the client and not of the proxy, replay the policies without trusted_proxies"
 	}

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ type file struct {
 	name   string
 	index  int
 	format taken
-	lines  lines
+	lines  *bufio.Reader
 	order  order
 	close  []func()
 
@@ -47,7 +48,7 @@ func (f *file) open(stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
-	f.lines.from = text
+	f.lines = text
 	if empty { // such as a log that has just been rotated
 		f.format = taken{reader: new(template), about: "empty", empty: true}
 		return nil
@@ -86,15 +87,15 @@ func (f *file) run(ctx context.Context) error {
 
 // readLine reads one line. It counts a line that is not a request as bad.
 func (f *file) readLine() error {
-	line, tooLong, err := f.lines.next()
+	line, tooLong, err := nextLine(f.lines)
 	switch {
-	case err == io.EOF: //nolint:errorlint // next returns io.EOF itself
+	case err == io.EOF: //nolint:errorlint // nextLine returns io.EOF itself
 		return err
 	case err != nil:
 		return fmt.Errorf("after line %d: %w", f.number, err)
 	}
 	f.number++
-	if line == "" && !tooLong || f.number <= int64(f.format.skip) {
+	if line == "" && !tooLong {
 		return nil
 	}
 	f.stats.Lines++
@@ -104,10 +105,6 @@ func (f *file) readLine() error {
 	} else {
 		err = f.format.read(line, &q)
 	}
-	if errors.Is(err, errDirective) {
-		f.stats.Lines--
-		return nil
-	}
 	if errors.Is(err, errRedacted) {
 		return fmt.Errorf("line %d: %w", f.number, err)
 	}
@@ -115,7 +112,7 @@ func (f *file) readLine() error {
 	switch {
 	case err != nil:
 		f.stats.Bad++
-		if len(f.stats.FirstBad) < o.BadLines {
+		if len(f.stats.FirstBad) < mostBad {
 			f.stats.FirstBad = append(f.stats.FirstBad, BadLine{File: f.name, Line: f.number, Reason: strings.TrimPrefix(err.Error(), "headgate: ")})
 		}
 	case q.Time < o.From || o.Until > 0 && q.Time >= o.Until:

@@ -123,33 +123,6 @@ func FuzzNumberStamp(f *testing.F) {
 	})
 }
 
-// FuzzCSV checks that values written in quotes are read back unchanged.
-func FuzzCSV(f *testing.F) {
-	f.Add("a", `b"c`, "d,e", byte(','))
-	f.Add("", ";", "\t", byte(';'))
-	f.Fuzz(func(t *testing.T, a, b, c string, separator byte) {
-		if separator != ',' && separator != ';' && separator != '\t' {
-			return
-		}
-		values := []string{a, b, c}
-		var texts []string
-		for _, v := range values {
-			texts = append(texts, `"`+strings.ReplaceAll(v, `"`, `""`)+`"`)
-		}
-		got, err := splitCSV(nil, strings.Join(texts, string(separator)), separator)
-		if err != nil || !slices.Equal(got, values) {
-			t.Errorf("%q was read as %q, %v", values, got, err)
-		}
-		// Splitting unquoted text at its separators loses nothing.
-		if plain := strings.ReplaceAll(a, `"`, ""); true {
-			got, err := splitCSV(nil, plain, separator)
-			if err != nil || strings.Join(got, string(separator)) != plain {
-				t.Errorf("%q was read as %q, %v", plain, got, err)
-			}
-		}
-	})
-}
-
 // FuzzJSON checks that a JSON line is either an error or a request with a path, and that parsing it does not depend on
 // the other lines.
 func FuzzJSON(f *testing.F) {
@@ -222,9 +195,8 @@ func cut(t *testing.T, from io.Reader) (got []string, longLines int) {
 	if err != nil {
 		return nil, 0
 	}
-	l := lines{from: buffered}
 	for {
-		line, tooLong, err := l.next()
+		line, tooLong, err := nextLine(buffered)
 		if err != nil {
 			return got, longLines
 		}

@@ -14,146 +14,131 @@ import (
 	"github.com/headgate/headgate/engine"
 )
 
-// jsonLines reads lines of JSON, each in one pass.
+// jsonLines reads lines of JSON, each in one pass. A field inside others is named with dots: {"a":{"b":1}} has a.b, as
+// has {"a.b":1}.
 type jsonLines struct {
-	columns
+	setter
 
-	root    *node
-	first   map[string]string // the names in the first lines, by their folded form
-	headers []Header          // of the line: those that the replay needs and that have no column
-	failed  error
+	columns []column
+	// places are the columns by the folded names that their fields can have.
+	places map[string][]place
+	// anyHeader is true if the lines contain all headers of their requests, in allHeaders.
+	anyHeader bool
 }
 
-// node is a field of JSON that is, or contains, the value of a column.
-type node struct {
-	// fields are the fields inside, by their folded names.
-	fields map[string]*node
-	slots  []slot
-	// headers is true for the object with all headers of the request.
-	headers bool
-}
-
-// slot is a column that a field can have the value of.
-type slot struct {
-	column, rank int
-	// exact is the name as --field spells it, or "" if case and dashes do not matter.
-	exact string
-}
+// place is a column that a field can have the value of, and the rank of the field's name in it.
+type place struct{ column, rank int }
 
 // allHeaders is the object with all headers of a request in the logs of Caddy, Kong and APISIX.
 const allHeaders = "request.headers"
 
-// newJSON returns a reader for lines that are similar to the first ones.
+const (
+	// maxDepth bounds how deep fields are nested that are read, because reading a line takes the time of its length
+	// for each level.
+	maxDepth = 16
+	// mostNames is the number of fields that an error lists.
+	mostNames = 40
+)
+
+// newJSON returns a reader for lines that are similar to the first ones. It looks for each field that --field does not
+// name under all names that logs use for it.
 func newJSON(named []column, first []string) (*jsonLines, error) {
-	j := &jsonLines{root: &node{}}
-	if err := j.chooseIn(named, first); err != nil {
-		return nil, err
-	}
-	for i := range j.all {
-		c := &j.all[i]
-		for rank, name := range c.names {
-			exact := ""
-			if c.named {
-				exact = name
-			}
-			j.root.add(name, slot{column: i, rank: rank, exact: exact})
+	j := &jsonLines{columns: slices.Clone(named), places: map[string][]place{}}
+	for _, known := range columnParts {
+		v := variable{part: known.part}
+		if header, ok := strings.CutPrefix(known.name, "header."); ok {
+			v.name = header
+		}
+		if j.index(v.part, v.name) < 0 {
+			j.columns = append(j.columns, column{variable: v, names: known.also})
 		}
 	}
-	j.root.at(allHeaders).headers = true
-	return j, nil
+	slices.SortStableFunc(j.columns, func(a, b column) int { return int(a.part) - int(b.part) })
+	for i := range j.columns {
+		c := &j.columns[i]
+		c.agent = c.part == partHeader && c.name == "User-Agent"
+		j.lookFor(i)
+	}
+	return j, j.learn(first)
 }
 
-func (j *jsonLines) chooseIn(named []column, first []string) error {
-	j.first = map[string]string{}
-	exact := map[string]bool{}
+// learn finds out which columns the first lines have. It returns an error if they have no time or no path, because no line
+// would then be a request. Other fields may first occur later.
+func (j *jsonLines) learn(first []string) error {
+	exact, folded := map[string]bool{}, map[string]string{}
 	for _, line := range first {
-		if isObject(line) {
-			namesIn(gjson.Parse(line), "", func(name string, scalar bool) {
-				if scalar {
-					j.first[fold(name)] = cmp.Or(j.first[fold(name)], name)
-					exact[name] = true
-				}
-				j.anyHeader = j.anyHeader || name == allHeaders && !scalar
-			})
+		if !isObject(line) {
+			continue
+		}
+		walk(gjson.Parse(line), nil, maxDepth, func(name []byte, v gjson.Result) {
+			if text := string(name); v.IsObject() {
+				j.anyHeader = j.anyHeader || text == allHeaders
+			} else {
+				exact[text], folded[fold(text)] = true, cmp.Or(folded[fold(text)], text)
+			}
+		})
+	}
+	for i := range j.columns {
+		c := &j.columns[i]
+		switch {
+		case !c.named:
+			if c.rank = slices.IndexFunc(c.names, func(name string) bool { return folded[fold(name)] != "" }); c.rank >= 0 {
+				c.from = folded[fold(c.names[c.rank])]
+			}
+		case !exact[c.from] && slices.Contains([]part{partTime, partRequest, partTarget, partPath}, c.part):
+			return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", engine.Quote(c.from))
 		}
 	}
-	if err := checkNamed(named, func(name string) bool { return exact[name] }); err != nil {
-		return err
+	var what, field string
+	switch {
+	case !j.has(partTime):
+		what, field = "time", "time=ts"
+	case !j.has(partTarget) && !j.has(partRequest) && !j.has(partPath):
+		what, field = "path", "target=uri"
+	default:
+		return nil
 	}
-	if err := j.choose(named, j.firstName); err != nil {
-		return fmt.Errorf("%w; the first lines have %s", err, j.firstNames())
-	}
-	return nil
+	return fmt.Errorf("no field has the %s; accepted: the name of the one that has, such as --field %s; the first lines have %s", what, field, listed(slices.Sorted(maps.Values(folded))))
 }
 
-// mostNames is the number of fields that an error lists.
-const mostNames = 40
-
-func (j *jsonLines) firstNames() string {
-	all := slices.Sorted(maps.Values(j.first))
-	text := strings.Join(all[:min(len(all), mostNames)], ", ")
-	if more := len(all) - mostNames; more > 0 {
+// listed joins the first of the names.
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), mostNames)], ", ")
+	if more := len(names) - mostNames; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return cmp.Or(text, "none")
 }
 
-func (j *jsonLines) firstName(name string) string { return j.first[fold(name)] }
+// lookFor adds the names of the column with index i to those that are read.
+func (j *jsonLines) lookFor(i int) {
+	for rank, name := range j.columns[i].names {
+		j.places[fold(name)] = append(j.places[fold(name)], place{i, rank})
+	}
+}
 
-// namesIn calls the function each for every field in an object, with the names of nested fields joined by dots. An array
-// counts as the value of its field, and its elements are fields with their index as the name.
-func namesIn(object gjson.Result, prefix string, each func(name string, scalar bool)) {
-	place := 0
-	object.ForEach(func(key, v gjson.Result) bool {
-		name := prefix + key.Str
-		if object.IsArray() {
-			name = prefix + strconv.Itoa(place)
-			place++
+// walk calls the function each for every field in an object or an array, whose elements have their index as name. The
+// function must not keep the name. The names begin with prefix, and depth is the number of levels to read.
+func walk(from gjson.Result, prefix []byte, depth int, each func(name []byte, v gjson.Result)) {
+	name, index := prefix, int64(0)
+	from.ForEach(func(key, v gjson.Result) bool {
+		if name = append(name[:len(prefix)], key.Str...); from.IsArray() {
+			name = strconv.AppendInt(name, index, 10)
+			index++
 		}
-		each(name, !v.IsObject())
-		if v.IsObject() || v.IsArray() {
-			namesIn(v, name+".", each)
+		each(name, v)
+		if depth > 1 && (v.IsObject() || v.IsArray()) {
+			walk(v, append(name, '.'), depth-1, each)
 		}
 		return true
 	})
 }
 
-// at returns the node for a name with dots, and creates it if necessary.
-func (n *node) at(name string) *node {
-	for field := range strings.SplitSeq(name, ".") {
-		n = n.child(fold(field))
-	}
-	return n
-}
-
-func (n *node) child(name string) *node {
-	if n.fields == nil {
-		n.fields = map[string]*node{}
-	}
-	if n.fields[name] == nil {
-		n.fields[name] = &node{}
-	}
-	return n.fields[name]
-}
-
-// add adds a slot for a name. A name with dots refers to a nested field, or to one field whose name contains dots.
-func (n *node) add(name string, s slot) {
-	nested, flat := s, n.child(fold(name))
-	if at := strings.LastIndexByte(name, '.'); s.exact != "" && at >= 0 {
-		nested.exact = name[at+1:]
-	}
-	if to := n.at(name); to != flat {
-		to.slots = append(to.slots, nested)
-	}
-	flat.slots = append(flat.slots, s)
-}
-
 // fold returns the form of a name in which case does not matter, and a dash is the same as an underscore.
-func fold(name string) string { return string(foldInto(make([]byte, 0, len(name)), name)) }
+func fold(name string) string { return string(foldInto(nil, []byte(name))) }
 
-func foldInto(to []byte, name string) []byte {
-	for i := range len(name) {
-		c := name[i]
+func foldInto(to, name []byte) []byte {
+	for _, c := range name {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
@@ -165,109 +150,48 @@ func foldInto(to []byte, name string) []byte {
 	return to
 }
 
-// maxName is the maximum length of a field's name. Longer names are not folded on the stack.
-const maxName = 128
-
-// find returns the node for a field, or nil.
-func (n *node) find(name string) *node {
-	if len(name) > maxName {
-		return n.fields[fold(name)]
-	}
-	var memory [maxName]byte
-	return n.fields[string(foldInto(memory[:0], name))]
-}
-
 // isObject reports whether a line is a JSON object.
 func isObject(line string) bool { return strings.HasPrefix(line, "{") && gjson.Valid(line) }
 
-// checkNamed returns an error if --field names a time or path field that is in none of the first lines, because no line
-// would then be a request. Other fields may first occur later.
-func checkNamed(named []column, has func(name string) bool) error {
-	for i := range named {
-		switch c := &named[i]; c.part {
-		case partTime, partRequest, partTarget, partPath:
-			if !has(c.from) {
-				return fmt.Errorf("--field: no field %s in the first lines; accepted: a field with a text or a number, those inside fields with dots, such as request.uri", engine.Quote(c.from))
-			}
-		}
-	}
-	return nil
-}
-
-// fields returns all fields that the lines can have, because a field may first occur after the first lines.
-func (j *jsonLines) fields() Fields { return j.columnFields(func(*column) bool { return true }) }
-
-// unseen reports whether no line had a field for a need. from is the name of the field, if --field names it.
-func (j *jsonLines) unseen(n *Need) (from string, none bool) {
-	seen := j.columnFields(func(c *column) bool { return c.seen })
-	if seen.has(n) {
-		return "", false
-	}
-	for i := range j.all {
-		if c := &j.all[i]; c.named {
-			if own := j.columnFields(func(at *column) bool { return at == c }); own.has(n) {
-				return c.from, true
-			}
-		}
-	}
-	return "", true
-}
-
-// errRedacted is the error for a header that Caddy redacts.
-var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
-
+// read reads one line.
 func (j *jsonLines) read(line string, q *Request) error {
 	if !isObject(line) {
 		return engine.InvalidInput("line", engine.Quote(line), "an object of JSON")
 	}
-	j.reset()
-	j.headers, j.failed = q.Headers, nil
-	j.walk(gjson.Parse(line), j.root)
-	q.Headers = j.headers
-	if j.failed != nil {
-		return j.failed
+	for i := range j.columns {
+		j.columns[i].rank = -1
 	}
-	return j.store(q)
-}
-
-// walk reads the fields of an object or the elements of an array.
-func (j *jsonLines) walk(object gjson.Result, n *node) {
-	place := 0
-	object.ForEach(func(key, v gjson.Result) bool {
-		name := key.Str
-		if object.IsArray() {
-			name = strconv.Itoa(place)
-			place++
+	var memory [128]byte
+	walk(gjson.Parse(line), nil, maxDepth, func(name []byte, v gjson.Result) {
+		if v.IsObject() {
+			return
 		}
-		if child := n.find(name); child != nil {
-			j.take(name, v, child)
+		for _, at := range j.places[string(foldInto(memory[:0], name))] {
+			if c := &j.columns[at.column]; c.spelled(string(name)) {
+				c.found(at.rank, v)
+			}
 		}
-		return true
 	})
-}
-
-// take reads one field.
-func (j *jsonLines) take(name string, v gjson.Result, n *node) {
-	if n.headers && v.IsObject() {
-		j.addHeaders(v)
-	}
-	if n.fields != nil && (v.IsObject() || v.IsArray()) {
-		j.walk(v, n)
-	}
-	if v.IsObject() || len(n.slots) == 0 {
-		return
-	}
-	text := scalar(v)
-	for _, s := range n.slots {
-		if s.exact != "" && s.exact != name {
+	for i := range j.columns {
+		c := &j.columns[i]
+		if c.rank < 0 || !c.needed() || j.spare(c) {
 			continue
 		}
-		j.all[s.column].seen = true
-		if v.Type != gjson.Null {
-			j.found(s.column, s.rank, text)
+		if c.wanted && c.text == "REDACTED" {
+			return errRedacted
+		}
+		if err := j.set(&c.variable, c.text, q); err != nil {
+			return err
 		}
 	}
+	if !j.has(partTime) {
+		return engine.InvalidInput("time", engine.Quote(""), stampAccepted)
+	}
+	return q.check()
 }
+
+// errRedacted is the error for a header that Caddy redacts.
+var errRedacted = errors.New("the header is REDACTED; accepted: logs of Caddy with log_credentials in the global option servers")
 
 // scalar returns the text of a value. The texts of an array, such as the lines of one header, are joined by commas.
 func scalar(v gjson.Result) string {
@@ -286,24 +210,72 @@ func scalar(v gjson.Result) string {
 	}
 }
 
-// addHeaders adds the headers that the replay needs and that have no column.
-func (j *jsonLines) addHeaders(all gjson.Result) {
-	if len(j.others) == 0 {
+// has reports whether the line has a part.
+func (j *jsonLines) has(p part) bool { return j.columns[j.index(p, "")].rank >= 0 }
+
+func (j *jsonLines) index(p part, name string) int {
+	return slices.IndexFunc(j.columns, func(c column) bool { return c.part == p && c.name == name })
+}
+
+// spare reports whether the column's value is not used, because the line has the same part in a field that says more:
+// the server's path and query can be rewritten, while the request line and the target are the client's.
+func (j *jsonLines) spare(c *column) bool {
+	if c.named {
+		return false
+	}
+	target := &j.columns[j.index(partTarget, "")]
+	switch c.part {
+	case partRequest:
+		return target.named
+	case partTarget:
+		return j.has(partRequest) || j.columns[j.index(partPath, "")].named
+	case partPath:
+		return j.has(partRequest) || target.rank >= 0
+	case partQuery:
+		return j.has(partRequest) || target.rank >= 0 && !target.named && target.rank < len(wholeTargets)
+	default:
+		return false
+	}
+}
+
+// fields returns all fields that the lines can have, because a field may first occur after the first lines, or those that
+// they had.
+func (j *jsonLines) fields(read bool) Fields {
+	f := Fields{anyHeader: j.anyHeader, {Head, forwardedFor}: j.forwarded}
+	for i := range j.columns {
+		if c := &j.columns[i]; c.seen || !read {
+			f.add(&c.variable)
+		}
+	}
+	return f
+}
+
+// want marks the columns of the given headers and cookies as wanted, and adds columns for the headers without one.
+func (j *jsonLines) want(headers, cookies map[string]bool) {
+	for i := range j.columns {
+		j.columns[i].want(headers, cookies)
+	}
+	if !j.anyHeader {
 		return
 	}
-	all.ForEach(func(key, v gjson.Result) bool {
-		for _, name := range j.others {
-			if !strings.EqualFold(name, key.Str) {
-				continue
-			}
-			switch text := scalar(v); text {
-			case "":
-			case "REDACTED":
-				j.failed = errRedacted
-			default:
-				j.headers = append(j.headers, Header{name, text})
-			}
+	for _, name := range names(headers) {
+		if j.index(partHeader, name) < 0 && name != "Host" {
+			v := variable{part: partHeader, name: name, wanted: true}
+			j.columns = append(j.columns, column{variable: v, names: []string{allHeaders + "." + name}, header: true})
+			j.lookFor(len(j.columns) - 1)
 		}
-		return true
-	})
+	}
+}
+
+// String lists the columns that the first lines have, in the syntax of --field. It must be called before a line is read.
+func (j *jsonLines) String() string {
+	var texts []string
+	for i := range j.columns {
+		c := &j.columns[i]
+		if c.from == "" || j.spare(c) {
+			continue
+		}
+		texts = append(texts, fmt.Sprintf("%s=%s", c.field(), c.from))
+	}
+	return strings.Join(texts, " ")
 }

@@ -22,47 +22,13 @@ const (
 	maxZstdWindow = 128 << 20
 )
 
-// unpacker replaces the error for a truncated compressed file with an error that says so.
+// unpacker explains the error for a compressed file that ends too early, or after which other bytes follow.
 type unpacker struct{ io.Reader }
 
 func (u unpacker) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("the compressed file is cut off: its end is missing: %w", err)
-	}
-	return n, err
-}
-
-// members reads a gzip file, which may consist of several members. It reports any other data after a member as an
-// error, but not as a truncated file.
-type members struct {
-	from *bufio.Reader
-	part *gzip.Reader
-}
-
-func newMembers(from *bufio.Reader) (*members, error) {
-	part, err := gzip.NewReader(from)
-	if err != nil {
-		return nil, err
-	}
-	part.Multistream(false)
-	return &members{from: from, part: part}, nil
-}
-
-func (m *members) Read(p []byte) (int, error) {
-	n, err := m.part.Read(p)
-	if err != io.EOF { //nolint:errorlint // Read returns io.EOF itself
-		return n, err
-	}
-	next, err := m.from.Peek(len(gzipMagic))
-	switch {
-	case len(next) == 0:
-		return n, err
-	case !bytes.HasPrefix([]byte(gzipMagic), next):
-		return n, errors.New("bytes that are no gzip follow the compressed data; accepted: a file that ends with it")
-	}
-	if err = m.part.Reset(m.from); err == nil {
-		m.part.Multistream(false)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) {
+		err = fmt.Errorf("the compressed file is cut off, or other bytes follow it: %w", err)
 	}
 	return n, err
 }
@@ -96,7 +62,7 @@ func plain(r io.Reader) (*bufio.Reader, func(), error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
-		unpacked, err := newMembers(buffered)
+		unpacked, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}
@@ -135,75 +101,20 @@ func firstLines(r *bufio.Reader) (lines []string, empty bool, err error) {
 	return lines, err != nil && len(lines) == 0, nil
 }
 
-// lines splits a file into lines. Each block of the file is one string, and its lines are substrings, so that a line
-// needs no allocation.
-type lines struct {
-	from   *bufio.Reader
-	buffer []byte
-	rest   int  // bytes at the start of buffer that belong to an unfinished line
-	long   bool // the unfinished line is too long and is dropped
-	text   string
-	ended  bool
-	failed error // a read error, returned after the lines of text
-}
-
-// next returns the next line. If a line is longer than MaxLine, it returns tooLong instead. At the end, the error is
-// io.EOF.
-func (l *lines) next() (line string, tooLong bool, err error) {
-	for {
-		if end := strings.IndexByte(l.text, '\n'); end >= 0 {
-			line, l.text = l.text[:end], l.text[end+1:]
-			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
-		}
-		if l.text != "" { // the last line of the file
-			line, l.text = l.text, ""
-			return strings.TrimSuffix(line, "\r"), len(line) > MaxLine, nil
-		}
-		switch {
-		case l.failed != nil:
-			return "", false, l.failed
-		case l.ended:
-			return "", false, io.EOF
-		}
-		if tooLong, err = l.fill(); tooLong || err != nil {
-			return "", tooLong, err
-		}
+// nextLine returns the next line without its end. If a line is longer than MaxLine, it returns tooLong instead. At the
+// end, the error is io.EOF.
+func nextLine(from *bufio.Reader) (line string, tooLong bool, err error) {
+	read, err := from.ReadSlice('\n')
+	for errors.Is(err, bufio.ErrBufferFull) {
+		tooLong = true
+		read, err = from.ReadSlice('\n')
 	}
-}
-
-// fill reads a block, and keeps the unfinished line at its end for the next block. tooLong is true if the block ends a
-// line that is too long.
-func (l *lines) fill() (tooLong bool, err error) {
-	if l.buffer == nil {
-		l.buffer = make([]byte, block)
+	if errors.Is(err, io.EOF) && (len(read) > 0 || tooLong) {
+		err = nil // the last line
 	}
-	n := l.rest
-	for n < len(l.buffer) && !l.ended && l.failed == nil {
-		more, err := l.from.Read(l.buffer[n:])
-		n += more
-		// A truncated compressed file is an error, not the end of the file.
-		if l.ended = err == io.EOF; err != nil && !l.ended { //nolint:errorlint // Read returns io.EOF itself
-			l.failed = err
-		}
+	read = bytes.TrimSuffix(read, []byte("\n"))
+	if tooLong = tooLong || len(read) > MaxLine; tooLong || err != nil {
+		return "", tooLong, err
 	}
-	read := l.buffer[:n]
-	l.rest = 0
-	if l.long {
-		end := bytes.IndexByte(read, '\n')
-		if end < 0 {
-			l.long = !l.ended
-			return l.ended, nil
-		}
-		l.long, tooLong = false, true
-		read = read[end+1:]
-	}
-	cut := len(read)
-	if !l.ended {
-		cut = bytes.LastIndexByte(read, '\n') + 1
-	}
-	l.text = string(read[:cut])
-	if l.rest = copy(l.buffer, read[cut:]); l.rest > MaxLine {
-		l.rest, l.long = 0, true
-	}
-	return tooLong, nil
+	return string(bytes.TrimSuffix(read, []byte("\r"))), false, nil
 }

@@ -16,6 +16,8 @@ import (
 const (
 	// MaxFiles is the maximum number of files in a log.
 	MaxFiles = 256
+	// mostBad is the number of bad lines kept for the report.
+	mostBad = 5
 	// batchSize is the number of requests in one call of the callback.
 	batchSize = 4096
 	// mostReach and leastReach bound the number of lines that are read ahead in each file to find earlier requests.
@@ -28,14 +30,12 @@ const (
 type Options struct {
 	// Format is the name of a format or a format string. If it is "", the format is detected from the first lines.
 	Format string
-	// Fields names JSON fields and CSV columns, each as NAME=FIELD.
+	// Fields names JSON fields, each as NAME=FIELD.
 	Fields []string
 	// Host is the host of the requests in logs that do not record it.
 	Host string
 	// From and Until limit the requests to those in [From, Until), in µs since 1970. 0 means no limit.
 	From, Until int64
-	// BadLines is the number of bad lines kept for the report.
-	BadLines int
 }
 
 // BadLine is the position of a line that is not a request, with the reason.
@@ -54,7 +54,7 @@ type Stats struct {
 	Requests int64 `json:"requests"`
 	// Outside is the number of requests outside [From, Until).
 	Outside int64 `json:"outside,omitempty"`
-	// Bad is the number of lines that are not requests. FirstBad are the first such lines in each file.
+	// Bad is the number of lines that are not requests. FirstBad are the first such lines.
 	Bad      int64     `json:"bad"`
 	FirstBad []BadLine `json:"first_bad,omitempty"`
 	// Late is the number of requests that came too late in the file to be sorted. Each gets the time of the request
@@ -130,12 +130,7 @@ func (l *Log) Want(needs []Need) error {
 	for i := range needs {
 		n := &needs[i]
 		for _, f := range l.files {
-			if f.format.empty {
-				continue
-			}
-			fields := f.format.fields()
-			fields.Host = fields.Host || l.options.Host != ""
-			if !fields.has(n) {
+			if !f.has(n, false) {
 				return f.missing(n)
 			}
 		}
@@ -183,7 +178,7 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 		if f.err != nil && !errors.Is(f.err, context.Canceled) && err == nil {
 			err = fmt.Errorf("%s: %w", f.name, f.err)
 		}
-		l.stats.add(&f.stats, l.options.BadLines)
+		l.stats.add(&f.stats)
 	}
 	if err == nil {
 		err = outer.Err()
@@ -200,33 +195,19 @@ func (l *Log) Run(ctx context.Context, each func(batch []Request) error) error {
 // unseen returns the error for a needed JSON field that is in no line of any file. Lines may omit a field, so this is
 // known only after the last line.
 func (l *Log) unseen() error {
+	files := slices.DeleteFunc(slices.Clone(l.files), func(f *file) bool { return f.format.empty })
 	for i := range l.needs {
 		n := &l.needs[i]
-		switch without, field := l.without(n); {
-		case without == nil:
-		case field != "":
-			return fmt.Errorf("%s needs %s, and --field names %s for it, which no line has; accepted: a field of the lines, those inside fields with dots, such as request.client_ip", n.By, n.String(), engine.Quote(field))
-		default:
-			return without.missing(n)
+		if !slices.ContainsFunc(files, func(f *file) bool { return f.has(n, true) }) {
+			return files[0].missing(n)
 		}
 	}
 	return nil
 }
 
-// without returns a file without a field for a need, and the name that --field gives the field, if it does. It returns
-// nil if some file has the field.
-func (l *Log) without(n *Need) (without *file, field string) {
-	for _, f := range l.files {
-		if f.format.empty {
-			continue
-		}
-		from, none := f.format.unseen(n)
-		if !none || n.Kind == Host && l.options.Host != "" {
-			return nil, ""
-		}
-		without, field = f, from
-	}
-	return without, field
+// has reports whether the lines of the file can have a needed field, or whether those that were read had it.
+func (f *file) has(n *Need, read bool) bool {
+	return f.format.empty || n.Kind == Host && f.log.options.Host != "" || f.format.fields(read).has(n)
 }
 
 // missing returns the error for a needed field that the file does not have.
@@ -254,14 +235,14 @@ func (s *Stats) noRequest() error {
 }
 
 // add adds the counts of one file.
-func (s *Stats) add(f *Stats, keep int) {
+func (s *Stats) add(f *Stats) {
 	s.Lines += f.Lines
 	s.Outside += f.Outside
 	s.Bad += f.Bad
 	s.Late += f.Late
 	s.Spread = s.Spread || f.Spread
 	s.FirstBad = append(s.FirstBad, f.FirstBad...)
-	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), keep)]
+	s.FirstBad = s.FirstBad[:min(len(s.FirstBad), mostBad)]
 }
 
 // merge passes the requests from all files to the function each, in order of time.

@@ -10,8 +10,7 @@ import (
 	"github.com/headgate/headgate/policy/route"
 )
 
-// Request is one line of a log. Its strings share the memory of the block that the line was read from, so code that
-// keeps a string must clone it.
+// Request is one line of a log. Its strings share the memory of the line, so code that keeps a string must clone it.
 type Request struct {
 	// Time is in µs since 1970.
 	Time int64

@@ -47,14 +47,18 @@ type template struct {
 	variables []variable
 	// more permits extra text after the last variable, such as fields added to a standard format.
 	more bool
-	// hashes is true if quoted values have the escapes of HAProxy: #XX is a byte, and a backslash is itself.
+	// hashes is true if quoted values have the escapes of HAProxy, where a backslash is itself.
 	hashes bool
 	// addressed is true if the client must be an address.
 	addressed bool
+	setter
+}
+
+// setter stores the values of a line in a request.
+type setter struct {
+	stamps stamper
 	// forwarded is true if a client was a list of addresses: X-Forwarded-For is logged in its place.
 	forwarded bool
-	// stamps parses the times.
-	stamps stamper
 }
 
 // addVariable appends a variable. It returns an error if the end of the previous variable's value could not be found.
@@ -111,41 +115,36 @@ func (t *template) forward() {
 // forwardedFor is the header in which proxies list the addresses of the client and of the proxies before them.
 const forwardedFor = "X-Forwarded-For"
 
+// kinds are the fields that a part is, or contains.
+var kinds = map[part][]Kind{
+	partClient: {Client}, partRequest: {Method, Query}, partMethod: {Method}, partHost: {Host}, partSize: {Size},
+	partTarget: {Query}, partQuery: {Query}, partQueryMark: {Query}, partHeader: {Head}, partCookie: {Cookie},
+}
+
 // fields returns the fields that each line of the format contains.
-func (t *template) fields() Fields {
-	f := Fields{Headers: map[string]bool{forwardedFor: t.forwarded}, Cookies: map[string]bool{}}
+func (t *template) fields(bool) Fields {
+	f := Fields{{Head, forwardedFor}: t.forwarded}
 	for i := range t.variables {
-		switch v := &t.variables[i]; v.part {
-		case partClient:
-			f.Client = true
-		case partRequest:
-			f.Method, f.Query = true, true
-		case partMethod:
-			f.Method = true
-		case partTarget, partQuery, partQueryMark:
-			f.Query = true
-		case partHost:
-			f.Host = true
-		case partSize:
-			f.Size = true
-		case partHeader:
-			f.Headers[v.name] = true
-		case partCookie:
-			f.Cookies[v.name] = true
-		}
+		f.add(&t.variables[i])
 	}
 	return f
 }
 
-// unseen returns false, because each line has all fields of the format.
-func (*template) unseen(*Need) (from string, none bool) { return "", false }
+func (f Fields) add(v *variable) {
+	for _, kind := range kinds[v.part] {
+		f[Field{kind, v.name}] = true
+	}
+}
 
 // want marks the variables with the given headers and cookies as wanted. The others are not stored in requests.
 func (t *template) want(headers, cookies map[string]bool) {
 	for i := range t.variables {
-		v := &t.variables[i]
-		v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
+		t.variables[i].want(headers, cookies)
 	}
+}
+
+func (v *variable) want(headers, cookies map[string]bool) {
+	v.wanted = v.part == partHeader && headers[v.name] || v.part == partCookie && cookies[v.name] || v.part == partClient && headers[forwardedFor]
 }
 
 // read parses one line into q. It returns an error if the line does not match the format.
@@ -165,8 +164,8 @@ func (t *template) read(line string, q *Request) (err error) {
 		if v.part == partIgnored {
 			continue
 		}
-		if v.quoted && !t.hashes && strings.IndexByte(value, '\\') >= 0 {
-			value = unescape(value)
+		if v.quoted {
+			value = t.unquote(value)
 		}
 		if err := t.set(v, value, q); err != nil {
 			return err
@@ -230,15 +229,23 @@ func (v *variable) endOfList(text string) int {
 	}
 }
 
+// unquote decodes a value in quotes.
+func (t *template) unquote(value string) string {
+	if t.hashes {
+		return unhash(value)
+	}
+	return unescape(value)
+}
+
 // set stores a variable's value in the request.
-func (t *template) set(v *variable, value string, q *Request) (err error) {
+func (s *setter) set(v *variable, value string, q *Request) (err error) {
 	switch v.part {
 	case partTime:
-		q.Time, err = t.stamps.read(strings.Trim(value, "[]"))
+		q.Time, err = s.stamps.read(strings.Trim(value, "[]"))
 	case partClient:
-		t.setClient(v, value, q)
+		s.setClient(v, value, q)
 	case partRequest:
-		err = t.setRequest(value, q)
+		err = setRequest(value, q)
 	case partMethod:
 		q.Method = value
 	case partTarget:
@@ -267,9 +274,9 @@ func (t *template) set(v *variable, value string, q *Request) (err error) {
 
 // setClient sets the client. In a list of addresses, which is X-Forwarded-For, the last one is the peer of the server
 // that wrote the list, and the others are the header that this peer sent.
-func (t *template) setClient(v *variable, value string, q *Request) {
+func (s *setter) setClient(v *variable, value string, q *Request) {
 	if last := strings.LastIndexByte(value, ','); last >= 0 {
-		t.forwarded = true
+		s.forwarded = true
 		if v.wanted {
 			q.Headers = append(q.Headers, Header{forwardedFor, value[:last]})
 		}
@@ -278,23 +285,14 @@ func (t *template) setClient(v *variable, value string, q *Request) {
 	q.setClient(value)
 }
 
-// setRequest parses a request line. HAProxy decides by the bytes of the target, where # begins no fragment.
-func (t *template) setRequest(value string, q *Request) (err error) {
-	if !t.hashes || strings.IndexByte(value, '#') < 0 {
-		method, target, err := requestLine(value)
-		if err != nil {
-			return err
-		}
-		q.Method = method
-		return q.setTarget(target)
-	}
-	method, target, err := requestLine(unhash(value))
+// setRequest parses a request line.
+func setRequest(value string, q *Request) (err error) {
+	method, target, err := requestLine(value)
 	if err != nil {
 		return err
 	}
 	q.Method = method
-	q.Path, q.Query, _ = strings.Cut(target, "?")
-	return nil
+	return q.setTarget(target)
 }
 
 // header adds a header or a cookie to the request. If the value is a dash, the request did not contain it.

@@ -55,17 +55,6 @@ func span(micros int64) string {
 	return strings.Join(texts, " ")
 }
 
-// printable returns text from a log with each unprintable character replaced by '?', so that the text cannot
-// control a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
 // quoted quotes a key if it could be misread.
 func quoted(key string) string {
 	for _, r := range key {

@@ -26,18 +26,14 @@ func results() []Result {
 	profile := suggest.KeyProfile{Key: hostile, Requests: 9, Why: hostile}
 	return []Result{
 		{Log: log, Suggest: &suggest.Result{
-			Key: []string{"header X-User"}, Requests: 9, Keys: 2, Percentiles: []suggest.Percentiles{{Window: "1 second"}}, Outliers: []suggest.KeyProfile{profile}, Shared: []suggest.KeyProfile{profile},
-			Suggestions: []suggest.Suggestion{{
-				Policy: "client", Limit: "1/s burst 9", Algorithm: "token-bucket", Rate: "1/s", Burst: 9, Why: []string{hostile}, Overrides: []suggest.Override{{Key: hostile, Limit: "2/s", Why: "is shared"}},
-				Compared: []suggest.Compared{{Limit: "1/s burst 9", Outliers: 0.5, Chosen: true}},
-			}},
-			Protection: "kept",
+			Key: []string{"header X-User"}, Requests: 9, Keys: 2, Percentiles: []suggest.Percentiles{{Window: "1 second"}}, Outliers: []suggest.KeyProfile{profile}, Busiest: []suggest.KeyProfile{profile}, Notes: []string{hostile},
+			Suggestion: suggest.Suggestion{Policy: "client", Limit: "1/s burst 9", Rate: "1/s", Burst: 9, Why: []string{hostile}},
 		}},
 		{Log: log, Result: &simulate.Result{
 			File: "p.yaml", Requests: 9, Denied: 3, Failed: 1, FirstError: hostile,
 			Routes: []simulate.RouteReport{{Match: hostile, Charges: []policy.RouteCharge{{Key: []string{hostile}}}}}, Longest: &simulate.Stretch{Key: hostile, Denied: 2},
 			Policies: []simulate.PolicyReport{{Name: "p", Denied: 3, Limits: []string{"1/s"}}},
-			Top:      []simulate.KeyReport{{Key: hostile, By: []simulate.PolicyCount{{Policy: "p", Count: 3}}, Patterns: []simulate.Pattern{{Pattern: hostile, Count: 3}}}},
+			Top:      []simulate.KeyReport{{Key: hostile, Agent: hostile, By: []simulate.PolicyCount{{Policy: "p", Count: 3}}, Patterns: []simulate.Pattern{{Pattern: hostile, Count: 3}}}},
 		}},
 		{Log: log, Comparison: &simulate.Comparison{
 			Old: hostile, New: hostile, Lost: 1, Rekeyed: 1, Won: 1,

@@ -1,7 +1,7 @@
 // Package report presents the results of a replay as text for a terminal.
 //
 //	text.go          a file's decisions, and two files compared
-//	suggest_text.go  suggested limits
+//	suggest_text.go  a suggested limit
 //	numbers.go       human-readable numbers, spans and instants
 package report
 
@@ -50,9 +50,9 @@ const textColumn = 12
 // because reasons and routes contain text from the log.
 type lines struct{ w io.Writer }
 
-func (l lines) printf(name, format string, values ...any) {
-	text := fmt.Sprintf("%-*s"+format, append([]any{textColumn, name}, values...)...)
-	fmt.Fprintln(l.w, strings.TrimRight(printable(text), " "))
+func (l lines) printf(name, layout string, values ...any) {
+	text := fmt.Sprintf("%-*s"+layout, append([]any{textColumn, name}, values...)...)
+	fmt.Fprintln(l.w, strings.TrimRight(format.Printable(text), " "))
 }
 
 // logText prints statistics about the log.
@@ -63,14 +63,14 @@ func logText(w io.Writer, s *Log) {
 		if i == 0 {
 			name = "log"
 		}
-		l.printf(name, "%s", printable(f))
+		l.printf(name, "%s", f)
 	}
 	l.printf("requests", "%s from %s to %s", format.Grouped(s.Requests), instant(s.First), instant(s.Last))
 	for _, note := range notes(s) {
 		l.printf("", "%s", note)
 	}
 	for _, bad := range s.FirstBad {
-		l.printf("bad line", "%s:%d: %s", printable(bad.File), bad.Line, printable(bad.Reason))
+		l.printf("bad line", "%s:%d: %s", bad.File, bad.Line, bad.Reason)
 	}
 }
 
@@ -171,8 +171,11 @@ func keysText(l lines, top []simulate.KeyReport) {
 	for i := range top {
 		k := &top[i]
 		l.printf("key", "%s: %s of %s denied%s", quoted(k.Key), format.Grouped(k.Denied), format.Grouped(k.Requests), by(k.By))
+		if k.Agent != "" {
+			l.printf("", "  User-Agent %s", quoted(k.Agent))
+		}
 		for _, p := range k.Patterns[:min(len(k.Patterns), 3)] {
-			l.printf("", "  %s× %s", format.Grouped(p.Count), printable(p.Pattern))
+			l.printf("", "  %s× %s", format.Grouped(p.Count), p.Pattern)
 		}
 	}
 }
@@ -217,6 +220,6 @@ func comparisonText(w io.Writer, r *simulate.Comparison) {
 		if c.OldKey != "" {
 			key += ", in the old file of " + quoted(c.OldKey)
 		}
-		l.printf("request", "%s:%d, %s: %s %s of %s: %s → %s", printable(c.File), c.Line, instant(c.Time), printable(c.Method), printable(c.Path), key, c.Old, c.New)
+		l.printf("request", "%s:%d, %s: %s %s of %s: %s → %s", c.File, c.Line, instant(c.Time), c.Method, c.Path, key, c.Old, c.New)
 	}
 }

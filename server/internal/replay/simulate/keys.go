@@ -9,11 +9,8 @@ import (
 	"github.com/headgate/headgate/server/internal/replay/accesslog"
 )
 
-// Limits on the data that is kept per key.
-const (
-	// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
-	maxDetailed = 50_000
-)
+// maxDetailed is the maximum number of denied keys whose patterns and stretches are recorded.
+const maxDetailed = 50_000
 
 // Stretch is a period when every request from a key was denied.
 type Stretch struct {
@@ -47,7 +44,8 @@ type KeyReport struct {
 	Longest  *Stretch      `json:"longest_stretch,omitempty"`
 	By       []PolicyCount `json:"by,omitempty"`
 	Patterns []Pattern     `json:"patterns,omitempty"`
-	Agent    string        `json:"agent,omitempty"`
+	// Agent is the User-Agent of the first denied request.
+	Agent string `json:"agent,omitempty"`
 }
 
 // key holds the data that is kept for every key.
@@ -61,7 +59,7 @@ type key struct {
 type detail struct {
 	first, last      int64
 	current, longest Stretch
-	patterns         Frequent
+	patterns         frequent
 	by               map[string]int64
 	agent            string
 }
@@ -71,7 +69,6 @@ type detail struct {
 type keys struct {
 	places   map[string]int32
 	all      []key
-	patterns Patterns
 	detailed int
 	longest  Stretch
 	most     int   // maximum number of keys kept
@@ -79,7 +76,7 @@ type keys struct {
 }
 
 func newKeys(most int) keys {
-	return keys{places: map[string]int32{}, patterns: NewPatterns(), most: most}
+	return keys{places: map[string]int32{}, most: most}
 }
 
 // add counts an answer under the key of its charge with index i. If several charges have the same key, it counts the
@@ -116,18 +113,18 @@ func (k *keys) add(q *accesslog.Request, a *Answer, i int) {
 		k.detailed++
 		at.detail = &detail{first: q.Time, by: map[string]int64{}, agent: strings.Clone(q.Agent[:min(len(q.Agent), 200)])}
 	}
-	at.detail.add(q, a, k.patterns.Of(q.Method, q.Path))
+	at.detail.add(q, a)
 	if at.detail.longest.longer(&k.longest) {
 		k.longest = at.detail.longest
 		k.longest.Key = at.text
 	}
 }
 
-// add records a denied request. The argument pattern is the number of the request's pattern.
-func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
+// add records a denied request.
+func (d *detail) add(q *accesslog.Request, a *Answer) {
 	d.last = q.Time
 	d.by[a.Policy]++
-	d.patterns.Add(pattern)
+	d.patterns.add(pattern(q.Method, q.Path))
 	if d.current.Denied == 0 {
 		d.current.From = q.Time
 	}
@@ -139,13 +136,13 @@ func (d *detail) add(q *accesslog.Request, a *Answer, pattern int32) {
 }
 
 // report returns the counts of a key in the form of the report.
-func (k *keys) report(at *key) KeyReport {
+func (at *key) report() KeyReport {
 	r := KeyReport{Key: at.text, Requests: at.requests, Denied: at.denied}
 	if d := at.detail; d != nil {
 		longest := d.longest
 		longest.Key = at.text
 		r.First, r.Last, r.Longest, r.Agent = d.first, d.last, &longest, d.agent
-		r.By, r.Patterns = counts(d.by), d.patterns.List(&k.patterns)
+		r.By, r.Patterns = counts(d.by), d.patterns.list()
 	}
 	return r
 }
@@ -161,7 +158,7 @@ func (k *keys) deniedMost(n int) (list []KeyReport, denied int64) {
 	}
 	slices.SortFunc(top, func(a, b *key) int { return cmp.Or(cmp.Compare(b.denied, a.denied), cmp.Compare(a.text, b.text)) })
 	for _, at := range top[:min(len(top), n)] {
-		list = append(list, k.report(at))
+		list = append(list, at.report())
 	}
 	return list, denied
 }

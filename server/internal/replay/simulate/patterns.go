@@ -8,43 +8,9 @@ import (
 
 // Limits on patterns.
 const (
-	maxPatterns    = 1 << 16
 	patternsPerKey = 6
 	maxPatternText = 120
 )
-
-// Patterns numbers strings, such as the patterns of requests. A request's pattern is its method and its path, with
-// placeholders instead of ids.
-type Patterns struct {
-	numbers map[string]int32
-	names   []string
-}
-
-// otherPattern is the number shared by all patterns beyond maxPatterns.
-const otherPattern = 0
-
-// NewPatterns returns an empty numbering.
-func NewPatterns() Patterns {
-	return Patterns{numbers: map[string]int32{}, names: []string{"other paths"}}
-}
-
-// Of returns the number of a request's pattern.
-func (p *Patterns) Of(method, path string) int32 { return p.Number(pattern(method, path)) }
-
-// Number returns the number of a string. After 65536 strings, all new strings share one number.
-func (p *Patterns) Number(name string) int32 {
-	if n, ok := p.numbers[name]; ok {
-		return n
-	}
-	if len(p.names) >= maxPatterns {
-		return otherPattern
-	}
-	n := int32(len(p.names))
-	name = strings.Clone(name)
-	p.numbers[name] = n
-	p.names = append(p.names, name)
-	return n
-}
 
 // pattern returns the method and the path, with {} in place of segments that look like ids, such as numbers and
 // hashes.
@@ -83,40 +49,37 @@ func looksLikeID(segment string) bool {
 	return numbers > 0 && (others == 0 || numbers > others)
 }
 
-// Frequent finds the most frequent of many numbers with a few counters, using the Space-Saving algorithm: a new number
-// replaces the least frequent one and takes over its count.
-type Frequent [patternsPerKey]struct {
-	number int32
-	count  int64
-}
-
-// Add counts one occurrence of a number.
-func (m *Frequent) Add(number int32) {
-	least := 0
-	for i := range m {
-		if m[i].count > 0 && m[i].number == number {
-			m[i].count++
-			return
-		}
-		if m[i].count < m[least].count {
-			least = i
-		}
-	}
-	m[least].number = number
-	m[least].count++
-}
-
 // Pattern is a pattern in a key's requests. If there are more than 6 patterns, the counts are upper bounds.
 type Pattern struct {
 	Pattern string `json:"pattern"`
 	Count   int64  `json:"count"`
 }
 
-// List returns the patterns counted by m, the most frequent first.
-func (m *Frequent) List(p *Patterns) (list []Pattern) {
+// frequent finds the most frequent of many patterns with a few counters, using the Space-Saving algorithm: a new pattern
+// replaces the least frequent one and takes over its count.
+type frequent [patternsPerKey]Pattern
+
+// add counts one occurrence of a pattern.
+func (m *frequent) add(pattern string) {
+	least := 0
 	for i := range m {
-		if m[i].count > 0 {
-			list = append(list, Pattern{p.names[m[i].number], m[i].count})
+		if m[i].Pattern == pattern {
+			m[i].Count++
+			return
+		}
+		if m[i].Count < m[least].Count {
+			least = i
+		}
+	}
+	m[least].Pattern = pattern
+	m[least].Count++
+}
+
+// list returns the patterns, the most frequent first.
+func (m *frequent) list() (list []Pattern) {
+	for _, p := range m {
+		if p.Count > 0 {
+			list = append(list, p)
 		}
 	}
 	slices.SortFunc(list, func(a, b Pattern) int {

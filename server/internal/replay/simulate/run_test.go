@@ -191,13 +191,12 @@ func TestPatternsReplaceIDs(t *testing.T) {
 	if got := pattern("GET", "/"+strings.Repeat("ä", 200)); len(got) > maxPatternText+len("…") {
 		t.Errorf("%d bytes", len(got))
 	}
-	p := NewPatterns()
-	var m Frequent
+	var m frequent
 	for i := range 1000 {
-		m.Add(p.Of("GET", fmt.Sprintf("/x%c/y", 'a'+rune(i%20))))
-		m.Add(p.Of("GET", "/often"))
+		m.add(fmt.Sprintf("GET /x%c/y", 'a'+rune(i%20)))
+		m.add("GET /often")
 	}
-	if list := m.List(&p); list[0].Pattern != "GET /often" || list[0].Count < 1000 || len(list) != patternsPerKey {
+	if list := m.list(); list[0].Pattern != "GET /often" || list[0].Count < 1000 || len(list) != patternsPerKey {
 		t.Errorf("%+v", list)
 	}
 }

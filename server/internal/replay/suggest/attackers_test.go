@@ -1,7 +1,6 @@
 package suggest
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,41 +14,33 @@ type disguise struct {
 	name  string
 	make  func(o *trafficOptions)
 	stops []string // the attackers' addresses
+	// least is the minimum share of each attacker's requests that must be denied. It is low for those that send little
+	// more than people.
+	least float64
 }
 
-// disguises returns logs with known answers: the people determine the limits, and the attackers are outliers.
+// disguises returns logs with known answers: the people determine the limit, and the attackers are outliers.
 func disguises() []disguise {
 	rotation := Attackers{Rotations: 20_000, RotationTime: 100 * time.Minute}
 	rotator, flooder := []string{RotatorAddress}, []string{FloodAddress}
 	return []disguise{
-		{"20 000 requests, each with a new User-Agent", func(o *trafficOptions) { o.Attackers = rotation }, rotator},
-		{"20 000 requests, each with one of 300 User-Agents", func(o *trafficOptions) {
-			o.Attackers, o.RotationAgents = rotation, 300
-		}, rotator},
-		{"20 000 requests, each with one of 7 User-Agents", func(o *trafficOptions) {
-			o.Attackers, o.RotationAgents = rotation, 7
-		}, rotator},
-		{"the first, from the address of 20 people", func(o *trafficOptions) { o.Attackers, o.Decoys = rotation, 20 }, rotator},
-		{"20 000 requests with one User-Agent, from the address of 20 people", func(o *trafficOptions) {
-			o.Attackers, o.RotationAgents, o.Decoys = rotation, 1, 20
-		}, rotator},
-		{"20 000 requests, another User-Agent every 20", func(o *trafficOptions) { o.Attackers, o.RotationRun = rotation, 20 }, rotator},
-		{"20 000 requests, another User-Agent every 500", func(o *trafficOptions) { o.Attackers, o.RotationRun = rotation, 500 }, rotator},
-		{"20 000 requests in 11 hours, each with one of 500 User-Agents", func(o *trafficOptions) {
+		{"20 000 requests, each with a new User-Agent", func(o *trafficOptions) { o.Attackers = rotation }, rotator, 0.85},
+		{"the same, from the address of 20 people", func(o *trafficOptions) { o.Attackers, o.Decoys = rotation, 20 }, rotator, 0.85},
+		{"20 000 requests in 11 hours", func(o *trafficOptions) {
 			o.Attackers = Attackers{Rotations: 20_000, RotationTime: 11 * time.Hour, RotationAgents: 500}
-		}, rotator},
+		}, rotator, 0.3},
 		{"4 equal abusers, 10 requests a second each", func(o *trafficOptions) {
 			o.Attackers = Attackers{Equals: 4, EqualEvery: 100 * time.Millisecond, EqualTime: 20 * time.Minute}
-		}, addresses(4, EqualAddress)},
+		}, addresses(4, EqualAddress), 0.95},
 		{"5000 requests in 100 seconds", func(o *trafficOptions) {
 			o.Attackers = Attackers{Flood: 5000, FloodTime: 100 * time.Second}
-		}, flooder},
+		}, flooder, 0.95},
 		{"5000 requests in 5 seconds", func(o *trafficOptions) {
 			o.Attackers = Attackers{Flood: 5000, FloodTime: 5 * time.Second}
-		}, flooder},
+		}, flooder, 0.95},
 		{"8 abusers, each with twice as many requests as the one before: 60 to 7680 a minute", func(o *trafficOptions) {
 			o.Attackers = Attackers{Ramp: 8, RampFrom: 600, RampTime: 10 * time.Minute}
-		}, addresses(8, RampAddress)},
+		}, addresses(8, RampAddress), 0.55},
 	}
 }
 
@@ -65,27 +56,21 @@ func people(seed uint64) trafficOptions {
 	return trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150, Seed: seed}
 }
 
-// limitsOf returns the suggested limits as text, and how many requests from one key they admit in a minute and in an
-// hour.
-func limitsOf(r *Result) (words string, minute, hour int64) {
-	minute, hour = math.MaxInt64, math.MaxInt64
-	var all []string
-	for _, s := range r.Suggestions {
-		all = append(all, s.Limit)
-		minute, hour = min(minute, admits(s.limit, time.Minute)), min(hour, admits(s.limit, time.Hour))
-	}
-	return strings.Join(all, " and "), minute, hour
+// limitOf returns the suggested limit as text, and how many requests from one key it admits in a minute and in an hour.
+func limitOf(r *Result) (words string, minute, hour int64) {
+	l := r.Suggestion.limit
+	return r.Suggestion.Limit, admits(l, time.Minute), admits(l, time.Hour)
 }
 
-// TestAttackersDoNotSetTheLimits checks that the suggestions do not affect people, stop the attackers, and admit at most twice as much as
-// without the attackers, as docs/reference/replay.md states.
-func TestAttackersDoNotSetTheLimits(t *testing.T) {
+// TestAttackersDoNotSetTheLimit checks that the suggestion does not affect people, stops the attackers, or says what else
+// would, and is what it is without the attackers, as docs/reference/replay.md states.
+func TestAttackersDoNotSetTheLimit(t *testing.T) {
 	for _, c := range disguises() {
 		for seed := range uint64(raced.Size(2, 1)) {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				o, options := people(seed), Options{Key: "client_ip", Deny: 0.001}
-				_, minute, hour := limitsOf(suggested(t, makeTraffic(o), options))
+				before, _, _ := limitOf(suggested(t, makeTraffic(o), options))
 				c.make(&o)
 				lines := makeTraffic(o)
 				r := suggested(t, lines, options)
@@ -96,7 +81,7 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 					least = min(least, float64(denied[client])/float64(requests[client]))
 					delete(denied, client)
 				}
-				if least < 0.7 {
+				if least < c.least {
 					t.Errorf("%.0f %% of an attacker's requests denied\n%s", 100*least, file)
 				}
 				for client, n := range denied {
@@ -104,23 +89,26 @@ func TestAttackersDoNotSetTheLimits(t *testing.T) {
 						t.Errorf("%s: %d denied\n%s", client, n, file)
 					}
 				}
-				if len(r.Outliers) != len(c.stops) || len(r.Shared) > 0 {
-					t.Errorf("%d stand out, %d are shared: %+v", len(r.Outliers), len(r.Shared), r.Outliers)
+				if len(r.Outliers) != len(c.stops) {
+					t.Errorf("%d stand out: %+v", len(r.Outliers), r.Outliers)
 				}
-				words, nowMinute, nowHour := limitsOf(r)
-				if nowMinute > 2*minute || nowHour > 2*hour {
-					t.Errorf("%s: %d a minute and %d an hour, without the attackers %d and %d", words, nowMinute, nowHour, minute, hour)
+				if words, _, _ := limitOf(r); words != before {
+					t.Errorf("%s, without the attackers %s", words, before)
 				}
-				if strings.Contains(strings.Join(r.Suggestions[0].Why, " "), "No key stands out") {
+				why := strings.Join(r.Suggestion.Why, " ")
+				if strings.Contains(why, "No key stands out") {
 					t.Error("the suggestion says that no key stands out")
+				}
+				if slow := strings.Contains(why, `less than half of the requests of "`+c.stops[0]+`": what is slow`); slow != (c.least < 0.5) {
+					t.Errorf("slow: %t", slow)
 				}
 			})
 		}
 	}
 }
 
-// TestActionsOfKeysAreReported checks that the report contains the path, the status, the User-Agent and the time span
-// of an outlier's requests. It also checks that the report lists the busiest keys even if they are not outliers.
+// TestActionsOfKeysAreReported checks that the report contains the number of User-Agents and the time span of an outlier's
+// requests. It also checks that the report lists the busiest keys even if they are not outliers.
 func TestActionsOfKeysAreReported(t *testing.T) {
 	o := trafficOptions{Start: time.Date(2026, time.November, 20, 6, 0, 0, 0, time.UTC), Length: 24 * time.Hour, Readers: 150}
 	quiet := suggested(t, makeTraffic(o), Options{Deny: 0.001})
@@ -131,7 +119,7 @@ func TestActionsOfKeysAreReported(t *testing.T) {
 	r := suggested(t, makeTraffic(o), Options{Deny: 0.001})
 	k := r.Outliers[0]
 	middle := o.Start.Add(o.Length / 2).UnixMicro()
-	if k.Did != (Did{Path: "GET /search", Status: 200, Agent: "curl/8.11"}) || k.From != middle || k.To-k.From > 100*time.Second.Microseconds() {
+	if k.Agents != 1 || k.Denied < 4500 || k.From != middle || k.To-k.From > 100*time.Second.Microseconds() {
 		t.Errorf("%+v", k)
 	}
 	if r.Busiest[0].Key != FloodAddress {
@@ -177,12 +165,12 @@ func TestGapsAmongLightUsers(t *testing.T) {
 	}{{"an abuser", abuser, 1, 1}, {"four equal abusers", abuser, 4, 4}, {"a flood of some seconds", moment, 1, 1}, {"a nightly export", export, 1, 0}} {
 		all := append(slices.Repeat([]profile{light}, 100), slices.Repeat([]profile{c.added}, c.n)...)
 		for i := range all {
-			all[i].busiest, all[i].requests = all[i].most, all[i].most[inDay]
+			all[i].requests = all[i].most[inDay]
 		}
 		classify(all)
 		outliers := 0
 		for i := range all {
-			if all[i].class == outlier {
+			if all[i].outlier {
 				outliers++
 			}
 		}
@@ -205,13 +193,13 @@ func TestFewKeysThatSetTheLimitAreNamed(t *testing.T) {
 		before := suggested(t, makeTraffic(o), options)
 		o.Attackers = attack
 		r := suggested(t, makeTraffic(o), options)
-		_, minute, hour := limitsOf(before)
-		words, nowMinute, nowHour := limitsOf(r)
+		_, minute, hour := limitOf(before)
+		words, nowMinute, nowHour := limitOf(r)
 		noted := strings.Contains(strings.Join(r.Notes, "\n"), "keys set the limit, above all ")
 		if doubled := nowMinute > 2*minute || nowHour > 2*hour; doubled != noted {
 			t.Errorf("%s: %s admits %d and %d, without them %d and %d; notes %q", name, words, nowMinute, nowHour, minute, hour, r.Notes)
 		}
-		if noted && strings.Contains(strings.Join(r.Suggestions[0].Why, " "), "it is there for the day on which one does") {
+		if noted && strings.Contains(strings.Join(r.Suggestion.Why, " "), "it is there for the day on which one does") {
 			t.Errorf("%s: the reasons do not mention the note", name)
 		}
 	}

@@ -32,25 +32,19 @@ const (
 	tailLeast = 3
 )
 
-// classify finds the outliers and the shared addresses. For a key with many people, it considers the busiest of them.
+// classify finds the outliers.
 func classify(all []profile) {
-	for i := range all {
-		all[i].class = behaved
-		if all[i].people() > 1 {
-			all[i].class = shared
-		}
-	}
 	if len(all) < fewestKeys {
 		return
 	}
 	for w := range Windows {
 		for _, i := range beyondTail(all, w) {
-			all[i].class = outlier
+			all[i].outlier = true
 		}
 	}
 	for _, w := range longer {
 		for _, i := range standOut(all, w) {
-			all[i].class, all[i].alone = outlier, true
+			all[i].outlier, all[i].alone = true, true
 		}
 	}
 }
@@ -63,7 +57,7 @@ func beyondTail(all []profile, w int) (keys []int) {
 		return nil
 	}
 	for i := range all {
-		if n := float64(all[i].busiest[w]); n >= atLeast && n > bound && (all[i].lasts() || n > gap*bound) {
+		if n := float64(all[i].most[w]); n >= atLeast && n > bound && (all[i].lasts() || n > gap*bound) {
 			keys = append(keys, i)
 		}
 	}
@@ -72,7 +66,7 @@ func beyondTail(all []profile, w int) (keys []int) {
 
 // standOut returns the keys above the widest gap between the highest values in a window.
 func standOut(all []profile, w int) (keys []int) {
-	value := func(i int) float64 { return float64(all[i].busiest[w]) }
+	value := func(i int) float64 { return float64(all[i].most[w]) }
 	few := max(outlierCount, int(outlierShare*float64(len(all))))
 	order := highest(len(all), max(few, int(wideShare*float64(len(all))))+1, value)
 	cut, widest := 0, float64(gap)
@@ -96,8 +90,8 @@ func standOut(all []profile, w int) (keys []int) {
 func tail(all []profile, w int) (bound float64, ok bool) {
 	var values []int64
 	for i := range all {
-		if all[i].busiest[inDay] >= atLeast {
-			values = append(values, all[i].busiest[w])
+		if all[i].most[inDay] >= atLeast {
+			values = append(values, all[i].most[w])
 		}
 	}
 	if len(values) < fewestKeys {

@@ -3,7 +3,6 @@ package suggest
 import (
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -14,23 +13,10 @@ type profile struct {
 	minutes  int64  // the number of clock minutes with requests
 	seconds  int64  // the number of clock seconds with requests
 	agents   uint64 // a set of 64 bits, one for each hash of a User-Agent
-	persons  int64  // the number of User-Agents that look like people; 0 if there are too few
-	rotates  bool   // sends many User-Agents that do not look like people
-	// busiest holds the maximum numbers of requests from a single person. If the key is one person, it equals most.
-	busiest [len(Windows)]int64
-	denied  int64
-	class   class
-	alone   bool // an outlier because of the gap to the next key
+	denied   int64  // by the suggestion
+	outlier  bool
+	alone    bool // an outlier because of the gap to the next key
 }
-
-// class is the classification of a key.
-type class uint8
-
-const (
-	behaved class = iota
-	outlier
-	shared // well-behaved, but used by many people
-)
 
 // profileOf computes a key's exact maximum number of requests in any window. A window is a half-open span that ends
 // with one of the requests.
@@ -77,53 +63,27 @@ func (p *profile) distinctAgents() int64 {
 	return int64(math.Round(64 * math.Log(64/float64(empty))))
 }
 
-// people returns the estimated number of people that use a key.
-func (p *profile) people() int64 {
-	if n := p.persons; n > 0 {
-		return n
-	}
-	return 1
-}
-
 // profiles computes the profile of each key.
-func profiles(g *groups, agents []uint64) []profile {
-	all := make([]profile, len(g.ends))
-	parallel(len(all), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			all[i] = profileOf(g.of(i))
-			all[i].agents = agents[i]
-			all[i].setPeople(g, i)
-		}
+func profiles(times [][]int64, agents []uint64) []profile {
+	all := make([]profile, len(times))
+	parallel(len(all), func(i int) {
+		all[i] = profileOf(times[i])
+		all[i].agents = agents[i]
 	})
 	return all
 }
 
-// percentiles describes the keys for each window. The total parameter holds the maximum numbers of requests from all
-// keys together.
-func percentiles(all []profile, total [len(Windows)]int64) []Percentiles {
+// percentiles describes the keys for each window.
+func percentiles(all []profile) []Percentiles {
 	list := make([]Percentiles, len(Windows))
 	values := make([]int64, len(all))
 	for w := range Windows {
-		p := &list[w]
-		p.Window, p.Total = Windows[w].Name, total[w]
 		for i := range all {
 			values[i] = all[i].most[w]
-			if all[i].class != outlier {
-				p.Behaved = max(p.Behaved, values[i])
-			}
 		}
-		slices.Sort(values)
-		p.P50, p.P90, p.P99, p.P999 = quantile(values, 0.5), quantile(values, 0.9), quantile(values, 0.99), quantile(values, 0.999)
-		p.Max = quantile(values, 1)
+		list[w] = Percentiles{
+			Window: Windows[w].Name, P50: upTo(values, 0.5), P90: upTo(values, 0.1), P99: upTo(values, 0.01), P999: upTo(values, 0.001), Max: upTo(values, 0),
+		}
 	}
 	return list
-}
-
-// quantile returns the smallest value v such that at least the given share of the sorted values are at most v. For an
-// empty list, it returns 0.
-func quantile(sorted []int64, share float64) int64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(share*float64(len(sorted))))-1))]
 }

@@ -1,106 +1,77 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/format"
 )
 
-// explainShort adds the reasons for the limit for bursts and steady use.
-func (f *finder) explainShort(s *Suggestion) {
-	rate := s.limit.Rate(0)
-	if s.limit.Algorithm().Refills() {
-		needed := neededBursts(f.groups, f.behaved, rate, 0)
-		s.Why = append(s.Why,
-			fmt.Sprintf("A key may send %d requests at once, and %s over time: an empty bucket is full again after %s.", s.Burst, rateWords(rate.Count, rate.Period), spanWords(refill(s.limit))),
-			fmt.Sprintf("At this rate the busiest key that behaves needs a burst of %d. Half as much again is left for other days, and the sum is rounded up to a number that is easy to remember.", needed))
-	} else {
-		s.Why = append(s.Why, fmt.Sprintf("A key may send %s. The busiest key that behaves sends up to %d in %s; half as much again is left for other days.",
-			rateWords(rate.Count, rate.Period), f.busiest(rate.Period), spanWords(rate.Period)))
+// reasons explains the limit in whole sentences.
+func (f *finder) reasons(limit engine.Limit) []string {
+	rate := limit.Rate(0)
+	who := "the busiest of the other keys needs a burst of"
+	if n := f.allowed(); n > 0 {
+		who = fmt.Sprintf("all of the other keys but %d need a burst of at most", n)
 	}
-	f.explainOutliers(s)
-	s.Why = append(s.Why, whyAlgorithm(s))
-}
-
-// explainLong adds the reasons for the limit over an hour or a day.
-func (f *finder) explainLong(s *Suggestion, slow []int) {
-	rate := s.limit.Rate(0)
-	s.Why = append(s.Why, fmt.Sprintf("%s sends too little in a minute for the other limit, and too much in %s: %d requests, where the busiest key that behaves sends %d. Half as much again is left for other days.",
-		f.texts[slow[0]], spanWords(rate.Period), f.mostOf(slow[0], rate.Period), f.busiest(rate.Period)))
-	f.explainOutliers(s)
-	s.Why = append(s.Why, whyAlgorithm(s))
-}
-
-// explainOutliers adds a sentence about the limit's effect on the outliers.
-func (f *finder) explainOutliers(s *Suggestion) {
-	switch n := len(f.outliers); n {
-	case 0:
-		if f.set != "" {
-			s.Why = append(s.Why, "A group of keys sets the limit, as the note says, but no key stands out, so it denies nothing of this log.")
-			return
-		}
-		s.Why = append(s.Why, "No key stands out, so it denies nothing of this log: it is there for the day on which one does.")
-	case 1:
-		s.Why = append(s.Why, fmt.Sprintf("It denies %.0f %% of the requests of %s, which stands out.", 100*f.deniedShare(s.limit), f.texts[f.outliers[0]]))
+	all := []string{
+		fmt.Sprintf("A key may send %d requests at once, and %s over time: an empty bucket is full again after %.0f seconds.", limit.Capacity(), rateWords(rate), refill(limit).Seconds()),
+		fmt.Sprintf("At this rate %s %d. Half as much again is left for other days, and the sum is rounded up to a number that is easy to remember.", who, f.neededBursts(f.behaved, rate)),
+	}
+	switch {
+	case len(f.outliers) > 0:
+	case f.set != "":
+		all = append(all, "A group of keys sets the limit, as the note says, but no key stands out, so it denies nothing of this log.")
 	default:
-		s.Why = append(s.Why, fmt.Sprintf("It denies %.0f %% of the requests of the %d keys that stand out.", 100*f.deniedShare(s.limit), n))
+		all = append(all, "No key stands out, so it denies nothing of this log: it is there for the day on which one does.")
 	}
+	if slow := f.slow(); slow != "" {
+		all = append(all, slow)
+	}
+	return all
 }
 
-// whyAlgorithm returns the reason for the choice of algorithm.
-func whyAlgorithm(s *Suggestion) string {
-	switch a := s.limit.Algorithm(); {
-	case a.Refills():
-		return "A token bucket takes the least memory, about 42 bytes a key, and tells bursts from steady use, as no window does."
-	case a.CountsHits():
-		return "A fixed window takes about 42 bytes a key. At its edge a key can send twice as much within a short time, which the other limit bounds."
-	case a.KeepsTimes():
-		return "A sliding log counts exactly, and denies more of what stands out than the others, for more memory."
-	default:
-		return "A sliding window denies more of what stands out than a token bucket or a fixed window that leaves the other keys alone."
-	}
-}
-
-// mostOf returns a key's maximum number of requests in a window of the given length.
-func (f *finder) mostOf(key int, length time.Duration) int64 {
-	for w := range Windows {
-		if Windows[w].Length == length {
-			return f.all[key].most[w]
+// slow explains how to stop the outliers of which the limit denies less than half, because they are slow and steady. It
+// returns "" if there are none.
+func (f *finder) slow() string {
+	var keys []int
+	for _, key := range f.outliers {
+		if p := &f.all[key]; 2*p.denied < p.requests {
+			keys = append(keys, key)
 		}
 	}
-	return mostIn(f.groups.of(key), length)
+	if len(keys) == 0 {
+		return ""
+	}
+	busiest := slices.MaxFunc(keys, func(a, b int) int { return cmp.Compare(f.all[a].requests, f.all[b].requests) })
+	names := engine.Quote(f.texts[busiest])
+	if n := int64(len(keys) - 1); n > 0 {
+		names += " and " + format.Counted(n, "other key")
+	}
+	most := f.mostOf(inDay)
+	return fmt.Sprintf("It denies less than half of the requests of %s: what is slow and steady needs a second limit, for a day. The busiest of the other keys sends %d requests in one; with half as much again, and rounded up, that is %d.",
+		names, most, roundUp(headroom(most)))
 }
 
-// busiest returns the maximum number of requests from a well-behaved key in a window of the given length.
-func (f *finder) busiest(length time.Duration) (most int64) {
-	for _, key := range f.behaved {
-		most = max(most, f.mostOf(key, length))
+// why explains why a key is an outlier. It returns "" for other keys.
+func (p *profile) why() string {
+	if !p.outlier {
+		return ""
 	}
-	return most
+	than := "far more than 90 % of the regular keys"
+	if p.alone {
+		than = fmt.Sprintf("at least %d times as many as the next key", gap)
+	}
+	return fmt.Sprintf("%s in its busiest minute, %s in its busiest hour: %s", format.Counted(p.most[inMinute], "request"), format.Grouped(p.most[inHour]), than)
 }
 
 // rateWords formats a rate, as in "30 a minute".
-func rateWords(count int64, period time.Duration) string {
-	if period == 10*time.Second {
-		return fmt.Sprintf("%d in 10 seconds", count)
+func rateWords(rate engine.Rate) string {
+	if rate.Period == time.Minute {
+		return fmt.Sprintf("%d a minute", rate.Count)
 	}
-	return fmt.Sprintf("%d a %s", count, map[time.Duration]string{
-		time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "day",
-	}[period])
-}
-
-// spanWords formats a duration, as in "a minute" or "40 seconds".
-func spanWords(d time.Duration) string {
-	for _, unit := range []struct {
-		length time.Duration
-		one    string
-		name   string
-	}{{24 * time.Hour, "a day", "days"}, {time.Hour, "an hour", "hours"}, {time.Minute, "a minute", "minutes"}, {time.Second, "a second", "seconds"}} {
-		switch n := d / unit.length; {
-		case d == unit.length:
-			return unit.one
-		case n > 0 && (d%unit.length == 0 || n >= 3 || unit.length == time.Second):
-			return fmt.Sprintf("%d %s", (d+unit.length/2)/unit.length, unit.name)
-		}
-	}
-	return d.String()
+	return fmt.Sprintf("%d a second", rate.Count)
 }

@@ -38,10 +38,6 @@ type Percentiles struct {
 	P99  int64 `json:"p99"`
 	P999 int64 `json:"p99_9"`
 	Max  int64 `json:"max"`
-	// Behaved is the maximum for any well-behaved key.
-	Behaved int64 `json:"max_without_outliers"`
-	// Total is the maximum for all keys together.
-	Total int64 `json:"total"`
 }
 
 // KeyProfile is the activity of one key.
@@ -50,96 +46,52 @@ type KeyProfile struct {
 	Requests int64  `json:"requests"`
 	// Most are the maximum numbers of requests in any window of each length, in the order of Windows.
 	Most [len(Windows)]int64 `json:"most"`
-	// Agents is the approximate number of different User-Agents in the key's requests.
+	// Agents is the approximate number of different User-Agents in the key's requests. Many can mean many people behind
+	// one address, or one client that changes its own.
 	Agents int64 `json:"agents"`
 	// From and To are the times of the key's first and last request, in µs since 1970.
 	From int64 `json:"from_us"`
 	To   int64 `json:"to_us"`
-	// Did is the key's most frequent path, status and User-Agent.
-	Did Did `json:"did"`
-	// Why explains why the key is listed.
+	// Why explains why the key is an outlier. It is "" if it is none.
 	Why string `json:"why,omitempty"`
 	// Denied is the number of the key's requests that the suggestion denies.
 	Denied int64 `json:"denied"`
-
-	place int32
 }
 
 // MostInMinute returns the maximum number of requests in any minute.
 func (k *KeyProfile) MostInMinute() int64 { return k.Most[inMinute] }
 
-// Did holds a key's most frequent path, status and User-Agent, ignoring its first 9 requests. In the path, {} replaces
-// ids.
-type Did struct {
-	Path   string `json:"path,omitempty"`
-	Status int    `json:"status,omitempty"`
-	Agent  string `json:"agent,omitempty"`
-}
-
-// Compared is a candidate for a suggestion, with the effect that it would have had on its own.
-type Compared struct {
-	Limit     string `json:"limit"`
-	Algorithm string `json:"algorithm"`
-	// Outliers is the share of the outliers' requests that the limit denies. Behaved is the number of other keys with
-	// denied requests, and BehavedRequests is the number of those requests.
-	Outliers        float64 `json:"outliers_denied_share"`
-	Behaved         int64   `json:"other_keys_denied"`
-	BehavedRequests int64   `json:"other_requests_denied"`
-	// Bytes is the approximate memory per key.
-	Bytes  int64 `json:"bytes_per_key"`
-	Chosen bool  `json:"chosen,omitempty"`
-
-	limit engine.Limit
-}
-
-// Override is the limit that a suggestion gives to one key instead of its own.
-type Override struct {
-	Key   string `json:"key"`
-	Limit string `json:"limit"`
-	Why   string `json:"why"`
-
-	place int
-	limit engine.Limit
-}
-
-// Suggestion is one suggested limit, with the reasons for it and the candidates that it was compared with.
+// Suggestion is the suggested limit, with the reasons for it.
 type Suggestion struct {
 	Policy string `json:"policy"`
 	Limit  string `json:"limit"`
-	// Algorithm, Rate and Burst are the limit's parameters. For an algorithm with windows, Burst is the count.
-	Algorithm string `json:"algorithm"`
-	Rate      string `json:"rate"`
-	Window    string `json:"window"`
-	Burst     int64  `json:"burst"`
+	Rate   string `json:"rate"`
+	Burst  int64  `json:"burst"`
 	// Why explains the limit in whole sentences.
-	Why       []string   `json:"why"`
-	Overrides []Override `json:"overrides,omitempty"`
-	Compared  []Compared `json:"compared"`
+	Why []string `json:"why"`
 
 	limit engine.Limit
 }
 
-// Effect describes the effect that all suggestions together would have had on the log's requests.
+// Effect describes what the suggestion would have denied of some keys' requests in the log.
 type Effect struct {
+	Keys     int64 `json:"keys"`
 	Requests int64 `json:"requests"`
-	Denied   int64 `json:"denied"`
-	// Outliers is the number of outliers. OutlierRequests is the number of their requests, and OutlierDenied is how
-	// many of these are denied.
-	Outliers        int64 `json:"outliers"`
-	OutlierRequests int64 `json:"outlier_requests"`
-	OutlierDenied   int64 `json:"outlier_denied"`
-	// Behaved is the number of other keys.
-	Behaved         int64 `json:"others"`
-	BehavedDenied   int64 `json:"others_denied"`
-	BehavedRequests int64 `json:"other_requests"`
-	RequestsDenied  int64 `json:"other_requests_denied"`
-	// PeakBefore and PeakAfter are the maximum numbers of requests in any second from all keys together, without and
-	// with the suggestions.
-	PeakBefore int64 `json:"most_in_a_second_before"`
-	PeakAfter  int64 `json:"most_in_a_second_after"`
+	// DeniedKeys is the number of keys with denied requests.
+	DeniedKeys int64 `json:"denied_keys"`
+	Denied     int64 `json:"denied"`
 }
 
-// Result holds the suggestions for a log.
+func (e *Effect) add(p *profile) {
+	e.Keys++
+	e.Requests += p.requests
+	e.Denied += p.denied
+	if p.denied > 0 {
+		e.DeniedKeys++
+	}
+}
+
+// Result holds the suggestion for a log.
 type Result struct {
 	Key      []string `json:"key"`
 	Requests int64    `json:"requests"`
@@ -147,18 +99,16 @@ type Result struct {
 	NoKey int64 `json:"no_key,omitempty"`
 	Other int64 `json:"not_matched,omitempty"`
 	Keys  int64 `json:"keys"`
-	// Notes are the assumptions of the suggestions, in whole sentences.
+	// Notes are the assumptions of the suggestion, in whole sentences.
 	Notes []string `json:"notes"`
 
 	Percentiles []Percentiles `json:"percentiles"`
-	// Outliers are the keys that send far more requests than the others. Shared are the keys that many people seem to
-	// use.
+	// Outliers are the keys that send far more requests than the others.
 	Outliers []KeyProfile `json:"outliers"`
-	Shared   []KeyProfile `json:"shared"`
-	// Busiest are the keys with the most requests, whatever their class.
-	Busiest     []KeyProfile `json:"busiest"`
-	Suggestions []Suggestion `json:"suggestions"`
-	Effect      Effect       `json:"effect"`
-	// Protection says whether the suggestions deny requests of at most the given share of the well-behaved keys.
-	Protection string `json:"protection"`
+	// Busiest are the keys with the most requests, outliers or not.
+	Busiest    []KeyProfile `json:"busiest"`
+	Suggestion Suggestion   `json:"suggestion"`
+	// OfOutliers and OfOthers are the suggestion's effect on the outliers and on the other keys.
+	OfOutliers Effect `json:"of_outliers"`
+	OfOthers   Effect `json:"of_others"`
 }

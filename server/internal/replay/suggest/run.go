@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -15,7 +17,7 @@ import (
 	"github.com/headgate/headgate/server/internal/replay/simulate"
 )
 
-// Options configure the search for limits.
+// Options configure the search for a limit.
 type Options struct {
 	// Key is the key of a route in YAML: one part, or a list of parts. Path is the pattern for the paths of the
 	// limited requests, or "" for all paths.
@@ -33,7 +35,7 @@ type Options struct {
 
 // config returns the configuration for a policies file with a route for the key and a policy that never denies.
 func (o *Options) config() (*policy.Config, error) {
-	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText([]string{"client"})))
+	config, err := policy.Parse("--key", []byte("policies: {client: {unlimited: true}}\n"+o.routeText("client")))
 	if err != nil {
 		message := err.Error()
 		if errs, ok := err.(policy.Errors); ok && len(errs) > 0 { //nolint:errorlint // Parse returns it as it is
@@ -51,18 +53,18 @@ func (o *Options) config() (*policy.Config, error) {
 }
 
 // routeText formats the route for the key, and the trusted proxies.
-func (o *Options) routeText(policies []string) string {
+func (o *Options) routeText(policy string) string {
 	match := ""
 	if o.Path != "" {
 		match = fmt.Sprintf("match: {path: %q}, ", o.Path)
 	}
-	text := fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), strings.Join(policies, ", "))
+	text := fmt.Sprintf("routes:\n  - {%skey: %s, policies: [%s]}\n", match, o.keyText(), policy)
 	if len(o.Proxies) == 0 {
 		return text
 	}
 	var quoted []string
 	for _, proxy := range o.Proxies {
-		quoted = append(quoted, yamlText(proxy))
+		quoted = append(quoted, strconv.Quote(proxy))
 	}
 	return "trusted_proxies: [" + strings.Join(quoted, ", ") + "]\n" + text
 }
@@ -75,21 +77,21 @@ func (o *Options) keyText() string {
 	return o.Key
 }
 
-// collector records the activity of the keys in a log.
+// maxRequests is the maximum number of requests of a log, which bounds the memory to a few hundred MB.
+const maxRequests = 20_000_000
+
+// collector records the requests of the keys in a log.
 type collector struct {
-	table    *route.Table
-	seen     route.Request
-	places   map[string]int32
-	texts    []string
-	agents   []uint64
-	counts   []int32 // numbers of requests, up to habitsFrom
-	habits   map[int32]*habits
-	words    texts
-	recorder recorder
-	all      []int64 // the times of all requests
-	noKey    int64
-	other    int64
-	most     int // the maximum number of keys
+	table  *route.Table
+	seen   route.Request
+	places map[string]int32
+	texts  []string
+	times  [][]int64
+	agents []uint64 // by key, a set of 64 bits, one for each hash of a User-Agent
+
+	requests, noKey, other int64
+
+	most int // the maximum number of keys
 }
 
 func (c *collector) add(q *accesslog.Request) error {
@@ -102,6 +104,8 @@ func (c *collector) add(q *accesslog.Request) error {
 	case m.NoKey != nil:
 		c.noKey++
 		return nil
+	case c.requests >= maxRequests:
+		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", maxRequests)
 	}
 	place, ok := c.places[m.Items[0].Key]
 	if !ok {
@@ -111,42 +115,17 @@ func (c *collector) add(q *accesslog.Request) error {
 		place = int32(len(c.texts))
 		text := strings.Clone(m.Items[0].Key)
 		c.places[text] = place
-		c.texts = append(c.texts, text)
-		c.agents = append(c.agents, 0)
-		c.counts = append(c.counts, 0)
+		c.texts, c.times, c.agents = append(c.texts, text), append(c.times, nil), append(c.agents, 0)
 	}
-	c.habit(place, q)
-	tag := uint16(0)
 	if q.Agent != "" {
-		hash := xxhash.Sum64String(q.Agent)
-		c.agents[place] |= 1 << (hash & 63)
-		tag = uint16(hash >> 48)
+		c.agents[place] |= 1 << (xxhash.Sum64String(q.Agent) & 63)
 	}
-	if !c.recorder.add(place, q.Time, tag) {
-		return fmt.Errorf("the log has more than %d requests; accepted: a part of it, by --from and --until", maxRequests)
-	}
-	c.all = append(c.all, q.Time)
+	c.times[place] = append(c.times[place], q.Time)
+	c.requests++
 	return nil
 }
 
-// habit counts a request in the habits of its key, starting with the key's request number habitsFrom.
-func (c *collector) habit(place int32, q *accesslog.Request) {
-	if c.counts[place]++; c.counts[place] < habitsFrom {
-		return
-	}
-	c.counts[place] = habitsFrom
-	at := c.habits[place]
-	if at == nil {
-		if len(c.habits) >= maxHabits {
-			return
-		}
-		at = &habits{}
-		c.habits[place] = at
-	}
-	at.add(q, &c.words)
-}
-
-// Run suggests limits for the keys in a log.
+// Run suggests a limit for the keys in a log.
 func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	config, err := o.config()
 	if err != nil {
@@ -162,7 +141,7 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 	if o.MaxKeys == 0 {
 		o.MaxKeys = simulate.DefaultMaxKeys
 	}
-	c := collector{table: config.Routes, places: map[string]int32{}, habits: map[int32]*habits{}, words: newTexts(), most: o.MaxKeys}
+	c := collector{table: config.Routes, places: map[string]int32{}, most: o.MaxKeys}
 	err = log.Run(ctx, func(batch []accesslog.Request) error {
 		for i := range batch {
 			if err := c.add(&batch[i]); err != nil {
@@ -178,39 +157,64 @@ func Run(ctx context.Context, log *accesslog.Log, o Options) (*Result, error) {
 		return nil, fmt.Errorf("no request of the log has a key by --key %s: %d have no value for it, %d another path", o.Key, c.noKey, c.other)
 	}
 	c.places = nil // the memory is no longer needed
-	return c.find(&o, config), nil
+	charge := &config.Routes.Routes()[0].Charges[0]
+	r := &Result{Key: policy.SummarizeCharge(charge).Key, Requests: c.requests, NoKey: c.noKey, Other: c.other, Keys: int64(len(c.texts))}
+	f := &finder{options: o, texts: c.texts, times: c.times, all: profiles(c.times, c.agents)}
+	f.find(policyName(charge.Key), r)
+	return r, nil
 }
 
-// find computes the result from the recorded activity.
-func (c *collector) find(o *Options, config *policy.Config) *Result {
-	var total [len(Windows)]int64
-	for w := range Windows {
-		total[w] = mostIn(c.all, Windows[w].Length)
-	}
-	c.all = nil
-	first := &config.Routes.Routes()[0].Charges[0]
-	f := &finder{options: *o, policy: policyName(first.Key), texts: c.texts, groups: c.recorder.group(len(c.texts))}
-	f.all = profiles(f.groups, c.agents)
+// finder finds the limit to suggest.
+type finder struct {
+	options Options
+	// texts, times and all are the keys, the times of their requests, and their profiles.
+	texts []string
+	times [][]int64
+	all   []profile
+	// behaved and outliers are indices of keys.
+	behaved, outliers []int
+	// set is the note about a small group of keys that determines the limit, or "" if there is no such group.
+	set string
+}
+
+// find fills in the result for the keys.
+func (f *finder) find(policy string, r *Result) {
 	classify(f.all)
-	f.split()
-	f.set = cmp.Or(f.tooMany(), f.setBy())
-	r := &Result{
-		Requests: int64(len(f.groups.times)), NoKey: c.noKey, Other: c.other, Keys: int64(len(f.all)),
-		Percentiles: percentiles(f.all, total), Notes: f.notes(),
-	}
-	r.Key = policy.SummarizeCharge(first).Key
-	r.Suggestions = f.suggestions()
-	r.Effect = f.effect(r.Suggestions)
-	r.Effect.PeakBefore = total[inSecond]
-	r.Protection = f.denyText(&r.Effect)
-	r.Outliers, r.Shared = f.listed(outlier), f.listed(shared)
-	r.Busiest = f.list(f.every(func(*profile) bool { return true }))
-	for _, list := range [][]KeyProfile{r.Outliers, r.Shared, r.Busiest} {
-		for i := range list {
-			list[i].Did = c.habits[list[i].place].did(&c.words)
+	for i := range f.all {
+		if f.all[i].outlier {
+			f.outliers = append(f.outliers, i)
+		} else {
+			f.behaved = append(f.behaved, i)
 		}
 	}
-	return r
+	limit := f.bucket(f.behaved)
+	parallel(len(f.all), func(i int) { f.all[i].denied = denied(limit, f.times[i]) })
+	for i := range f.all {
+		if p := &f.all[i]; p.outlier {
+			r.OfOutliers.add(p)
+		} else {
+			r.OfOthers.add(p)
+		}
+	}
+	f.set = cmp.Or(f.tooMany(), f.setBy(limit))
+	r.Percentiles, r.Notes = percentiles(f.all), f.notes()
+	r.Suggestion = Suggestion{Policy: policy, Limit: limit.String(), Rate: limit.Rate(0).String(), Burst: limit.Capacity(), limit: limit}
+	r.Suggestion.Why = f.reasons(limit)
+	r.Outliers = f.list(f.outliers)
+	r.Busiest = f.list(slices.Concat(f.outliers, f.behaved))
+}
+
+// list describes the keys with the most requests, the busiest first.
+func (f *finder) list(keys []int) (list []KeyProfile) {
+	for _, n := range highest(len(keys), f.options.Listed, func(n int) float64 { return float64(f.all[keys[n]].requests) }) {
+		key := keys[n]
+		p, times := &f.all[key], f.times[key]
+		list = append(list, KeyProfile{
+			Key: f.texts[key], Requests: p.requests, Most: p.most, Agents: p.distinctAgents(), Denied: p.denied,
+			From: times[0], To: times[len(times)-1], Why: p.why(),
+		})
+	}
+	return list
 }
 
 // policyName returns the name for the key's policy: client, or total if all requests share one key.
@@ -227,15 +231,3 @@ func policyName(parts []route.Part) string {
 	}
 	return name
 }
-
-// denyText returns a sentence that compares the share of well-behaved keys with denied requests to the requested share.
-func (f *finder) denyText(e *Effect) string {
-	asked := shareText(f.options.Deny)
-	if float64(e.BehavedDenied) <= f.options.Deny*float64(e.Behaved) {
-		return fmt.Sprintf("At most %s of the keys that behave are denied something: %d of %d.", asked, e.BehavedDenied, e.Behaved)
-	}
-	return fmt.Sprintf("More than %s of the keys that behave are denied something by the limits together: %d of %d.", asked, e.BehavedDenied, e.Behaved)
-}
-
-// shareText formats a share from 0 to 1 as a percentage, such as "2.5 %".
-func shareText(share float64) string { return fmt.Sprintf("%g %%", share*100) }

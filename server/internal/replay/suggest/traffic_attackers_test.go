@@ -8,11 +8,10 @@ import (
 // Attackers configures clients that disguise themselves, so that the limits suggested for a log become useless.
 type Attackers struct {
 	// Rotations is the number of sign-ins from one address within RotationTime. Their User-Agent is drawn from
-	// RotationAgents values and changes every RotationRun requests. If RotationAgents is 0, every value is new.
+	// RotationAgents values. If RotationAgents is 0, every value is new.
 	Rotations      int
 	RotationTime   time.Duration
 	RotationAgents int
-	RotationRun    int
 	// Decoys is the number of people whose sessions also come from the rotation's address.
 	Decoys int
 	// Equals is the number of clients that send identical traffic: one request every EqualEvery for EqualTime.
@@ -50,15 +49,12 @@ func RampAddress(i int) string { return fmt.Sprintf("198.51.101.%d", i+1) }
 // attackers adds the attackers' requests, starting in the middle of the log.
 func (m *maker) attackers() {
 	middle := m.Start.Add(m.Length / 2)
-	agent := ""
 	for i := range m.Rotations {
-		if m.RotationRun == 0 || i%m.RotationRun == 0 {
-			n := i
-			if m.RotationAgents > 0 {
-				n = m.random.IntN(m.RotationAgents)
-			}
-			agent = fmt.Sprintf(browsers[n%len(browsers)], 1000+n)
+		n := i
+		if m.RotationAgents > 0 {
+			n = m.random.IntN(m.RotationAgents)
 		}
+		agent := fmt.Sprintf(browsers[n%len(browsers)], 1000+n)
 		m.add(middle.Add(time.Duration(i)*m.RotationTime/time.Duration(m.Rotations)), RotatorAddress, Rotator, agent, "/sign-in")
 	}
 	for range m.Decoys {
