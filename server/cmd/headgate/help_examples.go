@@ -12,8 +12,6 @@ var helpExamples = map[string]string{
 	"peek":  `  headgate peek api ann`,
 	"give":  `  headgate give api ann -n 5`,
 	"reset": `  headgate reset api ann`,
-	"run": `  headgate run --policy backups --key db1 -- pg_dump --file=db1.sql db1
-  headgate run --policy deploys --key web --wait 10m -- ./deploy`,
 	"top": `  headgate top
   headgate top --by denials --window 1h --once`,
 	"limited":     `  headgate limited --policy api`,

@@ -18,7 +18,7 @@ type commandGroup struct {
 // commandGroups lists all commands, in the order of the help.
 var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
-	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset, newRun}},
+	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset}},
 	{"operate", "Operate:", []func() *cobra.Command{
 		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
 	}},
