@@ -53,7 +53,6 @@ var helpExamples = map[string]string{
 	"bench": `  headgate bench --rate 20000 --duration 30s
   headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
 	"verify":  `  headgate verify storetest/vectors/all.json`,
-	"schema":  `  headgate schema > policies.schema.json`,
 	"version": `  headgate version --output json`,
 
 	"completion":            `  headgate completion bash`,

@@ -22,7 +22,7 @@ var commandGroups = []commandGroup{
 	{"operate", "Operate:", []func() *cobra.Command{
 		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
 	}},
-	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify, newSchema}},
+	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify}},
 	{"other", "Other:", []func() *cobra.Command{newVersion}},
 }
 
