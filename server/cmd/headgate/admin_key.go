@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -26,16 +25,13 @@ func newKey() *cobra.Command {
 }
 
 func newKeyExplain(a *adminClient) *cobra.Command {
-	var policy, class string
+	var of, class string
 	var cost int64
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print a key's state under each limit, the limit that decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			key, err := wholeKey(c.Context(), a, args[0])
-			if err != nil {
-				return err
-			}
-			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: key, Policy: policy}, Class: class}
+			key := adminapi.NewKey(policy.OverrideKey(args[0]))
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: key, Policy: of}, Class: class}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
@@ -59,7 +55,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all that have counted the key")
+	c.Flags().StringVar(&of, "policy", "", "show only this policy; by default all that have counted the key")
 	addCost(c, &cost)
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
@@ -257,7 +253,7 @@ func newLimited() *cobra.Command {
 					fmt.Fprintln(w, "no request was denied in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s denied %s: ", shownKey(&one.Denials, math.MaxInt), times(&one.Denials))
+					fmt.Fprintf(w, "%s denied %s: ", keyText(one.Denials.KeyFields), times(&one.Denials))
 					if one.Explanation == nil {
 						fmt.Fprintf(w, "%s\n", one.Denials.Policy)
 						continue

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -106,7 +105,7 @@ func (k *shadowKeys) write(w io.Writer) {
 		}
 		fmt.Fprintf(w, "keys %s in %.0f s\n", of.title, of.keys.Span)
 		for i := range of.keys.Keys {
-			fmt.Fprintf(w, "  %s: %s\n", shownKey(&of.keys.Keys[i], math.MaxInt), times(&of.keys.Keys[i]))
+			fmt.Fprintf(w, "  %s: %s\n", keyText(of.keys.Keys[i].KeyFields), times(&of.keys.Keys[i]))
 		}
 	}
 }

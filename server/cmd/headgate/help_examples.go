@@ -12,8 +12,8 @@ var helpExamples = map[string]string{
 	"peek":  `  headgate peek api ann`,
 	"give":  `  headgate give api ann -n 5`,
 	"reset": `  headgate reset api ann`,
-	"top": `  headgate top
-  headgate top --by denials --window 1h --once`,
+	"top": `  headgate top --by denials --window 1h
+  headgate top --policy api -n 5`,
 	"limited":     `  headgate limited --policy api`,
 	"key":         `  headgate key explain ann`,
 	"key explain": `  headgate key explain ann --policy api`,
