@@ -51,7 +51,7 @@ var helpExamples = map[string]string{
   headgate replay --config policies.yaml access.log.1.gz access.log
   headgate replay --compare old.yaml new.yaml access.log`,
 	"bench": `  headgate bench --rate 20000 --duration 30s
-  headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
+  headgate bench --target redis://10.0.0.5:6379 --output json`,
 	"verify":  `  headgate verify storetest/vectors/all.json`,
 	"version": `  headgate version --output json`,
 
