@@ -35,8 +35,6 @@ var helpExamples = map[string]string{
 	"shadow diff":    `  headgate shadow diff api`,
 	"config":         `  headgate config --admin 10.0.0.5:6070`,
 	"reload":         `  headgate reload`,
-	"log-level": `  headgate log-level
-  headgate log-level debug`,
 	"health": `  headgate health
   headgate health --ready --http 10.0.0.5:8080`,
 	"store":             `  headgate store accept-loss --store redis://10.0.0.5:6379`,

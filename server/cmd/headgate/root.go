@@ -20,7 +20,7 @@ var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
 	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset}},
 	{"operate", "Operate:", []func() *cobra.Command{
-		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
+		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newHealth, newStore,
 	}},
 	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify}},
 	{"other", "Other:", []func() *cobra.Command{newVersion}},
