@@ -73,12 +73,7 @@ func (f *benchFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	before := load.Progress{}
-	r, err := load.Run(ctx, target, f.config, func(since time.Duration, now load.Progress) {
-		fmt.Fprintf(c.ErrOrStderr(), "%4.0fs  %d allowed, %d denied, %d failed in the last second\n", since.Seconds(),
-			now.Allowed-before.Allowed, now.Denied-before.Denied, now.Failed-before.Failed)
-		before = now
-	})
+	r, err := load.Run(ctx, target, f.config)
 	if err := errors.Join(err, target.Close()); err != nil {
 		return err
 	}
@@ -120,3 +115,45 @@ func showAccuracy(w io.Writer, r *load.Report) {
 		fmt.Fprintln(w, "            decisions that failed may have been charged all the same")
 	}
 }
+
+// benchReport is the result of bench, as printed with --output json. Durations are in milliseconds.
+type benchReport struct {
+	Decisions int64           `json:"decisions"`
+	Seconds   float64         `json:"seconds"`
+	PerSecond float64         `json:"per_second"`
+	Allowed   int64           `json:"allowed"`
+	Denied    int64           `json:"denied"`
+	Errors    int64           `json:"errors"`
+	Error     string          `json:"error,omitempty"` // one of the errors that occurred
+	Latency   []benchQuantile `json:"latency_ms"`
+	Accuracy  *load.Accuracy  `json:"accuracy,omitempty"` // omitted if there was no limit to compare with
+}
+
+type benchQuantile struct {
+	Percent float64 `json:"percent"`
+	Most    float64 `json:"most"`
+}
+
+// latency returns the latency that percent of the requests did not exceed.
+func latency(r *load.Report, percent float64) time.Duration {
+	return time.Duration(r.Latency.ValueAtQuantile(percent)) * time.Microsecond
+}
+
+func reportOf(r *load.Report) *benchReport {
+	out := &benchReport{
+		Decisions: r.Decisions(), Seconds: r.Took.Seconds(), PerSecond: float64(r.Decisions()) / r.Took.Seconds(),
+		Allowed: r.Allowed, Denied: r.Denied, Errors: r.Failed,
+	}
+	if r.Error != nil {
+		out.Error = r.Error.Error()
+	}
+	for _, q := range quantiles {
+		out.Latency = append(out.Latency, benchQuantile{q, float64(latency(r, q).Microseconds()) / 1000})
+	}
+	if r.Accuracy.Known {
+		out.Accuracy = &r.Accuracy
+	}
+	return out
+}
+
+var quantiles = []float64{50, 90, 99, 99.9, 99.99, 100}
