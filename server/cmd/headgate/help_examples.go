@@ -9,9 +9,7 @@ var helpExamples = map[string]string{
 	"allow": `  headgate allow api ann
   headgate allow api ann -n 5 --server 10.0.0.5:6380
   headgate allow api ann --output json`,
-	"peek":  `  headgate peek api ann`,
-	"give":  `  headgate give api ann -n 5`,
-	"reset": `  headgate reset api ann`,
+	"peek": `  headgate peek api ann`,
 	"top": `  headgate top --by denials --window 1h
   headgate top --policy api -n 5`,
 	"limited":     `  headgate limited --policy api`,

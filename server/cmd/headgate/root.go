@@ -18,7 +18,7 @@ type commandGroup struct {
 // commandGroups lists all commands, in the order of the help.
 var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
-	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset}},
+	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek}},
 	{"operate", "Operate:", []func() *cobra.Command{
 		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newHealth, newStore,
 	}},
