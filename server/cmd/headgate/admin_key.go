@@ -25,13 +25,12 @@ func newKey() *cobra.Command {
 }
 
 func newKeyExplain(a *adminClient) *cobra.Command {
-	var of, class string
+	var policy, class string
 	var cost int64
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print a key's state under each limit, the limit that decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			key := adminapi.NewKey(policy.OverrideKey(args[0]))
-			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: key, Policy: of}, Class: class}
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: named(args[0]), Policy: policy}, Class: class}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
@@ -55,10 +54,15 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&of, "policy", "", "show only this policy; by default all that have counted the key")
+	c.Flags().StringVar(&policy, "policy", "", "show only this policy; by default all that have counted the key")
 	addCost(c, &cost)
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
+}
+
+// named returns the key that an argument names, in the form of overrides.
+func named(argument string) adminapi.KeyFields {
+	return adminapi.NewKey(policy.OverrideKey(argument))
 }
 
 // verdict describes in words whether a request would pass, and which failure mode answers it.
@@ -192,7 +196,7 @@ func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond)
 
 // unitsOf returns the body of a give or reset request.
 func (b *by) unitsOf(of, key string) *adminapi.Units {
-	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(policy.OverrideKey(key)), Policy: of}, Author: b.author, Reason: b.reason}
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: named(key), Policy: of}, Author: b.author, Reason: b.reason}
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
