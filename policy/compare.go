@@ -23,33 +23,13 @@ func (f *file) overridesOf(name string) (of []overrideFields) {
 	return of
 }
 
-// Restart returns the names of the settings that differ between the files and take effect only after a restart of the
-// server.
+// Restart returns the settings that differ between the files and take effect only after a restart of the server.
 func (c *Config) Restart(other *Config) (settings []string) {
-	for _, l := range []struct {
-		name        string
-		own, others Listener
-	}{
-		{"resp", c.Listeners.RESP, other.Listeners.RESP},
-		{"http", c.Listeners.HTTP, other.Listeners.HTTP},
-		{"grpc", c.Listeners.GRPC, other.Listeners.GRPC},
-		{"admin", c.Listeners.Admin, other.Listeners.Admin},
-	} {
-		if l.own.Address != l.others.Address {
-			settings = append(settings, "listeners."+l.name+".address")
-			l.own.Address = l.others.Address
-		}
-		if l.own != l.others {
-			settings = append(settings, "listeners."+l.name)
-		}
+	if c.Listeners != other.Listeners {
+		settings = append(settings, "listeners")
 	}
-	for _, s := range []struct{ name, own, others string }{
-		{"store.url", c.Store, other.Store},
-		{"store.password_file", c.StorePasswordFile, other.StorePasswordFile},
-	} {
-		if s.own != s.others {
-			settings = append(settings, s.name)
-		}
+	if c.Store != other.Store || c.StorePasswordFile != other.StorePasswordFile {
+		settings = append(settings, "store")
 	}
 	return settings
 }

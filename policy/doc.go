@@ -37,6 +37,5 @@
 //	compare.go       compares two files
 //	notes.go         notes about parts of a file that have no effect
 //	explain.go       explains the decision on an HTTP request
-//	descriptions.go  descriptions of the file's fields
-//	schema.go        the JSON Schema of the file
+//	accepted.go      what some fields accept, in errors and in the JSON Schema, which a test generates
 package policy

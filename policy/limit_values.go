@@ -40,11 +40,6 @@ var typeOf = map[engine.FieldKind]reflect.Type{
 	engine.FieldRates: reflect.TypeFor[list[WindowFields]](),
 }
 
-// rows returns the rows of the fields that a file can set.
-func (values) rows() []engine.Field {
-	return slices.DeleteFunc(slices.Clone(limitRows), func(f engine.Field) bool { return !supported(f) })
-}
-
 // Names implements [yamlfile.Table].
 func (values) Names() (names []string) {
 	for i := range limitRows {

@@ -19,10 +19,10 @@ const maxNoted = 10
 // Notes reports settings in a valid file that have no effect. Without routes, it reports policies with only a penalty.
 // With routes, it instead reports routes of this kind, routes that are hidden by an earlier route, overrides for keys
 // that no route produces, and policies that no route names. Such settings are not errors, because a request can also
-// name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, and penalties of
-// addresses, policies that count addresses and a text of the client alike, limits for all clients whose numbers are
-// shown, proxies that are all the world, segments in another program's syntax, and conditions on headers that no request
-// has. In both cases it reports limits that cannot be used in full.
+// name a policy and a key itself. With routes, Notes also reports routes that only the gateway accepts, policies
+// that count addresses and a text of the client alike, limits for all clients whose numbers are shown, proxies that are
+// all the world, segments in another program's syntax, and conditions on headers that no request has. In both cases it
+// reports limits that cannot be used in full.
 func (c *Config) Notes() []string { return append(c.routeNotes(), c.usableNotes()...) }
 
 func (c *Config) routeNotes() (notes []string) {
@@ -35,10 +35,6 @@ func (c *Config) routeNotes() (notes []string) {
 	})
 	notes = append(notes, noteEach(c.onlyPenalties(routes), "%d more routes have only penalties", func(i int) string {
 		return fmt.Sprintf("route %d denies no request: a penalty counts the denials of other limits, and the route has none", i)
-	})...)
-	notes = append(notes, noteEach(c.punishedAddresses(routes), "%d more charges have a penalty by address", func(p punished) string {
-		return fmt.Sprintf("route %d counts the penalty of policy %s by %s, an address that many clients can share, and a block denies all of them: use a key of one client such as an account, or a higher limit",
-			p.route, p.policy, strings.Join(keyOf(p.charge), ", "))
 	})...)
 	notes = append(notes, noteEach(c.holding(routes), "%d more routes charge concurrency policies", func(i int) string {
 		return fmt.Sprintf("route %d charges a concurrency policy, so only headgate gateway accepts this file: it holds the permits while a request lasts", i)
@@ -181,47 +177,6 @@ func (c *Config) holding(routes []route.Route) (found []int) {
 		}
 	}
 	return found
-}
-
-// punished is a charge of a route whose penalty can block an address.
-type punished struct {
-	route  int
-	policy string
-	charge *route.Charge
-}
-
-// punishedAddresses returns the charges with a penalty, and a key that contains an address and otherwise
-// only constants. Clients in an office or a mobile network share an address.
-func (c *Config) punishedAddresses(routes []route.Route) (found []punished) {
-	for i := range routes {
-		for j := range routes[i].Charges {
-			charge := &routes[i].Charges[j]
-			if !ofAddress(charge.Key) {
-				continue
-			}
-			for _, name := range charge.Policies {
-				if p, ok := c.Policies.Get(name); ok && p.blocks() {
-					found = append(found, punished{i, name, charge})
-				}
-			}
-		}
-	}
-	return found
-}
-
-// ofAddress reports whether a key consists of the client's address and constants.
-func ofAddress(key []route.Part) bool {
-	address := func(p route.Part) bool { return p.From == route.FromClient }
-	other := func(p route.Part) bool { return p.From != route.FromClient && p.From != route.FromConst }
-	return slices.ContainsFunc(key, address) && !slices.ContainsFunc(key, other)
-}
-
-// blocks reports whether any limit of a policy is a penalty. Shadows and disabled policies do not
-// block.
-func (p *Policy) blocks() bool {
-	return p.Enabled && !p.Shadow && slices.ContainsFunc(p.members, func(m member) bool {
-		return !m.shadow && m.limit.Punishes()
-	})
 }
 
 // onlyPenalties returns the indexes of the routes that charge only penalties.

@@ -133,30 +133,6 @@ func TestRoutesOfConcurrency(t *testing.T) {
 	}
 }
 
-// Notes reports a penalty that can block an address, with its route and policy. It does not if another part of the key,
-// such as a header, distinguishes the clients that share an address.
-func TestPenaltiesOfAddresses(t *testing.T) {
-	const policies = "policies: {a: 5/s, both: {all: [5/s, penalty 3/1m]}, watched: {all: [5/s, penalty 3/1m], shadow: true}, p: penalty 3/1m}\nroutes: "
-	for routes, want := range map[string]string{
-		"[{key: [{header: A}], policies: [both]}]":                                                                     "",
-		"[{key: [client_ip, {header: A}], policies: [both]}]":                                                          "",
-		"[{key: [client_ip], policies: [a]}]":                                                                          "",
-		"[{key: [client_ip], policies: [watched]}]":                                                                    "",
-		"[{charge: [{key: [client_ip], policy: a}, {key: [{header: A}], policy: p}]}]":                                 "",
-		"[{key: [client_ip], policies: [both]}]":                                                                       "route 0 counts the penalty of policy both by client_ip/64, an address that many clients can share",
-		"[{match: {path: /x}, key: [{header: A}], policies: [a]}, {key: [{const: web}, client_ip], policies: [a, p]}]": "route 1 counts the penalty of policy p by const web, client_ip/64",
-	} {
-		c, err := policy.Parse("x.yaml", []byte(policies+routes))
-		if err != nil {
-			t.Fatal(err)
-		}
-		notes := strings.Join(c.Notes(), "\n")
-		if strings.Contains(notes, "counts the penalty") != (want != "") || !strings.Contains(notes, want) {
-			t.Errorf("%s: %q, want %q", routes, notes, want)
-		}
-	}
-}
-
 // TestVictims checks the notes for policies whose counter of an address a client can reach by a text that it writes
 // (regression: bug 104).
 func TestVictims(t *testing.T) {

@@ -39,7 +39,7 @@ func TestSchemaFileIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from Schema(); go test ./policy -update writes it", schemaFile)
+		t.Errorf("%s differs from Schema(); cd policy && go test . -update writes it", schemaFile)
 	}
 }
 

@@ -198,14 +198,6 @@ func (p *Policy) settings() (s Settings) {
 	return s
 }
 
-// rows returns the rows of the settings as fields.
-func (settingValues) rows() (rows []engine.Field) {
-	for i := range settingRows {
-		rows = append(rows, settingRows[i].Field)
-	}
-	return rows
-}
-
 // Names implements [yamlfile.Table].
 func (settingValues) Names() (names []string) {
 	for i := range settingRows {

@@ -44,8 +44,6 @@ type AdminConfig struct {
 	// AuditSample is the audit's sample rate: one key in AuditSample is audited, up to [audit.MaxSample]. 0 disables
 	// the audit.
 	AuditSample int
-	// Level is the log level, which operators can change. If it is nil, changes have no effect.
-	Level *slog.LevelVar
 	// Settings is the configuration that operators see, without secrets.
 	Settings any
 }
@@ -84,9 +82,6 @@ func openAdmin(c *Config) (*adminFrontEnd, error) {
 	l, err := listenOn("admin", a.Address)
 	if err != nil {
 		return nil, err
-	}
-	if a.Level == nil {
-		a.Level = new(slog.LevelVar)
 	}
 	f := &adminFrontEnd{metrics: metrics.New(c.Version), top: topkeys.New(), shadows: shadows.New(time.Now), listener: l}
 	if a.AuditSample > 0 {
@@ -187,7 +182,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Handler: admin.New(admin.Config{
 			Users: d.users.admin, WrongSecret: d.secrets.in(service.Admin), Hosts: c.Admin.Hosts, Metrics: f.metrics.Handler(), Logger: c.Logger,
 			Policies: d.policies, Service: d.service, Top: f.top, Shadows: f.shadows.Compare, Feed: f.feed, Server: server, Page: page.Handler(), Version: c.Version,
-			Settings: c.Admin.Settings, InvalidFiles: f.metrics.InvalidFiles, Level: c.Admin.Level,
+			Settings: c.Admin.Settings, InvalidFiles: f.metrics.InvalidFiles,
 			HashKeys: d.hashKeys, ShowKey: c.namedKey(),
 			Decide: func(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 				d.limiter.Do(ctx, ops, results)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,11 +30,7 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain KEY", Short: "Print a key's state under each limit, the limit that decides, and until when", Args: exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			key, err := wholeKey(c.Context(), a, args[0])
-			if err != nil {
-				return err
-			}
-			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: key, Policy: policy}, Class: class}
+			body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: named(args[0]), Policy: policy}, Class: class}
 			if c.Flags().Changed("cost") {
 				body.Cost = &cost
 			}
@@ -63,6 +58,11 @@ func newKeyExplain(a *adminClient) *cobra.Command {
 	addCost(c, &cost)
 	c.Flags().StringVar(&class, "class", "", "the class of the request; by default the last of each policy")
 	return c
+}
+
+// named returns the key that an argument names, in the form of overrides.
+func named(argument string) adminapi.KeyFields {
+	return adminapi.NewKey(policy.OverrideKey(argument))
 }
 
 // verdict describes in words whether a request would pass, and which failure mode answers it.
@@ -196,7 +196,7 @@ func milliseconds(n int64) string { return (time.Duration(n) * time.Millisecond)
 
 // unitsOf returns the body of a give or reset request.
 func (b *by) unitsOf(of, key string) *adminapi.Units {
-	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(policy.OverrideKey(key)), Policy: of}, Author: b.author, Reason: b.reason}
+	return &adminapi.Units{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: named(key), Policy: of}, Author: b.author, Reason: b.reason}
 }
 
 func newKeyGive(a *adminClient) *cobra.Command {
@@ -257,7 +257,7 @@ func newLimited() *cobra.Command {
 					fmt.Fprintln(w, "no request was denied in the last minute")
 				}
 				for _, one := range answer.Keys {
-					fmt.Fprintf(w, "%s denied %s: ", shownKey(&one.Denials, math.MaxInt), times(&one.Denials))
+					fmt.Fprintf(w, "%s denied %s: ", keyText(one.Denials.KeyFields), times(&one.Denials))
 					if one.Explanation == nil {
 						fmt.Fprintf(w, "%s\n", one.Denials.Policy)
 						continue

@@ -267,7 +267,7 @@ func neverCounted(ctx context.Context, a *adminClient, c *adminapi.ChangeName) b
 		return false
 	}
 	policyName, _, _ := strings.Cut(c.Policy, "/")
-	body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: adminapi.NewKey(policy.OverrideKey(*c.Key)), Policy: policyName}}
+	body := adminapi.KeyAndCost{KeyAndPolicy: adminapi.KeyAndPolicy{KeyFields: named(*c.Key), Policy: policyName}}
 	answer, _, err := send(ctx, a, adminapi.ExplainKey, &body)
 	if err != nil || len(answer.Explanations) == 0 {
 		return false

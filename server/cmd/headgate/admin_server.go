@@ -40,20 +40,3 @@ func newReload() *cobra.Command {
 	a.addTo(c)
 	return c
 }
-
-// newLogLevel returns the command that prints or sets a server's log level.
-func newLogLevel() *cobra.Command {
-	a := new(adminClient)
-	c := &cobra.Command{
-		Use: "log-level [LEVEL]", Short: "Print the level of a server's log, or set it: debug, info, warn, error", Args: atMostOne,
-		RunE: func(c *cobra.Command, args []string) error {
-			out := func(w io.Writer, answer *adminapi.Level) { fmt.Fprintln(w, answer.Level) }
-			if len(args) == 0 {
-				return request(c, a, adminapi.GetLevel, nil, out)
-			}
-			return request(c, a, adminapi.SetLevel, &adminapi.Level{Level: args[0]}, out)
-		},
-	}
-	a.addTo(c)
-	return c
-}

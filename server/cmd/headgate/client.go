@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -12,131 +11,65 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/headgate/headgate/internal/errcode"
 	"github.com/headgate/headgate/server/internal/respclient"
 )
 
-// clientFlags holds the flags of the commands that call a server.
+// clientFlags holds the flags of the commands that ask a server.
 type clientFlags struct {
 	server       string
 	certificates certificateFlags
 	timeout      time.Duration
 	n            int64
+	class        string
+	output       outputFlag
 }
 
-// clientAnswer is a server's answer: the value for --output json, and the line for text output.
-type clientAnswer struct {
-	value  any
-	text   string
-	denied bool
+func newAllow() *cobra.Command { return newAsk("allow", "Charge units of a policy if they pass") }
+
+func newPeek() *cobra.Command {
+	return newAsk("peek", "Print what allow would answer, and charge nothing")
 }
 
-// clientCommand returns the command VERB POLICY KEY, which sends HEADGATE.<verb> and parses the reply with read. If
-// units is true, the command has the flags --cost and --class.
-func clientCommand(verb, short string, units bool, read func(rueidis.RedisMessage) (clientAnswer, error)) *cobra.Command {
+// newAsk returns the command VERB POLICY KEY, which sends HEADGATE.<verb> and prints the decision.
+func newAsk(verb, short string) *cobra.Command {
 	var f clientFlags
-	var output outputFlag
-	var class classFlag
 	c := &cobra.Command{
 		Use: verb + " POLICY KEY", Short: short, Args: exactly("POLICY", "KEY"),
-		Long: short + ".\n\nExit status: 0 allowed or done, 1 denied, 2 error.",
+		Long: short + ".\n\nExit status: 0 allowed, 1 denied, 2 error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			words := []string{"HEADGATE." + verb, args[0], args[1]}
 			if c.Flags().Changed("cost") {
 				words = append(words, strconv.FormatInt(f.n, 10))
 			}
-			v, err := f.call(class.add(words))
+			if f.class != "" {
+				words = append(words, "CLASS", f.class)
+			}
+			v, err := f.call(words)
 			if err != nil {
 				return err
 			}
-			answer, err := read(v)
+			d, err := readDecision(v)
 			if err != nil {
 				return err
 			}
-			return answer.print(c.OutOrStdout(), output)
+			return d.print(c.OutOrStdout(), f.output)
 		},
 	}
-	f.addServer(c.Flags())
-	f.certificates.addTo(c.Flags())
-	output.addTo(c.Flags())
-	if units {
-		addCost(c, &f.n)
-		class.addTo(c.Flags())
-	}
-	return c
-}
-
-func (f *clientFlags) addServer(flags *pflag.FlagSet) {
+	flags := c.Flags()
 	flags.StringVar(&f.server, "server", "127.0.0.1:6380", "`address` of the server's RESP port; rediss://host:port if it speaks TLS")
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Second, "timeout of a call")
+	f.certificates.addTo(flags)
+	f.output.addTo(flags)
+	addCost(c, &f.n)
+	flags.StringVar(&f.class, "class", "", "the `class` of the request; by default the policy's last class")
+	return c
 }
 
 // addCost adds the flag for the number of units.
 func addCost(c *cobra.Command, units *int64) {
 	c.Flags().Int64VarP(units, "cost", "n", 1, "units; by default the policy's own cost")
-}
-
-// classFlag is the class of a command's requests. If it is "", the policy's last class applies.
-type classFlag string
-
-func (f *classFlag) addTo(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(f), "class", "", "the `class` of the request; by default the policy's last class")
-}
-
-// add appends the class to the words of a command, if it is set.
-func (f classFlag) add(words []string) []string {
-	if f == "" {
-		return words
-	}
-	return append(words, "CLASS", string(f))
-}
-
-// print prints the answer. It returns exitDenied if the request was denied.
-func (a *clientAnswer) print(w io.Writer, output outputFlag) error {
-	var err error
-	if output.json() {
-		err = writeJSON(w, a.value)
-	} else {
-		_, err = fmt.Fprintln(w, a.text)
-	}
-	if err == nil && a.denied {
-		return exitDenied
-	}
-	return err
-}
-
-func newAllow() *cobra.Command {
-	return clientCommand("allow", "Charge units of a policy if they pass", true, readDecision)
-}
-
-func newPeek() *cobra.Command {
-	return clientCommand("peek", "Print what allow would answer, and charge nothing", true, readDecision)
-}
-
-func newGive() *cobra.Command {
-	return clientCommand("give", "Give units back", true, func(v rueidis.RedisMessage) (clientAnswer, error) {
-		remaining, err := v.AsInt64()
-		value := struct {
-			Remaining *int64 `json:"remaining,omitempty"`
-			Unlimited bool   `json:"unlimited,omitempty"`
-		}{unlessUnlimited(remaining), remaining < 0}
-		return clientAnswer{value: value, text: "remaining " + orUnlimited(remaining)}, err
-	})
-}
-
-func newReset() *cobra.Command {
-	return clientCommand("reset", "Forget what a key has spent", false, func(v rueidis.RedisMessage) (clientAnswer, error) {
-		found, err := v.AsInt64()
-		text := "nothing was stored"
-		if found == 1 {
-			text = "forgotten"
-		}
-		return clientAnswer{value: struct {
-			Found bool `json:"found"`
-		}{found == 1}, text: text}, err
-	})
 }
 
 // open connects to the server.

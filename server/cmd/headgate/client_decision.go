@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -21,15 +22,17 @@ type decision struct {
 	ResetAfter int64           `json:"reset_after_s"`
 	Delay      int64           `json:"delay_ms"`
 	Paid       string          `json:"paid,omitempty"` // the charged limit of a policy with "first"
+
+	text string // the line for text output
 }
 
 // readDecision parses the six integers of HEADGATE.ALLOW and, for a policy with "first", the charged limit.
-func readDecision(v rueidis.RedisMessage) (clientAnswer, error) {
+func readDecision(v rueidis.RedisMessage) (d decision, err error) {
 	n, rest, err := respclient.Integers(v, 6)
 	if err != nil {
-		return clientAnswer{}, err
+		return d, err
 	}
-	d := decision{
+	d = decision{
 		Allowed: n[0] == 0, Unlimited: n[1] < 0, Limit: unlessUnlimited(n[1]), Remaining: unlessUnlimited(n[2]), ResetAfter: n[4], Delay: n[5],
 	}
 	verdict, retry, delay, paid := "allowed", "", "", ""
@@ -46,12 +49,26 @@ func readDecision(v rueidis.RedisMessage) (clientAnswer, error) {
 	}
 	if len(rest) > 0 {
 		if d.Paid, err = rest[0].ToString(); err != nil {
-			return clientAnswer{}, err
+			return d, err
 		}
 		paid = " paid=" + d.Paid
 	}
-	text := fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n[1]), orUnlimited(n[2]), retry, d.ResetAfter, delay, paid)
-	return clientAnswer{d, text, !d.Allowed}, nil
+	d.text = fmt.Sprintf("%s limit=%s remaining=%s%s reset_after=%ds%s%s", verdict, orUnlimited(n[1]), orUnlimited(n[2]), retry, d.ResetAfter, delay, paid)
+	return d, nil
+}
+
+// print prints the decision. It returns exitDenied if the request was denied.
+func (d *decision) print(w io.Writer, output outputFlag) error {
+	var err error
+	if output.json() {
+		err = writeJSON(w, d)
+	} else {
+		_, err = fmt.Fprintln(w, d.text)
+	}
+	if err == nil && !d.Allowed {
+		return exitDenied
+	}
+	return err
 }
 
 // orUnlimited formats a number. A negative number means that no limit applies.

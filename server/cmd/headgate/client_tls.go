@@ -15,13 +15,9 @@ import (
 type certificateFlags struct{ ca, cert, key string }
 
 func (f *certificateFlags) addTo(flags *pflag.FlagSet) {
-	f.addCA(flags)
+	flags.StringVar(&f.ca, "ca", "", "`file` with CA certificates in PEM for the server's certificate; by default the system's")
 	flags.StringVar(&f.cert, "cert", "", "`file` with a client certificate in PEM")
 	flags.StringVar(&f.key, "key", "", "`file` with the private key of --cert in PEM")
-}
-
-func (f *certificateFlags) addCA(flags *pflag.FlagSet) {
-	flags.StringVar(&f.ca, "ca", "", "`file` with CA certificates in PEM for the server's certificate; by default the system's")
 }
 
 // config returns the TLS configuration.

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// maxWidth is the width of help and tables without a terminal.
+// maxWidth is the width of help.
 const maxWidth = 100
 
 // helpTemplate shows a command's purpose, its examples, its commands and its flags by group. Cobra's own template has no

@@ -9,13 +9,9 @@ var helpExamples = map[string]string{
 	"allow": `  headgate allow api ann
   headgate allow api ann -n 5 --server 10.0.0.5:6380
   headgate allow api ann --output json`,
-	"peek":  `  headgate peek api ann`,
-	"give":  `  headgate give api ann -n 5`,
-	"reset": `  headgate reset api ann`,
-	"run": `  headgate run --policy backups --key db1 -- pg_dump --file=db1.sql db1
-  headgate run --policy deploys --key web --wait 10m -- ./deploy`,
-	"top": `  headgate top
-  headgate top --by denials --window 1h --once`,
+	"peek": `  headgate peek api ann`,
+	"top": `  headgate top --by denials --window 1h
+  headgate top --policy api -n 5`,
 	"limited":     `  headgate limited --policy api`,
 	"key":         `  headgate key explain ann`,
 	"key explain": `  headgate key explain ann --policy api`,
@@ -37,8 +33,6 @@ var helpExamples = map[string]string{
 	"shadow diff":    `  headgate shadow diff api`,
 	"config":         `  headgate config --admin 10.0.0.5:6070`,
 	"reload":         `  headgate reload`,
-	"log-level": `  headgate log-level
-  headgate log-level debug`,
 	"health": `  headgate health
   headgate health --ready --http 10.0.0.5:8080`,
 	"store":             `  headgate store accept-loss --store redis://10.0.0.5:6379`,
@@ -53,9 +47,8 @@ var helpExamples = map[string]string{
   headgate replay --config policies.yaml access.log.1.gz access.log
   headgate replay --compare old.yaml new.yaml access.log`,
 	"bench": `  headgate bench --rate 20000 --duration 30s
-  headgate bench --target redis://10.0.0.5:6379 --max-p99 5ms --max-errors 0`,
+  headgate bench --target redis://10.0.0.5:6379 --output json`,
 	"verify":  `  headgate verify storetest/vectors/all.json`,
-	"schema":  `  headgate schema > policies.schema.json`,
 	"version": `  headgate version --output json`,
 
 	"completion":            `  headgate completion bash`,

@@ -31,7 +31,6 @@ var flagGroups = map[string][]flagGroup{
 	"bench": {
 		{"Target", []string{"target", "policy", "limit", "timeout"}},
 		{"Load", []string{"keys", "distribution", "callers", "rate", "duration"}},
-		{"Threshold", []string{"max-p50", "max-p99", "max-p999", "max-errors", "max-over", "min-rate"}},
 	},
 }
 

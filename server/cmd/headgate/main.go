@@ -29,7 +29,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // The exit statuses of the program.
 const (
-	exitDenied    exit = 1 // allow, peek: denied; test, verify: differences; bench: a threshold is missed
+	exitDenied    exit = 1 // allow, peek: denied; test, verify: differences
 	exitUnusable  exit = 2 // invalid flags, files or addresses; the server cannot be reached
 	statusSuccess      = 0
 )

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // output is standard output. It keeps the first write error, because most commands ignore errors of single writes.
@@ -45,28 +44,6 @@ func (o *output) result(err error) error {
 	default:
 		return fmt.Errorf("standard output: %w", o.err)
 	}
-}
-
-// terminalOf returns the terminal that w writes to, or nil if w does not write to a terminal.
-func terminalOf(w io.Writer) *os.File {
-	file, ok := w.(*os.File)
-	if o, is := w.(*output); is {
-		file, ok = o.File, true
-	}
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return nil
-	}
-	return file
-}
-
-// terminalWidth returns the number of columns of a writer's terminal. Without a terminal, it returns maxWidth.
-func terminalWidth(w io.Writer) int {
-	if screen := terminalOf(w); screen != nil {
-		if width, _, err := term.GetSize(int(screen.Fd())); err == nil && width > 0 { // it is 0 in some containers
-			return width
-		}
-	}
-	return maxWidth
 }
 
 // outputFlag is the format of a command's output: text or json.

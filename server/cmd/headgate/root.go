@@ -18,11 +18,11 @@ type commandGroup struct {
 // commandGroups lists all commands, in the order of the help.
 var commandGroups = []commandGroup{
 	{"run", "Run:", []func() *cobra.Command{newServe, newGateway}},
-	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek, newGive, newReset, newRun}},
+	{"ask", "Ask a server:", []func() *cobra.Command{newAllow, newPeek}},
 	{"operate", "Operate:", []func() *cobra.Command{
-		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newLogLevel, newHealth, newStore,
+		newTop, newLimited, newKey, newPolicy, newOverride, newShadow, newConfig, newReload, newHealth, newStore,
 	}},
-	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify, newSchema}},
+	{"plan", "Plan and test:", []func() *cobra.Command{newCheck, newTest, newExplain, newReplay, newBench, newVerify}},
 	{"other", "Other:", []func() *cobra.Command{newVersion}},
 }
 

@@ -33,14 +33,18 @@ func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], s.URL)
 }
 
-// fetch sends a request and prints the answer: fetch METHOD URL [NAME:VALUE]…
+// fetch sends a request and prints the answer: fetch METHOD URL [NAME:VALUE]… [BODY], with a body in JSON
 func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: fetch METHOD URL [NAME:VALUE]...")
+		ts.Fatalf("usage: fetch METHOD URL [NAME:VALUE]... [BODY]")
 	}
-	r, err := http.NewRequest(args[0], args[1], nil)
+	fields, body := args[2:], ""
+	if last := len(fields) - 1; last >= 0 && strings.HasPrefix(fields[last], "{") {
+		fields, body = fields[:last], fields[last]
+	}
+	r, err := http.NewRequest(args[0], args[1], strings.NewReader(body))
 	ts.Check(err)
-	for _, header := range args[2:] {
+	for _, header := range fields {
 		name, value, _ := strings.Cut(header, ":")
 		r.Header.Add(name, value)
 	}
@@ -50,9 +54,9 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	defer answer.Body.Close()
 	var header strings.Builder
 	ts.Check(answer.Header.Write(&header))
-	body, err := io.ReadAll(answer.Body)
+	text, err := io.ReadAll(answer.Body)
 	ts.Check(err)
-	fmt.Fprintf(ts.Stdout(), "%s\n%s%s", answer.Status, strings.ReplaceAll(header.String(), "\r", ""), body)
+	fmt.Fprintf(ts.Stdout(), "%s\n%s%s", answer.Status, strings.ReplaceAll(header.String(), "\r", ""), text)
 }
 
 // exampleFile copies a file from the examples, and replaces its upstream URLs with the script's: example FILE OLD NEW

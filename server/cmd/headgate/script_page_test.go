@@ -42,7 +42,8 @@ func blocksOf(page, language string) (all []string) {
 }
 
 // writePage writes a page's blocks to files: policies to policies.yaml, test cases to policies_test.yaml, rules of
-// Envoy's rate limit service to rules.yaml, and Envoy configuration to envoy.yaml: page PAGE [SECTION].
+// Envoy's rate limit service to rules.yaml, Envoy configuration to envoy.yaml, and lines for a shell, except those
+// that start the server, to page.sh: page PAGE [SECTION].
 func writePage(ts *testscript.TestScript, _ bool, args []string) {
 	files := map[string]string{}
 	for _, block := range blocksOf(pageOf(ts, args), "yaml") {
@@ -56,6 +57,11 @@ func writePage(ts *testscript.TestScript, _ bool, args []string) {
 			name = "envoy.yaml"
 		}
 		files[name] += block
+	}
+	for _, block := range blocksOf(pageOf(ts, args), "sh") {
+		if !strings.HasPrefix(block, "headgate serve") {
+			files["page.sh"] += block
+		}
 	}
 	for name, text := range files {
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
@@ -104,7 +110,7 @@ func sendRequests(ts *testscript.TestScript, _ bool, args []string) {
 // word matches a word of a command, or a quoted text.
 var word = regexp.MustCompile(`'([^']*)'|(\S+)`)
 
-// command runs a headgate command from a page, and returns its output. The commands allow, run and health get the
+// command runs a headgate command from a page, and returns its output. The commands allow and health get the
 // server's address.
 func command(ts *testscript.TestScript, line string) string {
 	var words []string
@@ -112,7 +118,7 @@ func command(ts *testscript.TestScript, line string) string {
 		words = append(words, w[1]+w[2])
 	}
 	switch words[0] {
-	case "allow", "run":
+	case "allow":
 		words = slices.Insert(words, 1, "--server", ts.Getenv("RESP"))
 	case "health":
 		words = slices.Insert(words, 1, "--http", ts.Getenv("HTTP"))

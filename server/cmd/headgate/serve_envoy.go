@@ -32,7 +32,7 @@ func (f *serveFlags) addEnvoy(flags *pflag.FlagSet) {
 }
 
 // checkEnvoy completes the configuration of the gRPC listener. With --envoy-env it also reads the variables of
-// envoyproxy/ratelimit, and prints those that have no effect.
+// envoyproxy/ratelimit.
 func (f *serveFlags) checkEnvoy(c *cobra.Command) error {
 	g := &f.GRPC
 	g.Options.Headers = envoy.DefaultHeaders
@@ -70,9 +70,6 @@ func (f *serveFlags) readEnvironment(c *cobra.Command) error {
 	e, err := envoy.ReadEnvironment(os.LookupEnv)
 	if err != nil {
 		return fmt.Errorf("--envoy-env: %w", err)
-	}
-	for _, text := range e.Ignored {
-		fmt.Fprintln(c.ErrOrStderr(), "headgate: --envoy-env: no meaning here: "+text)
 	}
 	g := &f.GRPC
 	for _, v := range []struct {

@@ -16,10 +16,9 @@ import (
 	"github.com/headgate/headgate/server/daemon"
 )
 
-// logger returns the server's logger, and sets Admin.Level, through which operators can change the level.
+// logger returns the server's logger.
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
-	level := new(slog.LevelVar)
-	f.Admin.Level = level
+	var level slog.Level
 	switch f.level {
 	case "debug", "info", "warn", "error":
 		if err := level.UnmarshalText([]byte(f.level)); err != nil {

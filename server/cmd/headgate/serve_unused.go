@@ -52,7 +52,7 @@ func refuseUnused(c *cobra.Command, f *serveFlags) error {
 		flags    []string
 	}{
 		{f.Snapshot == "", "only with --snapshot", []string{"snapshot-every"}},
-		{redis, "only with --store memory: the maxmemory of a Redis bounds its keys", []string{"max-keys", "when-full", "max-inline-keys"}},
+		{redis, "only with --store memory: the maxmemory of a Redis bounds its keys", []string{"max-keys", "max-inline-keys"}},
 		{memory, "only on Redis: in memory no units are taken ahead", []string{"lease-life", "lease-units"}},
 		{memory, "only on Redis: a store in memory is one server's", []string{"expect-processes"}},
 		{memory, "only on Redis: a store in memory always answers", []string{"ready-needs-store"}},

@@ -87,8 +87,6 @@ type Config struct {
 	Settings any
 	// InvalidFiles returns the files that were last read with errors. It can be nil.
 	InvalidFiles func() []metrics.InvalidFile
-	// Level is the log level.
-	Level *slog.LevelVar
 	// Logger receives a line for each call that changes something, and at most 10 lines a second for refused calls.
 	Logger *slog.Logger
 }
@@ -115,14 +113,12 @@ func (a *api) calls() []adminapi.Endpoint {
 		adminapi.ListLimited.By(a.limited),
 		adminapi.ListShadows.By(a.shadows),
 		adminapi.GetConfig.By(a.settings),
-		adminapi.GetLevel.By(a.level),
 		adminapi.MakeChange.By(a.change),
 		adminapi.ClearChange.By(a.clear),
 		adminapi.Reload.By(a.reload),
 		adminapi.AcceptLoss.By(a.acceptLoss),
 		adminapi.GiveUnits.By(a.give),
 		adminapi.ResetKey.By(a.reset),
-		adminapi.SetLevel.By(a.setLevel),
 	}
 }
 

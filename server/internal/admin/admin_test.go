@@ -66,7 +66,6 @@ type world struct {
 	handler http.Handler
 	feed    *feed.Feed
 	service *service.Service
-	level   slog.LevelVar
 	users   *users.File
 	path    string
 	away    bool // the store does not answer whether it has state
@@ -146,7 +145,7 @@ func newWorld(t *testing.T, usersFile string, hosts ...string) *world {
 			lost, w.lost = w.lost, false
 			return lost, nil
 		},
-		Settings: map[string]string{"store": "memory"}, Level: &w.level, Logger: logger,
+		Settings: map[string]string{"store": "memory"}, Logger: logger,
 	})
 	return w
 }
@@ -264,7 +263,6 @@ func TestErrorsAreDescribed(t *testing.T) {
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=no", "", 404, `no policy \"no\"`},
 		{"GET", "/admin/v1/shadows", "/admin/v1/shadows?policy=api", "", 400, `has no shadow; accepted: a policy with shadow`},
 		{"GET", "/admin/v1/keys/limited", "/admin/v1/keys/limited?n=101", "", 400, `1 to 100`},
-		{"POST", "/admin/v1/log-level", "", `{"level":"loud"}`, 400, `debug, info, warn, error`},
 		{"POST", "/admin/v1/changes", "", strings.Repeat(" ", 200_000), 413, `128 KiB`},
 	} {
 		call := c.call
@@ -295,7 +293,7 @@ func TestErrorsAreDescribed(t *testing.T) {
 			t.Errorf("POST %s: %v %s", path, got.Header(), got.Body)
 		}
 	}
-	if got := w.call("POST", "/admin/v1/log-level", `{"level":"info"}`); got.Code != http.StatusOK {
+	if got := w.call("POST", "/admin/v1/changes", `{"policy":"day","fields":{"limit":5},"author":"a"}`); got.Code != http.StatusOK {
 		t.Errorf("the second method of a path: %d", got.Code)
 	}
 	s.operations(func(method, path string, described map[string]any) {
@@ -474,10 +472,6 @@ func TestReloadAndLevelAndConfig(t *testing.T) {
 	}
 	if got := w.call("POST", "/admin/v1/reload", "{}"); got.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a file with errors: %d", got.Code)
-	}
-	w.call("POST", "/admin/v1/log-level", `{"level":"debug"}`)
-	if w.level.Level() != slog.LevelDebug {
-		t.Errorf("level %v", w.level.Level())
 	}
 	config := answer[struct {
 		Settings map[string]string

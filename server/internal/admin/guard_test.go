@@ -138,7 +138,6 @@ func TestAnswersRepeatLittle(t *testing.T) {
 		"POST /admin/v1/changes/try":                `{"` + long + `":1,"` + long + `":2}`,
 		"POST /admin/v1/keys/give":                  `{"policy":"` + long + `","key":"k"}`,
 		"POST /admin/v1/keys/reset":                 `{"policy":"api","key":"` + long + `"}`,
-		"POST /admin/v1/log-level":                  `{"level":"` + long + `"}`,
 		"POST /admin/v1/changes":                    `{"set":{"` + long + `":{}}}`,
 		"POST /admin/v1/changes/clear":              `{"policy":"` + long + `"}`,
 		"GET /admin/v1/keys/top?n=" + long:          "",

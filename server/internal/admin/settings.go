@@ -1,11 +1,9 @@
 package admin
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 
-	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/metrics"
 )
@@ -42,24 +40,3 @@ func invalidFiles(read func() []metrics.InvalidFile) (all []adminapi.InvalidFile
 	}
 	return all
 }
-
-func (a *api) level(*http.Request, *adminapi.None) (adminapi.Level, error) {
-	return adminapi.Level{Level: levelName(a.Level.Level())}, nil
-}
-
-func (a *api) setLevel(r *http.Request, body *adminapi.Level) (adminapi.Level, error) {
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if body.Level == levelName(level) {
-			before := a.Level.Level()
-			a.Level.Set(level)
-			a.Logger.Log(r.Context(), max(level, before, slog.LevelInfo), "audit", "action", "log-level", "user", caller(r), "old", levelName(before), "new", body.Level)
-			a.history.add(adminapi.Action{Action: "log-level", User: caller(r), Reason: levelName(before) + " to " + body.Level})
-			return *body, nil
-		}
-	}
-	return *body, adminapi.BadField("level", engine.Quote(body.Level)+"; accepted: debug, info, warn, error")
-}
-
-var levelNames = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error"}
-
-func levelName(l slog.Level) string { return levelNames[l] }

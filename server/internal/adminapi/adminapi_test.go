@@ -65,22 +65,24 @@ func TestClientGetsTheAnswer(t *testing.T) {
 // TestBodiesAreRefused checks that bodies with another content type than JSON, with an unknown field, or above the
 // maximum size are refused.
 func TestBodiesAreRefused(t *testing.T) {
-	e := adminapi.SetLevel.By(func(_ *http.Request, body *adminapi.Level) (adminapi.Level, error) { return *body, nil })
+	e := adminapi.AcceptLoss.By(func(_ *http.Request, body *adminapi.Acceptance) (adminapi.AcceptedLoss, error) {
+		return adminapi.AcceptedLoss{Lost: body.Author == "ann"}, nil
+	})
 	for _, c := range []struct {
 		kind, body string
 		status     int
 	}{
-		{"application/json; charset=utf-8", `{"level":"info"}`, 0},
-		{"text/plain", `{"level":"info"}`, http.StatusUnsupportedMediaType},
-		{"", `{"level":"info"}`, http.StatusUnsupportedMediaType},
-		{"application/json", `{"level":"info","more":1}`, http.StatusBadRequest},
-		{"application/json", `{"level":"` + strings.Repeat("x", 128<<10) + `"}`, http.StatusRequestEntityTooLarge},
+		{"application/json; charset=utf-8", `{"author":"ann"}`, 0},
+		{"text/plain", `{"author":"ann"}`, http.StatusUnsupportedMediaType},
+		{"", `{"author":"ann"}`, http.StatusUnsupportedMediaType},
+		{"application/json", `{"author":"ann","more":1}`, http.StatusBadRequest},
+		{"application/json", `{"author":"` + strings.Repeat("x", 128<<10) + `"}`, http.StatusRequestEntityTooLarge},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
 		v, err := e.Answer(httptest.NewRecorder(), r)
 		bad, _ := errors.AsType[*adminapi.Error](err)
-		if c.status == 0 && (err != nil || v != adminapi.Level{Level: "info"}) || c.status != 0 && (bad == nil || bad.Status != c.status) {
+		if c.status == 0 && (err != nil || v != adminapi.AcceptedLoss{Lost: true}) || c.status != 0 && (bad == nil || bad.Status != c.status) {
 			t.Errorf("%s %.30s: %v %v, want status %d", c.kind, c.body, v, err, c.status)
 		}
 	}

@@ -17,8 +17,6 @@ var (
 	GetConfig   = Call[None, Config]{Pattern: "GET /admin/v1/config"}
 	Reload      = Call[None, Reloaded]{Pattern: "POST /admin/v1/reload", Acts: true}
 	AcceptLoss  = Call[Acceptance, AcceptedLoss]{Pattern: "POST /admin/v1/store/accept-loss", Acts: true}
-	GetLevel    = Call[None, Level]{Pattern: "GET /admin/v1/log-level"}
-	SetLevel    = Call[Level, Level]{Pattern: "POST /admin/v1/log-level", Acts: true}
 )
 
 // Access contains the rights of the caller, and facts about the server. HashedKeys is true if keys are counted under
@@ -58,7 +56,7 @@ type AcceptedLoss struct {
 	Lost bool `json:"lost"`
 }
 
-// Action is one action of an operator: change, clear, give, reset, accept-loss, reload or log-level.
+// Action is one action of an operator: change, clear, give, reset, accept-loss or reload.
 type Action struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
@@ -108,11 +106,6 @@ const MaxFileError = 4 << 10
 // Reloaded is the answer to a reload.
 type Reloaded struct {
 	Generation uint64 `json:"generation"`
-}
-
-// Level is the log level: debug, info, warn or error.
-type Level struct {
-	Level string `json:"level"`
 }
 
 // PastSeconds contains the last seconds, at most 300, before a stream of events begins. The latest second is last.

@@ -27,13 +27,12 @@ type Environment struct {
 	// MaxAge and MaxAgeGrace bound the lifetime of a gRPC connection.
 	MaxAge, MaxAgeGrace time.Duration
 	Options             Options
-	// Ignored lists the variables that are set but have no effect, with reasons.
-	Ignored []string
 }
 
 // ReadEnvironment reads the variables with a function such as [os.LookupEnv]. The defaults are Headgate's and not
 // envoyproxy/ratelimit's: the server listens on loopback, and keeps its counters in memory unless REDIS_URL is set.
-// The error names each variable that is invalid, or whose effect would be lost.
+// The error names each variable that is invalid, or whose effect would be lost. Variables of pools, of statsd and of
+// other parts that are not here have no effect.
 func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 	e := &Environment{Options: Options{Headers: DefaultHeaders}}
 	r := &variables{lookup: lookup}
@@ -45,14 +44,24 @@ func ReadEnvironment(lookup func(string) (string, bool)) (*Environment, error) {
 			r.errs = append(r.errs, fmt.Errorf("%s=%q: %s", v.name, value, v.why))
 		}
 	}
-	for _, v := range meaningless {
-		for _, name := range v.names {
-			if value, ok := lookup(name); ok && value != "" {
-				e.Ignored = append(e.Ignored, name+": "+v.why)
-			}
-		}
-	}
 	return e, errors.Join(r.errs...)
+}
+
+// unsupported lists variables that would change the server's behaviour but are not implemented. Setting one causes an
+// error, unless its value is in harmless.
+var unsupported = []struct {
+	name     string
+	harmless []string // values without effect
+	why      string
+}{
+	{"GRPC_CLIENT_TLS_SAN", nil, "a client's certificate is verified by GRPC_CLIENT_TLS_CACERT, and its name is not"},
+	{"CONFIG_TYPE", []string{"file"}, "only FILE is supported: configuration over xDS is not"},
+	{"BACKEND_TYPE", []string{"redis"}, "only redis is supported; without REDIS_URL counters are in memory"},
+	{"REDIS_PERSECOND", []string{"false", "0", "f"}, "a second Redis for limits per second is not supported: one Redis has all counters"},
+	{"REDIS_TLS_SKIP_HOSTNAME_VERIFICATION", []string{"false", "0", "f"}, "the name in the certificate is always verified; a store URL can set server_name"},
+	{"REDIS_SENTINEL_AUTH", nil, "use --store with sentinel_password_file"},
+	{"STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT", []string{"false", "0", "f"}, "use --envoy-semantics improved, which counts no denied hit and charges all descriptors or none"},
+	{"CACHE_KEY_PREFIX", nil, "use --store with ?prefix=, which is the prefix of all keys"},
 }
 
 func (e *Environment) addresses(r *variables) {

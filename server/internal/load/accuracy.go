@@ -18,17 +18,19 @@ type entry struct {
 // Accuracy compares the target's decisions with an exact simulation of the limit for the same requests, key by key.
 type Accuracy struct {
 	// Known is false if there was no limit to compare with.
-	Known bool
+	Known bool `json:"-"`
 	// Exact is the number of units that the simulation allowed, and Allowed the number that the target allowed.
-	Exact, Allowed int64
+	Exact   int64 `json:"exact"`
+	Allowed int64 `json:"allowed"`
 	// Over is the number of units allowed beyond Exact, and Under the number of units missing, each summed over all
 	// keys.
-	Over, Under int64
+	Over  int64 `json:"over"`
+	Under int64 `json:"under"`
 	// StoreTime is true if the simulation used the store's time of each decision. If it is false, it used the midpoint
 	// between sending and receiving, on this machine's clock. Units allowed within a round trip are then uncertain.
-	StoreTime bool
+	StoreTime bool `json:"store_time"`
 	// Skipped is the number of decisions that were neither recorded nor compared, because there were too many.
-	Skipped int64
+	Skipped int64 `json:"skipped"`
 }
 
 // compare simulates the limit exactly for the recorded requests, and compares the results. For an invalid limit, such

@@ -1,7 +1,7 @@
 // Package load is a load generator for servers and stores. It sends requests as fast as possible or at a fixed rate,
 // and measures the latency and the accuracy of the decisions.
 //
-//	load.go      a run: callers, progress, report
+//	load.go      a run: callers, report
 //	caller.go    one caller
 //	target.go    the target of the requests; resp.go, http.go and store.go implement it
 //	accuracy.go  comparison with an exact simulation
@@ -89,20 +89,14 @@ func (r *Report) Decisions() int64 { return r.Allowed + r.Denied }
 // histogram returns a histogram for 1 µs to 5 minutes with three significant digits.
 func histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 300_000_000, 3) }
 
-// counters are incremented by callers and read for progress reports.
+// counters are incremented by callers.
 type counters struct {
 	allowed, denied, failed, logged atomic.Int64
 	failure                         atomic.Pointer[error]
 }
 
-// Progress holds the numbers of requests that were allowed, were denied and failed since the start of the run.
-type Progress struct {
-	Allowed, Denied, Failed int64
-}
-
-// Run sends requests to the target until Duration is over or ctx ends, and calls progress every second. An error
-// means that no request was sent.
-func Run(ctx context.Context, target Target, c Config, progress func(time.Duration, Progress)) (*Report, error) {
+// Run sends requests to the target until Duration is over or ctx ends. An error means that no request was sent.
+func Run(ctx context.Context, target Target, c Config) (*Report, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -125,10 +119,7 @@ func Run(ctx context.Context, target Target, c Config, progress func(time.Durati
 	for _, each := range callers {
 		wg.Go(func() { each.run(ctx, start) })
 	}
-	watched := watch(ctx, start, &shared, progress)
 	wg.Wait()
-	cancel()
-	<-watched
 	return report(&c, callers, &shared, time.Since(start), target.storeTime()), nil
 }
 
@@ -138,25 +129,6 @@ func closeAll(callers []*caller) {
 			c.client.close()
 		}
 	}
-}
-
-// watch calls progress every second until ctx ends.
-func watch(ctx context.Context, start time.Time, shared *counters, progress func(time.Duration, Progress)) (ended chan struct{}) {
-	ended = make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				progress(time.Since(start), Progress{shared.allowed.Load(), shared.denied.Load(), shared.failed.Load()})
-			}
-		}
-	}()
-	return ended
 }
 
 func report(c *Config, callers []*caller, shared *counters, took time.Duration, storeTime bool) *Report {

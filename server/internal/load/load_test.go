@@ -32,7 +32,7 @@ func (s stub) take(context.Context, string) (bool, time.Time, error) {
 func runOn(t *testing.T, target Target, c Config) *Report {
 	t.Helper()
 	c.Timeout = time.Second
-	r, err := Run(context.Background(), target, c, func(time.Duration, Progress) {})
+	r, err := Run(context.Background(), target, c)
 	if err != nil {
 		t.Fatal(err)
 	}

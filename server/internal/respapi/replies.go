@@ -134,11 +134,8 @@ func appendLimit(dst []byte, r *decide.Response, i int) []byte {
 	return appendFive(wire.AppendInt(dst, int64(c.FirstItem())), s.RetryAfter == 0, s)
 }
 
-// WrongVerb is the error code for a command that does not apply to its policy's limits.
-const WrongVerb = "WRONGVERB"
-
 // errorCodes maps the service's error codes to RESP error codes. All other errors have the code ERR.
-var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: WrongVerb}
+var errorCodes = map[service.Code]string{service.Unavailable: "UNAVAILABLE", service.WrongVerb: "WRONGVERB"}
 
 // appendError appends an error from the service with the RESP error code from errorCodes.
 func appendError(dst []byte, err error) []byte {

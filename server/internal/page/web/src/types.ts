@@ -208,7 +208,7 @@ export interface AcceptedLoss {
   lost: boolean;
 }
 
-/** Action is one action of an operator: change, clear, give, reset, accept-loss, reload or log-level. */
+/** Action is one action of an operator: change, clear, give, reset, accept-loss or reload. */
 export interface Action extends KeyFields {
   at: string;
   action: string;
@@ -253,11 +253,6 @@ export interface InvalidFile {
 /** Reloaded is the answer to a reload. */
 export interface Reloaded {
   generation: number;
-}
-
-/** Level is the log level: debug, info, warn or error. */
-export interface Level {
-  level: string;
 }
 
 /** PastSeconds contains the last seconds, at most 300, before a stream of events begins. The latest second is last. */

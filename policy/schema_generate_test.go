@@ -111,7 +111,6 @@ func object(t reflect.Type) schema {
 }
 
 const (
-	unitPattern     = `^[A-Za-z0-9_-]{1,32}$`
 	namePattern     = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`
 	upstreamPattern = `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]+(/[^?#]*)?$`
 	spans           = `([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w))`
