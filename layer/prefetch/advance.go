@@ -87,7 +87,7 @@ func (s *Store) many(ctx context.Context, ops []engine.Op, results []engine.Answ
 			continue
 		}
 		var own advance
-		if s.Prefetches(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
+		if spends(&ops[i]) && ctx.Err() == nil && !s.closed.Load() {
 			spent, ours, _ := s.spend(ctx, &ops[i], &results[i])
 			if spent {
 				continue

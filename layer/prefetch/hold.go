@@ -14,8 +14,8 @@ type hold struct {
 	// back.
 	dies, returns time.Time
 	received      time.Time
-	taken         time.Time     // on the store's clock: the handle for a give
-	outcome       engine.Answer // the answer to the request that took them
+	taken         time.Time      // on the store's clock: the handle for a give
+	outcome       *engine.Answer // the answer to the request that took them, which no longer changes
 }
 
 // newHold returns the units that a process holds after a decision that charged one unit for a caller and some units in
@@ -27,8 +27,9 @@ func newHold(limit engine.Limit, d engine.Answer, sent time.Time, life time.Dura
 	if window := l.WindowLeft(d.AtMicros, d.Binds().ResetAfter.Microseconds()); window < life.Microseconds() {
 		left = time.Duration(window) * time.Microsecond
 	}
-	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), outcome: d.Keep(0)}
-	h.taken = d.Handle(0)
+	h := hold{units: d.Granted - 1, dies: sent.Add(left), returns: sent.Add(left / 2), received: time.Now(), taken: d.Handle(0)}
+	kept := d.Keep(0)
+	h.outcome = &kept
 	h.outcome.Promise = engine.Promise{Mode: engine.Leased, OvershootMax: overshoot(l, life, int64(members))}
 	return h
 }
@@ -43,15 +44,26 @@ func overshoot(l *algo.Limit, life time.Duration, members int64) int64 {
 	return min(l.Refilled(life.Microseconds()), members*(l.Burst/(2*members)))
 }
 
-// spend takes units if enough of them are alive, and writes the answer into the outcome.
-func (h *hold) spend(units int64, now time.Time, o *engine.Answer) bool {
+// spent is what answers a request that has spent held units.
+type spent struct {
+	outcome  *engine.Answer // of the hold; nil if it has spent none
+	received time.Time
+	left     int64 // in the hold
+}
+
+// spend takes units if enough of them are alive.
+func (h *hold) spend(units int64, now time.Time) spent {
 	if h.units < units || !now.Before(h.dies) {
-		return false
+		return spent{}
 	}
 	h.units -= units
-	*o = h.outcome
-	age := now.Sub(h.received).Truncate(time.Microsecond)
-	o.Granted, o.Binds().Remaining = units, o.Binds().Remaining+h.units
+	return spent{outcome: h.outcome, received: h.received, left: h.units}
+}
+
+// answer writes the answer to a request that has spent units.
+func (s *spent) answer(units int64, now time.Time, o *engine.Answer) {
+	*o = *s.outcome
+	age := now.Sub(s.received).Truncate(time.Microsecond)
+	o.Granted, o.Binds().Remaining = units, o.Binds().Remaining+s.left
 	o.AtMicros, o.Binds().ResetAfter = o.AtMicros+age.Microseconds(), max(0, o.Binds().ResetAfter-age)
-	return true
 }

@@ -40,18 +40,25 @@ func TestHoldLivesForItsLifeOrWindow(t *testing.T) {
 		if lives, returns := h.dies.Sub(sent), h.returns.Sub(sent); lives != c.lives || returns != c.lives/2 {
 			t.Errorf("%v: lives %v, goes back after %v; want %v", c.limit, lives, returns, c.lives)
 		}
-		var first, last engine.Answer
-		ok := h.spend(1, h.dies.Add(-1), &first)
+		spend := func(now time.Time) (a engine.Answer, ok bool) {
+			s := h.spend(1, now)
+			if s.outcome == nil {
+				return a, false
+			}
+			s.answer(1, now, &a)
+			return a, true
+		}
+		first, ok := spend(h.dies.Add(-1))
 		if !ok || first.Granted != 1 || first.Binds().Remaining != 91 || first.Promise != (engine.Promise{Mode: engine.Leased, OvershootMax: c.overshoot}) {
 			t.Errorf("%v: %v, %+v; want a bound of %d", c.limit, ok, first, c.overshoot)
 		}
-		if h.spend(1, h.dies, &last) {
+		if _, ok := spend(h.dies); ok {
 			t.Errorf("%v: spent after its life", c.limit)
 		}
-		if ok := h.spend(1, h.dies.Add(-1), &last); !ok || last.Binds().Remaining != 90 {
+		if last, ok := spend(h.dies.Add(-1)); !ok || last.Binds().Remaining != 90 {
 			t.Errorf("%v: the second of two: %v, %+v", c.limit, ok, last)
 		}
-		if h.spend(1, sent, &last) {
+		if _, ok := spend(sent); ok {
 			t.Errorf("%v: three of two", c.limit)
 		}
 	}

@@ -12,19 +12,10 @@ const Accepted = "token buckets without debt and next_pays, windows and logs tha
 // Prefetchable reports whether a limit's units can be prefetched.
 func Prefetchable(limit engine.Limit) bool { return limit.Numbers().Prefetchable() }
 
-// Prefetches reports whether the store may spend held units on an operation: an allow of at least one unit on one limit
-// named in [Config] or [Store.SetSpaces]. Operations that can be settled are excluded, because prefetched units were
-// charged earlier.
-func (s *Store) Prefetches(op *engine.Op) bool {
-	if op.Kind != engine.OpAllow || op.Hints.Settled || len(op.Charges) != 1 || op.Charges[0].Cost < 1 {
-		return false
-	}
-	limits := *s.leased.Load()
-	if len(limits) == 0 {
-		return false
-	}
-	space, _ := op.Subject(0)
-	return limits.has(op.Charges[0].Limit, space)
+// spends reports whether an operation can spend held units, if its limit is prefetched: an allow of at least one unit on
+// one limit. Operations that can be settled are excluded, because prefetched units were charged earlier.
+func spends(op *engine.Op) bool {
+	return op.Kind == engine.OpAllow && !op.Hints.Settled && len(op.Charges) == 1 && op.Charges[0].Cost >= 1
 }
 
 // leased contains the prefetched limits. It is immutable.
@@ -49,11 +40,6 @@ func newLeased(limits []engine.Limit, spaces map[string][]engine.Limit) leased {
 		all[l] = leasedLimit{counter: counterOf(l)}
 	}
 	return all
-}
-
-func (l leased) has(limit engine.Limit, space string) bool {
-	_, leased := l.counter(limit, space)
-	return leased
 }
 
 // counter returns the counter of a limit. ok is false if the limit is not prefetched in the namespace.

@@ -178,7 +178,7 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		s.ask(ctx, ops, results)
 		return
 	}
-	if len(ops) == 1 && results[0].Err == nil && s.Prefetches(&ops[0]) && !s.closed.Load() {
+	if len(ops) == 1 && results[0].Err == nil && spends(&ops[0]) && !s.closed.Load() {
 		s.take(ctx, ops, results)
 		return
 	}
@@ -216,7 +216,7 @@ func (s *Store) take(ctx context.Context, ops []engine.Op, results []engine.Answ
 func (s *Store) spend(ctx context.Context, op *engine.Op, r *engine.Answer) (spent bool, own advance, waits <-chan struct{}) {
 	found := s.look(op, r)
 	s.give(ctx, found.gives)
-	if found.spent {
+	if found.spent.outcome != nil {
 		return true, advance{}, nil
 	}
 	if found.ours == nil {

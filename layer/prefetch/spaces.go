@@ -34,7 +34,10 @@ func (s *Store) SetSpaces(ctx context.Context, spaces map[string][]engine.Limit)
 
 // returnDropped returns the units of the limits that are no longer prefetched, including units that are in flight.
 func (s *Store) returnDropped(ctx context.Context, kept leased) error {
-	dropped := func(name id, r *record) bool { return !kept.has(r.limit, name.space) }
+	dropped := func(name id, r *record) bool {
+		_, leased := kept.counter(r.limit, name.space)
+		return !leased
+	}
 	for {
 		s.give(ctx, s.table.collect(dropped))
 		inFlight := s.table.inFlight(dropped)

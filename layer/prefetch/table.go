@@ -36,24 +36,32 @@ type record struct {
 	returning bool
 }
 
-// found describes a caller's next step. If spent is set, the operation is answered. If ours is set, the caller
+// found describes a caller's next step. If spent has an outcome, the operation is answered. If ours is set, the caller
 // prefetches units and finishes the record. If inFlight is set, it waits on this channel. If none of them is set, it
 // forwards its operation. The gives field contains units held for another version of the limit, which must be returned
 // first.
 type found struct {
 	gives    []pendingGive
-	spent    bool
+	spent    spent
 	inFlight <-chan struct{}
 	ours     *record
 }
 
-// look finds the record of an operation's key. If it can spend held units, it writes the answer to the outcome.
-// Otherwise it counts a request for one unit, because a key with many such requests is hot.
+// look finds the record of an operation's key. If it can spend held units, it writes the answer to the outcome, once other
+// callers of the key can go on. Otherwise it counts a request for one unit, because a key with many such requests is hot.
 func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
+	now := s.member.Now() // one reading of the monotonic clock; time.Now also reads the wall clock
+	if f = s.lookAt(op, now); f.spent.outcome != nil {
+		f.spent.answer(op.Charges[0].Cost, now, o)
+	}
+	return f
+}
+
+// lookAt is look without the answer.
+func (s *Store) lookAt(op *engine.Op, now time.Time) (f found) {
 	space, key := op.Subject(0)
 	limit, life := op.Charges[0].Limit, s.config.Life
 	h := s.table.Of(key)
-	now := s.member.Now() // one reading of the monotonic clock; time.Now also reads the wall clock
 	h.Lock()
 	defer h.Unlock()
 	// This read needs the lock, because SetSpaces examines the records after it has changed the limits.
@@ -67,7 +75,7 @@ func (s *Store) look(op *engine.Op, o *engine.Answer) (f found) {
 	if r.limit != limit {
 		return r.change(limit, now)
 	}
-	if f.spent = r.hold.spend(op.Charges[0].Cost, now, o); f.spent {
+	if f.spent = r.hold.spend(op.Charges[0].Cost, now); f.spent.outcome != nil {
 		h.Count += op.Charges[0].Cost
 		return f
 	}
