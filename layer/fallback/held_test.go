@@ -28,13 +28,13 @@ func TestFreshKeysAreTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t) // at midnight of 2000-01-01
 		all := twoAfterALoss(t, s)
-		limit := rule.FixedWindow(rule.Per(1000, 24*time.Hour), rule.Align("clock"))
+		limit := rule.FixedWindow(rule.PerHour(1000), rule.Align("clock"))
 		r := take(t, all[0], limit, 1000, true)
 		if r.Promise != (engine.Promise{Mode: engine.Fallback, OvershootMax: 1000}) {
 			t.Errorf("%+v", r.Promise)
 		}
 		take(t, all[1], limit, 1, false)
-		time.Sleep(24*time.Hour - time.Duration(time.Now().UnixNano())%(24*time.Hour))
+		time.Sleep(time.Hour - time.Duration(time.Now().UnixNano())%time.Hour)
 		if r := take(t, all[1], limit, 1000, true); r.Promise.Mode != engine.Exact {
 			t.Errorf("in the next window: %+v", r.Promise)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
+	"github.com/headgate/headgate/internal/raced"
 	"github.com/headgate/headgate/internal/rule"
 	"github.com/headgate/headgate/layer/fallback"
 )
@@ -123,10 +124,10 @@ type target struct {
 
 // attack runs an attack on each of the targets, in virtual time and with each seed. The attack returns the causes that let
 // a capacity more through.
-func attack(t *testing.T, seeds uint64, targets map[string]target, run func(t *testing.T, seed uint64, c target, a *adversary) (causes []int64)) {
+func attack(t *testing.T, seeds int, targets map[string]target, run func(t *testing.T, seed uint64, c target, a *adversary) (causes []int64)) {
 	t.Helper()
 	for name, c := range targets {
-		for seed := range seeds {
+		for seed := range uint64(seeds) { //nolint:gosec // a small number
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					a := adversary{limit: c.limit, key: "k"}
@@ -142,7 +143,7 @@ func attack(t *testing.T, seeds uint64, targets map[string]target, run func(t *t
 // all data, and callers that ask for as much as passes. In no span of the limit's own time do more units pass than the
 // limit admits and the answers in the span state. Each loss, and each further outage after a restart, can add a capacity.
 func TestLaw(t *testing.T) {
-	attack(t, 20, map[string]target{
+	attack(t, raced.Size(20, 5), map[string]target{
 		"bucket": {rule.TokenBucket(rule.PerSecond(2), rule.Burst(20)), 10 * time.Second, func(d time.Duration) int64 { return 20 + int64(2*d.Seconds()) + 1 }},
 		"window": {rule.FixedWindow(rule.PerMinute(30), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 60 }}, // a span can overlap two windows
 		"log":    {rule.SlidingLog(rule.PerMinute(30)), time.Minute, func(time.Duration) int64 { return 30 }},
@@ -189,7 +190,7 @@ func TestLaw(t *testing.T) {
 // there is, reserve, settle reservations with less than they reserved, and pause for long enough that limits recover and
 // the store and a process's memory of it have refilled by different amounts (regression: bug 190).
 func TestLawOfReservations(t *testing.T) {
-	attack(t, 100, map[string]target{
+	attack(t, raced.Size(100, 20), map[string]target{
 		"bucket": {rule.TokenBucket(rule.PerMinute(20), rule.Burst(10)), 30 * time.Second, func(d time.Duration) int64 { return 10 + int64(d.Seconds()/3) + 1 }},
 		"window": {rule.FixedWindow(rule.PerMinute(10), rule.Align("clock")), time.Minute, func(time.Duration) int64 { return 20 }},
 		"log":    {rule.SlidingLog(rule.PerMinute(10)), time.Minute, func(time.Duration) int64 { return 10 }},

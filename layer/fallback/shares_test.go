@@ -146,14 +146,14 @@ func TestShareBeginsOnce(t *testing.T) {
 		s := newServer(t)
 		all := s.start(t, 2, fallback.Config{})
 		defer end(t, all)
-		limit := rule.FixedWindow(rule.PerDay(1000))
+		limit := rule.FixedWindow(rule.PerHour(1000))
 		for _, p := range all {
 			take(t, p.store, limit, 450, true)
 		}
 		s.set(headgate.ErrStoreUnavailable, false)
 		take(t, all[0].store, limit, 275, true) // half of the 550 that it knows of
 		take(t, all[0].store, limit, 1, false)
-		time.Sleep(18 * time.Hour)
+		time.Sleep(45 * time.Minute)
 		take(t, all[0].store, limit, 370, true)
 	})
 }
