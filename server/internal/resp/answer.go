@@ -2,7 +2,6 @@ package resp
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 
@@ -139,7 +138,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	}
 	for _, c := range p.calls {
 		if c.err != nil {
-			dst = wire.AppendError(dst, errorReply(c.err))
+			dst = wire.AppendError(dst, "ERR "+c.err.Error())
 			continue
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
@@ -150,14 +149,6 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
 	decisionPool.Put(p)
 	return dst
-}
-
-// errorReply returns the text of an error of Parse.
-func errorReply(err error) string {
-	if own, ok := errors.AsType[Error](err); ok {
-		return string(own)
-	}
-	return "ERR " + err.Error()
 }
 
 // flushIfLong writes the buffered replies if they exceed flushAt. The next command is then answered only after the

@@ -86,17 +86,10 @@ func newTable(decisions []DecisionCommand) (table, error) {
 		case t[spec.Name] != nil:
 			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
 		default:
-			t[spec.Name] = newCommand(&decisions[i])
+			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
 		}
 	}
 	return t, errors.Join(errs...)
-}
-
-func newCommand(d *DecisionCommand) *command {
-	if d.Plain == nil {
-		return &command{Spec: d.Spec, decision: d}
-	}
-	return &command{Spec: d.Spec, do: func(_ context.Context, c *conn, words [][]byte) { c.out = d.Plain(c.out, words) }}
 }
 
 // sorted returns the commands sorted by name.

@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/server/internal/verbs"
 )
 
-// Commands returns all decision commands: those for CL.THROTTLE's keys and scripts, and one for each form of each verb.
+// Commands returns all decision commands: those for CL.THROTTLE and its keys, and one for each form of each verb.
 func Commands() []resp.DecisionCommand {
-	commands := append(append(keyCommands(), throttle()), scriptCommands()...)
+	commands := append(append(keyCommands(), throttle()), scripts()...)
 	for i := range verbs.All {
 		v := &verbs.All[i]
 		for j := range v.Forms {

@@ -66,6 +66,20 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	return dst, err
 }
 
+// errNoLua is the error for scripts, which some clients send because they have no method for CL.THROTTLE.
+var errNoLua = errors.New("this server runs no Lua; accepted: the command without a script, CL.THROTTLE key max_burst count period [quantity], by your client's call for any command")
+
+// scripts returns the commands for scripts. They have no reply but [errNoLua].
+func scripts() (commands []resp.DecisionCommand) {
+	for _, name := range []string{"eval", "evalsha", "script"} {
+		commands = append(commands, resp.DecisionCommand{
+			Spec:  resp.Spec{Name: name, Arity: -1},
+			Parse: func(dst []decide.Request, _ [][]byte) ([]decide.Request, error) { return dst, errNoLua },
+		})
+	}
+	return commands
+}
+
 const (
 	maxPeriodSeconds = 36525 * 24 * 60 * 60
 	maxQuantity      = math.MaxInt64

@@ -14,6 +14,7 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 	"github.com/headgate/headgate/server/internal/respapi"
 	"github.com/headgate/headgate/server/internal/service"
 )
@@ -130,6 +131,22 @@ func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	}
 }
 
+// TestScriptsSayWhatToSend checks that the error for a script names the command to send instead (regression: bug 186).
+func TestScriptsSayWhatToSend(t *testing.T) {
+	c := open(t, newService(t, headgatetest.NewClock(), nil))
+	for _, words := range [][]string{
+		{"EVAL", "return redis.call('CL.THROTTLE', KEYS[1], ARGV[1], ARGV[2], ARGV[3])", "1", "k", "15", "30", "60"},
+		{"EVALSHA", "a5ca2e3bc8fe5ff2ab1cf8de8d8af0bf2a7c3e0d", "1", "k"}, {"SCRIPT", "LOAD", "return 0"}, {"eval"},
+	} {
+		if v := c.call(t, words...); v.Kind != resptest.Error || !strings.HasPrefix(v.Text, "ERR this server runs no Lua") || !strings.Contains(v.Text, "CL.THROTTLE key max_burst count period [quantity]") {
+			t.Errorf("%q: %+v", words, v)
+		}
+	}
+	if v := c.call(t, "EXISTS", "k"); v.Int != 0 {
+		t.Error("a refused script charged the key")
+	}
+}
+
 // TestThePageHasEveryCommand checks that resp.md has each command with its arguments.
 func TestThePageHasEveryCommand(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/reference/resp.md")
@@ -138,7 +155,7 @@ func TestThePageHasEveryCommand(t *testing.T) {
 	}
 	page := strings.ReplaceAll(string(data), "…", "...")
 	for _, c := range respapi.Commands() {
-		if usage := strings.ToUpper(c.Name) + " " + c.Syntax; !strings.Contains(page, usage+"\n") && !strings.Contains(page, usage+",") && !strings.Contains(page, "`"+usage+"`") {
+		if usage := strings.TrimSpace(strings.ToUpper(c.Name) + " " + c.Syntax); !strings.Contains(page, usage+"\n") && !strings.Contains(page, usage+",") && !strings.Contains(page, "`"+usage+"`") {
 			t.Errorf("resp.md does not have %s", usage)
 		}
 	}
