@@ -21,7 +21,6 @@ func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 	}
 	c.decide(ctx)
 	c.known = c.known || !c.anonymous()
-	c.srv.answered.Add(int64(len(batch)))
 }
 
 // answerOne answers one command, or queues it between MULTI and EXEC.
@@ -187,7 +186,7 @@ func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	if cmd.subs != nil && len(words) > 1 {
 		sub := cmd.subs.lookup(words[1])
 		if sub == nil {
-			return nil, "ERR unknown subcommand '" + printable(words[1], maxShown) + "'. Try " + strings.ToUpper(cmd.Name) + " HELP."
+			return nil, "ERR unknown subcommand '" + printable(words[1], maxShown) + "'"
 		}
 		cmd = sub
 	}

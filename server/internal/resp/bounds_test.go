@@ -102,8 +102,8 @@ func TestWriteTimeout(t *testing.T) {
 
 // TestNoDecisionAfterDisconnect checks that commands are not decided if the client can no longer read their replies.
 func TestNoDecisionAfterDisconnect(t *testing.T) {
-	docs := strings.Repeat("COMMAND DOCS\r\n", 100)
-	for _, pipeline := range []string{docs + "ask a\r\n", "MULTI\r\n" + docs + "ask a\r\nEXEC\r\n"} {
+	long := strings.Repeat("COMMAND\r\n", 300)
+	for _, pipeline := range []string{long + "ask a\r\n", "MULTI\r\n" + long + "ask a\r\nEXEC\r\n"} {
 		a := &fakeDecider{}
 		inBubble(t, resp.Config{Decisions: a.decisions(), Decide: a.decide}, func(t *testing.T, _ *resp.Server, l *listener) {
 			client := l.dial()

@@ -49,13 +49,13 @@ type queuedCommand struct {
 
 func transactionCommands() []*command {
 	fast := []string{"fast"}
-	return inGroup("transactions",
-		&command{Spec: Spec{Name: "multi", Arity: 1, Flags: fast, Summary: "Begins to queue commands."}, do: multi, immediate: true},
-		&command{Spec: Spec{Name: "exec", Arity: 1, Summary: "Executes the queued commands in order, each on its own."}, do: exec, immediate: true},
-		&command{Spec: Spec{Name: "discard", Arity: 1, Flags: fast, Summary: "Forgets the queued commands."}, do: discard, immediate: true},
-		&command{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key ...]", Summary: "Not supported: always an error."}, do: watch, immediate: true},
-		&command{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast, Summary: "Does nothing, as nothing is watched."}, do: unwatch},
-	)
+	return []*command{
+		{Spec: Spec{Name: "multi", Arity: 1, Flags: fast}, do: multi, immediate: true},
+		{Spec: Spec{Name: "exec", Arity: 1}, do: exec, immediate: true},
+		{Spec: Spec{Name: "discard", Arity: 1, Flags: fast}, do: discard, immediate: true},
+		{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1}, do: watch, immediate: true},
+		{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast}, do: unwatch},
+	}
 }
 
 func multi(_ context.Context, c *conn, _ [][]byte) {

@@ -54,28 +54,9 @@ func newParser(v *verbs.Verb, form *verbs.Form) *parser {
 
 // spec describes the command.
 func (p *parser) spec() resp.Spec {
-	s := resp.Spec{Name: p.form.Command, Arity: p.least, Flags: []string{"write", "fast"}, Summary: p.form.About, Group: "headgate"}
+	s := resp.Spec{Name: p.form.Command, Arity: p.least, Flags: []string{"write", "fast"}}
 	if p.most > p.least || len(p.clauses) > 0 {
 		s.Arity = -p.least
-	}
-	var words []string
-	optional := 0
-	for _, f := range p.arguments {
-		row := &verbs.Rows[f]
-		switch word := row.Argument; {
-		case row.Repeats > 0:
-			words = append(words, word, "["+word+" ...]")
-		case p.form.Needs.Has(f):
-			words = append(words, word)
-		default:
-			words = append(words, "["+word)
-			optional++
-		}
-	}
-	s.Syntax = strings.Join(words, " ") + strings.Repeat("]", optional)
-	for _, f := range p.clauses {
-		row := &verbs.Rows[f]
-		s.Syntax += " [" + strings.TrimSpace(row.Clause+" "+row.Argument) + "]"
 	}
 	switch fields := p.form.Needs; {
 	case fields.Has(verbs.Charges):

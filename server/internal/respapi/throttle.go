@@ -24,8 +24,6 @@ func throttle() resp.DecisionCommand {
 	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: "cl.throttle", Arity: -5, Flags: []string{"write", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
-			Syntax: "key max_burst count period [quantity]", Group: "headgate",
-			Summary: "Takes a quantity from a token bucket, or returns when to retry.",
 		},
 		Parse: parseThrottle,
 		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
