@@ -156,7 +156,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))
 	}
 	if d.gateway != nil && err == nil {
-		err = f.metrics.Add(gateway.Metrics.Of(d.gateway.Stats))
+		err = f.metrics.Add(gateway.Metrics.Of(func() *gateway.Gateway { return d.gateway }))
 	}
 	if d.snapshot != nil && err == nil {
 		err = f.metrics.Add(metrics.Snapshots.Of(d.snapshot.Stats))

@@ -91,7 +91,7 @@ func (e *exchange) outcomes(status int, h http.Header) {
 }
 
 // timedOut reports whether an upstream accepted the connection but did not answer in time. A timeout of the dial
-// itself counts as [UpstreamStats.Away] instead.
+// itself counts as away instead.
 func timedOut(err error) bool {
 	var timeout net.Error
 	var op *net.OpError
