@@ -150,7 +150,9 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
-		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}))
+		err = errors.Join(f.metrics.Add(metrics.Shadows.Of(f.shadows.Compare)), f.metrics.Add(metrics.Refusals.Of(func() metrics.Refused {
+			return metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}
+		})))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))
@@ -165,7 +167,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
 		}
-		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})
+		err = f.metrics.Add(metrics.Envoy(d.EnvoyStats))
 	}
 	if err != nil {
 		return err

@@ -251,7 +251,8 @@ func TestServerState(t *testing.T) {
 	w.metrics.File("config")(nil)
 	w.metrics.Certificate("http", func() time.Time { return time.Unix(1800000000, 0) })
 	w.service.Refused(service.HTTP, service.Untrusted)
-	if err := w.metrics.Add(&metrics.Refused{WrongSecrets: func(service.FrontEnd) uint64 { return 0 }, Requests: w.service.Refusals, Serving: w.metrics.Serving}); err != nil {
+	refused := metrics.Refused{WrongSecrets: func(service.FrontEnd) uint64 { return 0 }, Requests: w.service.Refusals, Serving: w.metrics.Serving}
+	if err := w.metrics.Add(metrics.Refusals.Of(func() metrics.Refused { return refused })); err != nil {
 		t.Fatal(err)
 	}
 	w.metrics.Called(5, time.Millisecond)
@@ -274,7 +275,7 @@ func TestServerState(t *testing.T) {
 // a name with dots in its domain or values. lab/envoy TestSameSeries compares them with its running server.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
-	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
+	err := m.Add(metrics.Envoy(func() envoy.Stats {
 		return envoy.Stats{ConfigLoadSuccess: 2, StoreError: 3, Rules: []envoy.Series{
 			{Name: "shop.user", TotalHits: 5, OverLimit: 1},
 			{Name: "shop.user.path_/x", NearLimit: 2},
@@ -283,7 +284,7 @@ func TestEnvoyLabels(t *testing.T) {
 			{Name: "shop.user.path.b.c.d", TotalHits: 4},
 			{Name: "shop.example.com.user", TotalHits: 6},
 		}}
-	}})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +312,7 @@ func TestEnvoyLabels(t *testing.T) {
 func TestSeriesThatIsNotText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(&metrics.Envoy{Stats: func() envoy.Stats { return stats }})
+	registry.MustRegister(metrics.Envoy(func() envoy.Stats { return stats }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
