@@ -2,7 +2,6 @@ package resp
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/headgate/headgate/policy/decide"
@@ -174,14 +173,14 @@ func isHTTP(name []byte) bool {
 	return false
 }
 
-// maxShown is the maximum number of bytes of a client's words that an error reply repeats.
+// maxShown is the maximum number of bytes of a client's word that an error reply repeats.
 const maxShown = 128
 
 // find returns the command for the words. If none exists, it returns nil and the error reply.
 func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
-		return nil, unknownCommand(words)
+		return nil, "ERR unknown command '" + printable(words[0], maxShown) + "'"
 	}
 	if cmd.subs != nil && len(words) > 1 {
 		sub := cmd.subs.lookup(words[1])
@@ -198,18 +197,6 @@ func (t table) find(words [][]byte) (_ *command, errorReply string) {
 
 func wrongArity(cmd *command) string {
 	return "ERR wrong number of arguments for '" + cmd.Name + "' command"
-}
-
-// unknownCommand returns Redis's error, which repeats the name and the first words after it.
-func unknownCommand(words [][]byte) string {
-	var args strings.Builder
-	for _, word := range words[1:] {
-		if args.Len() >= maxShown {
-			break
-		}
-		args.WriteString("'" + printable(word, maxShown-args.Len()) + "' ")
-	}
-	return "ERR unknown command '" + printable(words[0], maxShown) + "', with args beginning with: " + args.String()
 }
 
 // printable returns at most the first max bytes of word, with '?' for bytes that are not printable ASCII.

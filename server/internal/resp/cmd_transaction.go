@@ -53,8 +53,6 @@ func transactionCommands() []*command {
 		{Spec: Spec{Name: "multi", Arity: 1, Flags: fast}, do: multi, immediate: true},
 		{Spec: Spec{Name: "exec", Arity: 1}, do: exec, immediate: true},
 		{Spec: Spec{Name: "discard", Arity: 1, Flags: fast}, do: discard, immediate: true},
-		{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1}, do: watch, immediate: true},
-		{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast}, do: unwatch},
 	}
 }
 
@@ -133,15 +131,3 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.tx.end()
 	c.replyOK()
 }
-
-// watch replies with an error. WATCH would make EXEC depend on other clients' commands. The store does not track
-// them, because it decides each command separately.
-func watch(_ context.Context, c *conn, _ [][]byte) {
-	if c.tx.open {
-		c.replyError("ERR WATCH inside MULTI is not allowed")
-		return
-	}
-	c.replyError("ERR WATCH is not supported: the commands of a transaction are executed each on its own")
-}
-
-func unwatch(_ context.Context, c *conn, _ [][]byte) { c.replyOK() }

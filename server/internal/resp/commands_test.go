@@ -59,13 +59,10 @@ func TestClientCommands(t *testing.T) {
 func TestUnknownCommands(t *testing.T) {
 	x := strings.Repeat("x", 200)
 	converse(t, resp.Config{}, [][2]string{
-		{"GET k v", "-ERR unknown command 'GET', with args beginning with: 'k' 'v' "},
-		{array(""), "-ERR unknown command '', with args beginning with: "},
-		{array("a\r\n\x1f\x7f\xff ~b"), "-ERR unknown command 'a????? ~b', with args beginning with: "},
-		{x, "-ERR unknown command '" + x[:128] + "', with args beginning with: "},
-		// The error quotes at most 128 bytes of the words after the name, including quotes.
-		{"GET " + x + " y", "-ERR unknown command 'GET', with args beginning with: '" + x[:128] + "' "},
-		{"GET " + x[:120] + " 123456789 y", "-ERR unknown command 'GET', with args beginning with: '" + x[:120] + "' '12345' "},
+		{"GET k v", "-ERR unknown command 'GET'"},
+		{array(""), "-ERR unknown command ''"},
+		{array("a\r\n\x1f\x7f\xff ~b"), "-ERR unknown command 'a????? ~b'"},
+		{x, "-ERR unknown command '" + x[:128] + "'"},
 		{"ping" + strings.Repeat(" ", 3) + "still", "$5\r\nstill"},
 	})
 }

@@ -128,7 +128,7 @@ func TestRedisCLI(t *testing.T) {
 		{"", "PING", "PONG\n"},
 		{"", "-3 CLIENT GETNAME", "\n"},
 
-		{"PING\nask a b\nMULTI\nask c\nPING x\nEXEC\nNOSUCH\n", "", "PONG\na+b\nOK\nQUEUED\nQUEUED\nc\nx\nERR unknown command 'NOSUCH', with args beginning with: \n\n"},
+		{"PING\nask a b\nMULTI\nask c\nPING x\nEXEC\nNOSUCH\n", "", "PONG\na+b\nOK\nQUEUED\nQUEUED\nc\nx\nERR unknown command 'NOSUCH'\n\n"},
 	} {
 		if got := run(t, "redis-cli", c.input, strings.Fields(c.args)...); got != c.want {
 			t.Errorf("redis-cli %s: %q, want %q", c.args, got, c.want)

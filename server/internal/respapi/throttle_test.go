@@ -85,7 +85,7 @@ func TestErrorsNameTheArgument(t *testing.T) {
 		"HEADGATE.ALLOW nope k 1 2":                        "ERR wrong number of arguments for 'headgate.allow' command",
 		"HEADGATE.ALLOW nope k x":                          "ERR units must be an integer from 0 to 9223372036854775807",
 		"HEADGATE.RESET nope":                              "ERR wrong number of arguments for 'headgate.reset' command",
-		"GET k":                                            "ERR unknown command 'GET', with args beginning with: 'k' ",
+		"GET k":                                            "ERR unknown command 'GET'",
 		"TTL " + strings.Repeat("k", 1025):                 "ERR key must be 1 to 1024 bytes",
 	} {
 		if got := c.call(t, strings.Fields(words)...); got.Text != want {
