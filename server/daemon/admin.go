@@ -146,8 +146,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	}
 	err := f.metrics.Add(&metrics.Server{
 		Store: d.store.Store, Outage: d.outage.state, Doubted: d.losses.doubted.Load, Generation: d.service.Generation,
-		Policies: func() int { return len(d.service.Policies().Names()) },
-		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
+		Changes: func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
 		err = errors.Join(f.metrics.Add(metrics.Shadows.Of(f.shadows.Compare)), f.metrics.Add(metrics.Refusals.Of(func() metrics.Refused {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -97,6 +96,3 @@ func timedOut(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &timeout) && timeout.Timeout() && (!errors.As(err, &op) || op.Op != "dial")
 }
-
-// failureLevel is the log level for failures of upstreams and stores.
-const failureLevel = slog.LevelWarn

@@ -54,7 +54,7 @@ func (g *Gateway) undo(e *exchange) {
 	e.responses[0].Charged = nil
 	if err := g.config.Service.Undo(e, charged); err != nil {
 		g.stats.UndoFailed.Add(1)
-		g.config.Logger.Log(context.WithoutCancel(e), failureLevel, "units of a request could not be given back", "error", err)
+		g.config.Logger.WarnContext(context.WithoutCancel(e), "units of a request could not be given back", "error", err)
 		return
 	}
 	g.stats.Undone.Add(1)

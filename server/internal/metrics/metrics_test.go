@@ -239,7 +239,7 @@ func TestServerState(t *testing.T) {
 		Doubted: func() bool { return true }, Outage: func() metrics.Outage {
 			return metrics.Outage{Away: true, Class: "out_of_memory", For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
 		},
-		Generation: func() uint64 { return 4 }, Policies: func() int { return 3 }, Changes: func() int { return 1 }, WhenErrors: func() uint64 { return 5 },
+		Generation: func() uint64 { return 4 }, Changes: func() int { return 1 }, WhenErrors: func() uint64 { return 5 },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestServerState(t *testing.T) {
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"store_up": 0, "store_away class=out_of_memory": 1, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
-		"policies_generation": 4, "route_when_errors_total": 5, "policies": 3, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
+		"policies_generation": 4, "route_when_errors_total": 5, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
 		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "file_invalid file=users-file": 1, "file_invalid file=config": 0,
 		"certificate_end_timestamp_seconds listener=http": 1800000000, "refused_requests_total frontend=http reason=untrusted": 1, "store_call_operations": 1,
 		"store_queue_seconds": 1, "store_call_seconds": 1, "build_info goversion=" + goVersion + " version=v1": 1,
