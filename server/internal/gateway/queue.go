@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -58,4 +59,11 @@ func (g *Gateway) undo(e *exchange) {
 		return
 	}
 	g.stats.Undone.Add(1)
+}
+
+// giveUp releases the permits of a request that has ended.
+func (g *Gateway) giveUp(e *exchange, held *core.Permits) {
+	if err := g.config.Service.Release(e, held); err != nil {
+		g.releases.Warn(g.config.Logger, "permits of a request are not released yet", "error", err)
+	}
 }

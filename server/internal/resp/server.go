@@ -50,10 +50,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newTable(cfg.Decisions)
-	if err != nil {
-		return nil, err
-	}
+	commands := newTable(cfg.Decisions)
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		cfg:       cfg,

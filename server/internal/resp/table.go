@@ -2,10 +2,7 @@ package resp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // maxName is the maximum length of a command's name, in bytes.
@@ -13,7 +10,7 @@ const maxName = 64
 
 // Spec describes a command. The server checks Arity. Clients receive the other fields from COMMAND.
 type Spec struct {
-	// Name is the name in lower case. Clients may use any case.
+	// Name is the name in lower case, of up to 64 bytes. Clients may use any case.
 	Name string
 
 	// Arity is the number of words, including the name: 3 means exactly three, -3 three or more.
@@ -44,21 +41,13 @@ type command struct {
 // table holds commands by their lower-case names.
 type table map[string]*command
 
-func newTable(decisions []DecisionCommand) (table, error) {
+func newTable(decisions []DecisionCommand) table {
 	t := make(table)
 	for _, cmd := range slices.Concat(connectionCommands(), []*command{clientCommand()}, introspectionCommands(), transactionCommands()) {
 		t[cmd.Name] = cmd
 	}
-	var errs []error
 	for i := range decisions {
-		switch spec := decisions[i].Spec; {
-		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
-			errs = append(errs, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
-		case t[spec.Name] != nil:
-			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
-		default:
-			t[spec.Name] = &command{Spec: spec, decision: &decisions[i]}
-		}
+		t[decisions[i].Name] = &command{Spec: decisions[i].Spec, decision: &decisions[i]}
 	}
-	return t, errors.Join(errs...)
+	return t
 }

@@ -176,6 +176,21 @@ func TestThePageHasEveryCommand(t *testing.T) {
 	}
 }
 
+// TestCommandNames checks that the server finds each command by its name, and that no two have one: the reply to COMMAND
+// has all of them, and those of connections.
+func TestCommandNames(t *testing.T) {
+	c := open(t, newService(t, headgatetest.NewClock(), nil))
+	const ofConnections = 13
+	if got, want := len(c.call(t, "COMMAND").Items), len(respapi.Commands())+ofConnections; got != want {
+		t.Errorf("%d commands, want %d", got, want)
+	}
+	for _, command := range respapi.Commands() {
+		if v := c.call(t, strings.ToUpper(command.Name)); strings.Contains(v.Text, "unknown command") || len(command.Name) > 64 {
+			t.Errorf("%s: %+v", command.Name, v)
+		}
+	}
+}
+
 // argumentsOf returns the arguments of a form's command as the page writes them.
 func argumentsOf(form *verbs.Form) string {
 	var words, clauses []string
