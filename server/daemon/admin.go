@@ -146,17 +146,18 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 	}
 	err := f.metrics.Add(&metrics.Server{
 		Store: d.store.Store, Outage: d.outage.state, Doubted: d.losses.doubted.Load, Generation: d.service.Generation,
-		Policies: func() int { return len(d.service.Policies().Names()) },
-		Changes:  func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
+		Changes: func() int { return len(d.policies.Changes()) }, WhenErrors: d.service.WhenErrors,
 	})
 	if err == nil {
-		err = errors.Join(f.metrics.Add(&metrics.Shadows{Compare: f.shadows.Compare}), f.metrics.Add(&metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}))
+		err = errors.Join(f.metrics.Add(metrics.Shadows.Of(f.shadows.Compare)), f.metrics.Add(metrics.Refusals.Of(func() metrics.Refused {
+			return metrics.Refused{WrongSecrets: d.secrets.count, Requests: d.service.Refusals, Serving: f.metrics.Serving}
+		})))
 	}
 	if f.auditor != nil && err == nil {
 		err = f.metrics.Add(metrics.Audit.Of(f.auditor.Figures))
 	}
 	if d.gateway != nil && err == nil {
-		err = f.metrics.Add(gateway.Metrics.Of(d.gateway.Stats))
+		err = f.metrics.Add(gateway.Metrics.Of(func() *gateway.Gateway { return d.gateway }))
 	}
 	if d.snapshot != nil && err == nil {
 		err = f.metrics.Add(metrics.Snapshots.Of(d.snapshot.Stats))
@@ -165,7 +166,7 @@ func (f *adminFrontEnd) start(d *Daemon) error {
 		if d.grpc == nil || d.grpc.service == nil {
 			return errors.New("envoy-metrics without envoy-config: accepted: a directory with the files of envoyproxy/ratelimit")
 		}
-		err = f.metrics.Add(&metrics.Envoy{Stats: d.EnvoyStats})
+		err = f.metrics.Add(metrics.Envoy(d.EnvoyStats))
 	}
 	if err != nil {
 		return err

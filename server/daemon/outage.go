@@ -14,7 +14,6 @@ import (
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/metrics"
 	"github.com/headgate/headgate/server/internal/requestid"
-	"github.com/headgate/headgate/server/internal/service"
 )
 
 // recoveryTime is how long the store must answer without a failure before an outage ends. It applies only to an outage
@@ -35,8 +34,7 @@ type outage struct {
 	ended    time.Time // end of the previous outage
 	class    string    // of the logged error
 	unknown  int64     // undecided operations in the outage
-	replies  service.Replies
-	flapping bool // the outage began less than recoveryTime after another one
+	flapping bool      // the outage began less than recoveryTime after another one
 	sums     metrics.Outage
 
 	slow, undecided lograte.Limit // limit log lines about late answers, and about errors of a store that is there
@@ -106,7 +104,7 @@ func (o *outage) begin() {
 	if o.away.Load() {
 		return
 	}
-	o.since, o.unknown, o.replies, o.told = o.last, 0, service.Replies{}, false
+	o.since, o.unknown, o.told = o.last, 0, false
 	o.flapping = o.since.Sub(o.ended) < recoveryTime
 	o.away.Store(true)
 }
@@ -135,17 +133,6 @@ func classOf(err error) string {
 	}
 }
 
-// Replied counts the answers to clients during the outage.
-func (o *outage) Replied(r service.Replies) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.away.Load() {
-		o.replies.Allowed += r.Allowed
-		o.replies.Errors += r.Errors
-		o.replies.Local += r.Local
-	}
-}
-
 // Answered ends the outage, unless the store has failed too recently.
 func (o *outage) Answered() {
 	o.mu.Lock()
@@ -155,7 +142,7 @@ func (o *outage) Answered() {
 	}
 }
 
-// end logs the outage's duration, the number of undecided operations, and the answers to clients. The caller holds mu.
+// end logs the outage's duration and the number of undecided operations. The caller holds mu.
 func (o *outage) end() {
 	o.ended = time.Now()
 	o.away.Store(false)
@@ -164,8 +151,7 @@ func (o *outage) end() {
 	}
 	lasted := o.ended.Sub(o.since)
 	o.sums.Total += lasted
-	o.logger.Info("store back", "away_ms", format.Millis(lasted), "unknown", o.unknown,
-		"allowed", o.replies.Allowed, "errors", o.replies.Errors, "local", o.replies.Local)
+	o.logger.Info("store back", "away_ms", format.Millis(lasted), "unknown", o.unknown)
 }
 
 // state returns the counts of all outages, including the current one.

@@ -6,13 +6,19 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/headgate/headgate/policy"
 	"github.com/headgate/headgate/policy/route"
+	"github.com/headgate/headgate/server/internal/gateway"
 	"github.com/headgate/headgate/server/internal/peers"
 )
 
@@ -197,10 +203,23 @@ routes: [{key: [client_ip], policies: [slow]}]
 		_, err := get()
 		left <- err
 	}()
-	for d.gateway.Stats().Waiting == 0 { // until the request waits
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(gateway.Metrics.Of(func() *gateway.Gateway { return d.gateway }))
+	count := func(series string) int {
+		w := httptest.NewRecorder()
+		promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		_, rest, _ := strings.Cut(w.Body.String(), "\n"+series+" ")
+		number, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatalf("%s: %v", series, err)
+		}
+		return n
+	}
+	for count("headgate_gateway_requests_waiting") == 0 { // until the request waits
 		runtime.Gosched()
 	}
-	if status, err := get(); status != http.StatusServiceUnavailable || d.gateway.Stats().WaitingOver != 1 {
+	if status, err := get(); status != http.StatusServiceUnavailable || count(`headgate_gateway_over_share_total{bound="waiting"}`) != 1 {
 		t.Errorf("a second request of a quarter of 4 places: %d %v", status, err)
 	}
 	leave()

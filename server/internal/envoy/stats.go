@@ -104,9 +104,6 @@ type Series struct {
 	NearLimit   uint64 // near_limit
 	WithinLimit uint64 // within_limit
 	ShadowMode  uint64 // shadow_mode
-	// OverLimitWithLocalCache is over_limit_with_local_cache. It is always 0, because no hit is decided without the
-	// store.
-	OverLimitWithLocalCache uint64
 }
 
 func (s *series) read(name string) Series {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -91,12 +90,9 @@ func (e *exchange) outcomes(status int, h http.Header) {
 }
 
 // timedOut reports whether an upstream accepted the connection but did not answer in time. A timeout of the dial
-// itself counts as [UpstreamStats.Away] instead.
+// itself counts as away instead.
 func timedOut(err error) bool {
 	var timeout net.Error
 	var op *net.OpError
 	return errors.As(err, &timeout) && timeout.Timeout() && (!errors.As(err, &op) || op.Op != "dial")
 }
-
-// failureLevel is the log level for failures of upstreams and stores.
-const failureLevel = slog.LevelWarn

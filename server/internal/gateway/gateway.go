@@ -4,10 +4,9 @@
 //	gateway.go   the handler, its configuration and shutdown
 //	exchange.go  a request from its route to the upstream
 //	share.go     bounds on concurrent requests, in total and per client
-//	queue.go     requests that a pacer delays
+//	queue.go     requests that a pacer delays, and what a request gives back
 //	valid.go     requests that no upstream can get
 //	headers.go   headers that no route or upstream may see
-//	permits.go   permits that requests hold
 //	overload.go  bounds on concurrent requests to an upstream
 //	forward.go   the request to the upstream
 //	answer.go    the answer to the client: the upstream's, or a problem

@@ -35,7 +35,7 @@ policies: {user: {`+hour+`}}
 routes: [{match: {path: "/user/**"}, key: [{header: X-User}], policies: [user]}]
 `, to(t, upstream(t, func(http.ResponseWriter, *http.Request) {})))
 	m.SetPolicies(g.service.Policies())
-	if err := m.Add(gateway.Metrics.Of(g.Stats)); err != nil {
+	if err := m.Add(gateway.Metrics.Of(func() *gateway.Gateway { return g.Gateway })); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(i int) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/httplimit"
 )
 
@@ -54,8 +55,15 @@ func (g *Gateway) undo(e *exchange) {
 	e.responses[0].Charged = nil
 	if err := g.config.Service.Undo(e, charged); err != nil {
 		g.stats.UndoFailed.Add(1)
-		g.config.Logger.Log(context.WithoutCancel(e), failureLevel, "units of a request could not be given back", "error", err)
+		g.config.Logger.WarnContext(context.WithoutCancel(e), "units of a request could not be given back", "error", err)
 		return
 	}
 	g.stats.Undone.Add(1)
+}
+
+// giveUp releases the permits of a request that has ended.
+func (g *Gateway) giveUp(e *exchange, held *core.Permits) {
+	if err := g.config.Service.Release(e, held); err != nil {
+		g.releases.Warn(g.config.Logger, "permits of a request are not released yet", "error", err)
+	}
 }

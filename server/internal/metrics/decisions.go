@@ -107,7 +107,6 @@ func (m *Metrics) Observe(o *service.Observed) {
 		}
 	}
 	sum.flush()
-	m.keys.observe(o)
 	m.took[from].Observe(o.Took.Seconds())
 	m.sizes[from].Observe(float64(len(o.Requests)))
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/headgate/headgate/server/internal/metric"
 )
 
-// Envoy collects the statistics of Envoy's rate limit service, under the names that envoyproxy/ratelimit uses for
-// Prometheus.
-type Envoy struct {
-	// Stats returns the statistics.
-	Stats func() envoy.Stats
-}
-
 // seriesLabels lists the labels of a rule. A rule without a rule above it has no key2.
 var seriesLabels = []string{"domain", "key1", "key2"}
 
@@ -76,12 +69,15 @@ var envoyTable = metric.NewTable(
 	},
 )
 
-// Describe implements [prometheus.Collector]. The series depend on the configuration.
-func (*Envoy) Describe(chan<- *prometheus.Desc) {}
+// Envoy collects the statistics of Envoy's rate limit service, under the names that envoyproxy/ratelimit uses for
+// Prometheus.
+func Envoy(stats func() envoy.Stats) prometheus.Collector {
+	return envoyTable.Of(func() envoyStats { return summed(stats()) })
+}
 
-// Collect implements [prometheus.Collector].
-func (e *Envoy) Collect(to chan<- prometheus.Metric) {
-	s := envoyStats{Stats: e.Stats()}
+// summed adds the rules that have the same labels.
+func summed(stats envoy.Stats) envoyStats {
+	s := envoyStats{Stats: stats}
 	index := map[string]int{}
 	for i := range s.Rules {
 		rule := &s.Rules[i]
@@ -99,7 +95,7 @@ func (e *Envoy) Collect(to chan<- prometheus.Metric) {
 		sum.WithinLimit += rule.WithinLimit
 		sum.ShadowMode += rule.ShadowMode
 	}
-	envoyTable.Collect(s, to)
+	return s
 }
 
 // labelsOf returns the values of seriesLabels for the name of a series, such as domain.key1_value.key2. Like the mapping

@@ -45,11 +45,6 @@ var (
 			Help:  "Round trips to Redis.",
 			Value: func(s redisstore.Stats) float64 { return float64(s.RoundTrips) },
 		},
-		metric.Row[redisstore.Stats]{
-			Name:  "headgate_store_calls_in_flight",
-			Help:  "Calls of Redis that are in flight.",
-			Value: func(s redisstore.Stats) float64 { return float64(s.InFlight) },
-		},
 		storeErrors(func(s redisstore.Stats, add func(float64, ...string)) {
 			for class, n := range s.Errors {
 				add(float64(n), class)
@@ -95,11 +90,6 @@ var (
 				add(float64(s.Returned), "returned")
 				add(float64(s.Lost), "lost")
 			},
-		},
-		metric.Row[prefetch.Stats]{
-			Name:  "headgate_prefetch_members",
-			Help:  "Processes that share the limits; 0 is not known.",
-			Value: func(s prefetch.Stats) float64 { return float64(s.Members) },
 		},
 	)
 	fallbackTable = metric.NewTable(

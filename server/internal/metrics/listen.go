@@ -80,38 +80,27 @@ func (c *conn) CloseWrite() error { return peers.CloseWrite(c.Conn) }
 
 // listens are the metrics of the listeners.
 var listens = metric.NewTable(
-	metric.Row[*Metrics]{
-		Name: "headgate_connections", Labels: []string{"frontend"},
-		Help: "Open connections.",
-		Series: func(m *Metrics, add func(float64, ...string)) {
-			for f := range service.FrontEnds {
-				if c := &m.listeners[f]; m.Serving(f) {
-					add(float64(c.open.Load()), f.String())
-				}
-			}
-		},
-	},
-	metric.Row[*Metrics]{
-		Name: "headgate_connections_accepted_total", Labels: []string{"frontend"},
-		Help: "Accepted connections.",
-		Series: func(m *Metrics, add func(float64, ...string)) {
-			for f := range service.FrontEnds {
-				if c := &m.listeners[f]; m.Serving(f) {
-					add(float64(c.accepted.Load()), f.String())
-				}
-			}
-		},
-	},
-	metric.Row[*Metrics]{
-		Name: "headgate_bytes_total", Labels: []string{"frontend", "direction"},
-		Help: "Bytes that were read from clients, and written to them.",
-		Series: func(m *Metrics, add func(float64, ...string)) {
-			for f := range service.FrontEnds {
-				if c := &m.listeners[f]; m.Serving(f) {
-					add(float64(c.read.Load()), f.String(), "read")
-					add(float64(c.written.Load()), f.String(), "written")
-				}
-			}
-		},
-	},
+	ofListeners("headgate_connections", "Open connections.", nil, func(c *listenerCounts, add func(*atomic.Int64, ...string)) {
+		add(&c.open)
+	}),
+	ofListeners("headgate_connections_accepted_total", "Accepted connections.", nil, func(c *listenerCounts, add func(*atomic.Int64, ...string)) {
+		add(&c.accepted)
+	}),
+	ofListeners("headgate_bytes_total", "Bytes that were read from clients, and written to them.", []string{"direction"}, func(c *listenerCounts, add func(*atomic.Int64, ...string)) {
+		add(&c.read, "read")
+		add(&c.written, "written")
+	}),
 )
+
+// ofListeners returns a metric with counts of each front end that has a listener, and with further labels.
+func ofListeners(name, help string, labels []string, counts func(c *listenerCounts, add func(count *atomic.Int64, labels ...string))) metric.Row[*Metrics] {
+	return metric.Row[*Metrics]{Name: name, Help: help, Labels: append([]string{"frontend"}, labels...), Series: func(m *Metrics, add func(float64, ...string)) {
+		for f := range service.FrontEnds {
+			if m.Serving(f) {
+				counts(&m.listeners[f], func(count *atomic.Int64, labels ...string) {
+					add(float64(count.Load()), append([]string{f.String()}, labels...)...)
+				})
+			}
+		}
+	}}
+}

@@ -68,11 +68,11 @@ func TestListenerCountsConnectionsAndBytes(t *testing.T) {
 // once it has counted one.
 func TestFrontEndsThatAreOff(t *testing.T) {
 	m := metrics.New("v1")
-	refused := &metrics.Refused{
+	refused := metrics.Refused{
 		WrongSecrets: func(from service.FrontEnd) uint64 { return map[service.FrontEnd]uint64{service.Gateway: 2}[from] },
 		Requests:     func(service.FrontEnd, service.Refusal) uint64 { return 0 }, Serving: m.Serving,
 	}
-	if err := m.Add(refused); err != nil {
+	if err := m.Add(metrics.Refusals.Of(func() metrics.Refused { return refused })); err != nil {
 		t.Fatal(err)
 	}
 	of := func(name string) string {

@@ -9,7 +9,6 @@
 //	listen.go     connections and bytes
 //	refused.go    requests that are refused before a decision, and wrong secrets
 //	files.go      files with errors, and the ends of certificates
-//	keys.go       an estimate of the number of distinct keys
 //	envoy.go      the names of envoyproxy/ratelimit
 package metrics
 
@@ -50,7 +49,6 @@ type Metrics struct {
 	listeners                      [service.FrontEnds]listenerCounts
 	reloads                        [2]atomic.Uint64 // failed, succeeded
 	files                          files
-	keys                           keys
 }
 
 // New returns metrics with zero counts.
@@ -70,7 +68,7 @@ func New(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(calls{m}, m.storeCall, m.storeWait, m.storeOps, build,
-		decisions.Of(m.self), listens.Of(m.self), reloads.Of(m.self), filesTable.Of(m.self), keysTable.Of(m.self),
+		decisions.Of(m.self), listens.Of(m.self), reloads.Of(m.self), filesTable.Of(m.self),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -239,7 +239,7 @@ func TestServerState(t *testing.T) {
 		Doubted: func() bool { return true }, Outage: func() metrics.Outage {
 			return metrics.Outage{Away: true, Class: "out_of_memory", For: 2 * time.Second, Outages: 3, Total: time.Minute, Unknown: 7}
 		},
-		Generation: func() uint64 { return 4 }, Policies: func() int { return 3 }, Changes: func() int { return 1 }, WhenErrors: func() uint64 { return 5 },
+		Generation: func() uint64 { return 4 }, Changes: func() int { return 1 }, WhenErrors: func() uint64 { return 5 },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +251,8 @@ func TestServerState(t *testing.T) {
 	w.metrics.File("config")(nil)
 	w.metrics.Certificate("http", func() time.Time { return time.Unix(1800000000, 0) })
 	w.service.Refused(service.HTTP, service.Untrusted)
-	if err := w.metrics.Add(&metrics.Refused{WrongSecrets: func(service.FrontEnd) uint64 { return 0 }, Requests: w.service.Refusals, Serving: w.metrics.Serving}); err != nil {
+	refused := metrics.Refused{WrongSecrets: func(service.FrontEnd) uint64 { return 0 }, Requests: w.service.Refusals, Serving: w.metrics.Serving}
+	if err := w.metrics.Add(metrics.Refusals.Of(func() metrics.Refused { return refused })); err != nil {
 		t.Fatal(err)
 	}
 	w.metrics.Called(5, time.Millisecond)
@@ -259,7 +260,7 @@ func TestServerState(t *testing.T) {
 	got := values(t, w.metrics.Gatherer())
 	for name, want := range map[string]float64{
 		"store_up": 0, "store_away class=out_of_memory": 1, "store_away_seconds": 2, "store_outages_total": 3, "store_away_seconds_total": 60, "store_unknown_total": 7,
-		"policies_generation": 4, "route_when_errors_total": 5, "policies": 3, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
+		"policies_generation": 4, "route_when_errors_total": 5, "policy_changes": 1, "memory_keys": 1, "store_errors_total class=full": 0,
 		"policy_reloads_total result=ok": 1, "policy_reloads_total result=error": 1, "file_invalid file=users-file": 1, "file_invalid file=config": 0,
 		"certificate_end_timestamp_seconds listener=http": 1800000000, "refused_requests_total frontend=http reason=untrusted": 1, "store_call_operations": 1,
 		"store_queue_seconds": 1, "store_call_seconds": 1, "build_info goversion=" + goVersion + " version=v1": 1,
@@ -274,7 +275,7 @@ func TestServerState(t *testing.T) {
 // a name with dots in its domain or values. lab/envoy TestSameSeries compares them with its running server.
 func TestEnvoyLabels(t *testing.T) {
 	m := metrics.New("v1")
-	err := m.Add(&metrics.Envoy{Stats: func() envoy.Stats {
+	err := m.Add(metrics.Envoy(func() envoy.Stats {
 		return envoy.Stats{ConfigLoadSuccess: 2, StoreError: 3, Rules: []envoy.Series{
 			{Name: "shop.user", TotalHits: 5, OverLimit: 1},
 			{Name: "shop.user.path_/x", NearLimit: 2},
@@ -283,7 +284,7 @@ func TestEnvoyLabels(t *testing.T) {
 			{Name: "shop.user.path.b.c.d", TotalHits: 4},
 			{Name: "shop.example.com.user", TotalHits: 6},
 		}}
-	}})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +312,7 @@ func TestEnvoyLabels(t *testing.T) {
 func TestSeriesThatIsNotText(t *testing.T) {
 	stats := envoy.Stats{Rules: []envoy.Series{{Name: "shop.caf\xe9", TotalHits: 1}, {Name: "shop.caf\xff", TotalHits: 2}, {Name: "shop.tea", TotalHits: 4}}}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(&metrics.Envoy{Stats: func() envoy.Stats { return stats }})
+	registry.MustRegister(metrics.Envoy(func() envoy.Stats { return stats }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,11 @@
 package metrics
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/headgate/headgate/server/internal/metric"
 	"github.com/headgate/headgate/server/internal/service"
 )
 
-// Refused collects the metrics of requests that front ends refuse before a decision.
+// Refused is where the counts of requests are that front ends refuse before a decision.
 type Refused struct {
 	// WrongSecrets returns the number of wrong secrets on a front end.
 	WrongSecrets func(from service.FrontEnd) uint64
@@ -18,11 +16,12 @@ type Refused struct {
 	Serving func(from service.FrontEnd) bool
 }
 
-var refusedTable = metric.NewTable(
-	metric.Row[*Refused]{
+// Refusals are the metrics of these requests.
+var Refusals = metric.NewTable(
+	metric.Row[Refused]{
 		Name: "headgate_wrong_secrets_total", Labels: []string{"frontend"},
 		Help: "Secrets and tokens from clients that belong to no user.",
-		Series: func(r *Refused, add func(float64, ...string)) {
+		Series: func(r Refused, add func(float64, ...string)) {
 			for from := range service.FrontEnds {
 				if wrong := r.WrongSecrets(from); wrong > 0 || r.Serving(from) {
 					add(float64(wrong), from.String())
@@ -30,10 +29,10 @@ var refusedTable = metric.NewTable(
 			}
 		},
 	},
-	metric.Row[*Refused]{
+	metric.Row[Refused]{
 		Name: "headgate_refused_requests_total", Labels: []string{"frontend", "reason"},
 		Help: "Requests that were refused before a decision, by reason.",
-		Series: func(r *Refused, add func(float64, ...string)) {
+		Series: func(r Refused, add func(float64, ...string)) {
 			for from := range service.FrontEnds {
 				for why := range service.RefusalCount {
 					if n := r.Requests(from, why); n > 0 {
@@ -44,9 +43,3 @@ var refusedTable = metric.NewTable(
 		},
 	},
 )
-
-// Describe implements [prometheus.Collector].
-func (*Refused) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements [prometheus.Collector].
-func (r *Refused) Collect(to chan<- prometheus.Metric) { refusedTable.Collect(r, to) }

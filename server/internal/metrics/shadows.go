@@ -1,25 +1,18 @@
 package metrics
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/headgate/headgate/server/internal/adminapi"
 	"github.com/headgate/headgate/server/internal/metric"
 )
 
-// Shadows collects the metrics of policies with a shadow.
-type Shadows struct {
-	// Compare returns the counts.
-	Compare func() []adminapi.Shadow
-}
-
-var shadowsTable = metric.NewTable(
+// Shadows are the metrics of policies with a shadow.
+var Shadows = metric.NewTable(
 	// All four series of a policy exist from the start, so that the first disagreement already appears as an increase.
-	metric.Row[*Shadows]{
+	metric.Row[[]adminapi.Shadow]{
 		Name: "headgate_shadow_compared_total", Labels: []string{"policy", "live", "in_force"},
 		Help: "Requests that take units by their answer, live, and by the answer with the policy's shadow in force. The counts begin anew where the limits change.",
-		Series: func(s *Shadows, add func(float64, ...string)) {
-			for _, c := range s.Compare() {
+		Series: func(shadows []adminapi.Shadow, add func(float64, ...string)) {
+			for _, c := range shadows {
 				add(float64(c.BothAllowed), c.Policy, "allowed", "allowed")
 				add(float64(c.BothDenied), c.Policy, "denied", "denied")
 				add(float64(c.NewlyDenied), c.Policy, "allowed", "denied")
@@ -28,9 +21,3 @@ var shadowsTable = metric.NewTable(
 		},
 	},
 )
-
-// Describe implements [prometheus.Collector].
-func (*Shadows) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements [prometheus.Collector].
-func (s *Shadows) Collect(to chan<- prometheus.Metric) { shadowsTable.Collect(s, to) }

@@ -24,11 +24,6 @@ var Snapshots = metric.NewTable(
 		Value: func(s snapshot.Stats) float64 { return float64(s.Keys) },
 	},
 	metric.Row[snapshot.Stats]{
-		Name:  "headgate_snapshot_seconds",
-		Help:  "How long the last snapshot took.",
-		Value: func(s snapshot.Stats) float64 { return s.Took.Seconds() },
-	},
-	metric.Row[snapshot.Stats]{
 		Name:  "headgate_snapshot_failures_total",
 		Help:  "Snapshots that could not be written. The last one stays.",
 		Value: func(s snapshot.Stats) float64 { return float64(s.Failed) },

@@ -60,10 +60,10 @@ type Server struct {
 	Outage func() Outage
 	// Doubted reports whether the store has lost data, and limits have not recovered yet.
 	Doubted func() bool
-	// Generation returns the number of times that policies have been activated. Policies returns the number of
-	// policies, and Changes the number of changes on top of the file.
-	Generation        func() uint64
-	Policies, Changes func() int
+	// Generation returns the number of times that policies have been activated, and Changes the number of changes on top
+	// of the file.
+	Generation func() uint64
+	Changes    func() int
 	// WhenErrors returns the number of failed evaluations of the routes' when conditions.
 	WhenErrors func() uint64
 }
@@ -117,11 +117,6 @@ var serverTable = metric.NewTable(
 		Name:  "headgate_route_when_errors_total",
 		Help:  "Evaluations of when conditions that failed, or that cost too much. Begins anew where the routes change.",
 		Value: func(s state) float64 { return float64(s.WhenErrors()) },
-	},
-	metric.Row[state]{
-		Name:  "headgate_policies",
-		Help:  "Policies in force.",
-		Value: func(s state) float64 { return float64(s.Policies()) },
 	},
 	metric.Row[state]{
 		Name:  "headgate_policy_changes",

@@ -129,11 +129,9 @@ func (s *Server) addConn(c *conn) admission {
 	}
 	place, verdict := s.places.Admit(c.nc)
 	if verdict != peers.Granted {
-		s.rejected.Add(1)
 		return tooMany
 	}
 	c.place = place
-	s.accepted.Add(1)
 	s.conns[c] = struct{}{}
 	s.running.Add(1)
 	return admitted
@@ -145,11 +143,4 @@ func (s *Server) removeConn(c *conn) {
 	delete(s.conns, c)
 	c.place.Release()
 	s.running.Done()
-}
-
-// connected returns the number of served connections.
-func (s *Server) connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns)
 }

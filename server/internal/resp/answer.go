@@ -2,8 +2,6 @@ package resp
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync"
 
 	"github.com/headgate/headgate/policy/decide"
@@ -22,7 +20,6 @@ func (c *conn) answer(ctx context.Context, batch []wire.Command) {
 	}
 	c.decide(ctx)
 	c.known = c.known || !c.anonymous()
-	c.srv.answered.Add(int64(len(batch)))
 }
 
 // answerOne answers one command, or queues it between MULTI and EXEC.
@@ -139,7 +136,7 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	}
 	for _, c := range p.calls {
 		if c.err != nil {
-			dst = wire.AppendError(dst, errorReply(c.err))
+			dst = wire.AppendError(dst, "ERR "+c.err.Error())
 			continue
 		}
 		dst = c.decision.Reply(dst, proto, answers[c.from:c.to:c.to])
@@ -150,14 +147,6 @@ func (p *pendingDecisions) finish(ctx context.Context, do func(context.Context, 
 	p.calls, p.requests = p.calls[:0], p.requests[:0]
 	decisionPool.Put(p)
 	return dst
-}
-
-// errorReply returns the text of an error of Parse.
-func errorReply(err error) string {
-	if own, ok := errors.AsType[Error](err); ok {
-		return string(own)
-	}
-	return "ERR " + err.Error()
 }
 
 // flushIfLong writes the buffered replies if they exceed flushAt. The next command is then answered only after the
@@ -184,19 +173,19 @@ func isHTTP(name []byte) bool {
 	return false
 }
 
-// maxShown is the maximum number of bytes of a client's words that an error reply repeats.
+// maxShown is the maximum number of bytes of a client's word that an error reply repeats.
 const maxShown = 128
 
 // find returns the command for the words. If none exists, it returns nil and the error reply.
 func (t table) find(words [][]byte) (_ *command, errorReply string) {
 	cmd := t.lookup(words[0])
 	if cmd == nil {
-		return nil, unknownCommand(words)
+		return nil, "ERR unknown command '" + printable(words[0], maxShown) + "'"
 	}
 	if cmd.subs != nil && len(words) > 1 {
 		sub := cmd.subs.lookup(words[1])
 		if sub == nil {
-			return nil, "ERR unknown subcommand '" + printable(words[1], maxShown) + "'. Try " + strings.ToUpper(cmd.Name) + " HELP."
+			return nil, "ERR unknown subcommand '" + printable(words[1], maxShown) + "'"
 		}
 		cmd = sub
 	}
@@ -208,18 +197,6 @@ func (t table) find(words [][]byte) (_ *command, errorReply string) {
 
 func wrongArity(cmd *command) string {
 	return "ERR wrong number of arguments for '" + cmd.Name + "' command"
-}
-
-// unknownCommand returns Redis's error, which repeats the name and the first words after it.
-func unknownCommand(words [][]byte) string {
-	var args strings.Builder
-	for _, word := range words[1:] {
-		if args.Len() >= maxShown {
-			break
-		}
-		args.WriteString("'" + printable(word, maxShown-args.Len()) + "' ")
-	}
-	return "ERR unknown command '" + printable(words[0], maxShown) + "', with args beginning with: " + args.String()
 }
 
 // printable returns at most the first max bytes of word, with '?' for bytes that are not printable ASCII.

@@ -28,7 +28,7 @@ type fakeDecider struct {
 // causes an error.
 func (a *fakeDecider) decisions() []resp.DecisionCommand {
 	return []resp.DecisionCommand{{
-		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key]", Summary: "Answers.", Group: "test"},
+		Spec: resp.Spec{Name: "ask", Arity: -2, Flags: []string{"fast"}, FirstKey: 1, LastKey: -1, KeyStep: 1},
 		Parse: func(dst []decide.Request, words [][]byte) ([]decide.Request, error) {
 			for _, word := range words[1:] {
 				if string(word) == "bad" {

@@ -12,15 +12,15 @@ import (
 // connectionCommands returns the commands that concern the connection itself.
 func connectionCommands() []*command {
 	fast := []string{"fast"}
-	return inGroup("connection",
-		&command{Spec: Spec{Name: "ping", Arity: -1, Flags: fast, Syntax: "[message]", Summary: "Returns PONG, or the message."}, do: ping},
-		&command{Spec: Spec{Name: "echo", Arity: 2, Flags: fast, Syntax: "message", Summary: "Returns the message."}, do: echo},
-		&command{Spec: Spec{Name: "quit", Arity: -1, Flags: fast, Summary: "Closes the connection."}, do: quit, immediate: true, open: true},
-		&command{Spec: Spec{Name: "reset", Arity: 1, Flags: fast, Summary: "Brings the connection to its first state."}, do: reset, immediate: true, open: true},
-		&command{Spec: Spec{Name: "select", Arity: 2, Flags: fast, Syntax: "index", Summary: "Accepts database 0, the only one."}, do: selectDB},
-		&command{Spec: Spec{Name: "auth", Arity: -2, Flags: fast, Syntax: "[username] password", Summary: "Authenticates the connection."}, do: auth, open: true},
-		&command{Spec: Spec{Name: "hello", Arity: -1, Flags: fast, Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Chooses the protocol version."}, do: hello, open: true},
-	)
+	return []*command{
+		{Spec: Spec{Name: "ping", Arity: -1, Flags: fast}, do: ping},
+		{Spec: Spec{Name: "echo", Arity: 2, Flags: fast}, do: echo},
+		{Spec: Spec{Name: "quit", Arity: -1, Flags: fast}, do: quit, immediate: true, open: true},
+		{Spec: Spec{Name: "reset", Arity: 1, Flags: fast}, do: reset, immediate: true, open: true},
+		{Spec: Spec{Name: "select", Arity: 2, Flags: fast}, do: selectDB},
+		{Spec: Spec{Name: "auth", Arity: -2, Flags: fast}, do: auth, open: true},
+		{Spec: Spec{Name: "hello", Arity: -1, Flags: fast}, do: hello, open: true},
+	}
 }
 
 // Error replies are worded as in Redis, because clients compare them.
@@ -53,7 +53,7 @@ func quit(_ context.Context, c *conn, _ [][]byte) {
 	c.closing = true
 }
 
-// reset resets the client's settings. The library name stays, as in Redis.
+// reset resets the client's settings.
 func reset(_ context.Context, c *conn, _ [][]byte) {
 	c.tx.end()
 	c.proto = wire.RESP2

@@ -49,13 +49,11 @@ type queuedCommand struct {
 
 func transactionCommands() []*command {
 	fast := []string{"fast"}
-	return inGroup("transactions",
-		&command{Spec: Spec{Name: "multi", Arity: 1, Flags: fast, Summary: "Begins to queue commands."}, do: multi, immediate: true},
-		&command{Spec: Spec{Name: "exec", Arity: 1, Summary: "Executes the queued commands in order, each on its own."}, do: exec, immediate: true},
-		&command{Spec: Spec{Name: "discard", Arity: 1, Flags: fast, Summary: "Forgets the queued commands."}, do: discard, immediate: true},
-		&command{Spec: Spec{Name: "watch", Arity: -2, Flags: fast, FirstKey: 1, LastKey: -1, KeyStep: 1, Syntax: "key [key ...]", Summary: "Not supported: always an error."}, do: watch, immediate: true},
-		&command{Spec: Spec{Name: "unwatch", Arity: 1, Flags: fast, Summary: "Does nothing, as nothing is watched."}, do: unwatch},
-	)
+	return []*command{
+		{Spec: Spec{Name: "multi", Arity: 1, Flags: fast}, do: multi, immediate: true},
+		{Spec: Spec{Name: "exec", Arity: 1}, do: exec, immediate: true},
+		{Spec: Spec{Name: "discard", Arity: 1, Flags: fast}, do: discard, immediate: true},
+	}
 }
 
 func multi(_ context.Context, c *conn, _ [][]byte) {
@@ -133,15 +131,3 @@ func discard(_ context.Context, c *conn, _ [][]byte) {
 	c.tx.end()
 	c.replyOK()
 }
-
-// watch replies with an error. WATCH would make EXEC depend on other clients' commands. The store does not track
-// them, because it decides each command separately.
-func watch(_ context.Context, c *conn, _ [][]byte) {
-	if c.tx.open {
-		c.replyError("ERR WATCH inside MULTI is not allowed")
-		return
-	}
-	c.replyError("ERR WATCH is not supported: the commands of a transaction are executed each on its own")
-}
-
-func unwatch(_ context.Context, c *conn, _ [][]byte) { c.replyOK() }

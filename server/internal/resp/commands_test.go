@@ -9,14 +9,20 @@ import (
 	"time"
 
 	"github.com/headgate/headgate/server/internal/resp"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 )
+
+// array returns a command as an array, without its last CRLF.
+func array(words ...string) string {
+	return strings.TrimSuffix(string(resptest.AppendCommand(nil, words...)), "\r\n")
+}
 
 func TestConnectionCommands(t *testing.T) {
 	converse(t, resp.Config{}, [][2]string{
 		{"PING", "+PONG"},
 		{"pInG hello", "$5\r\nhello"},
 		{"PING a b", "-ERR wrong number of arguments for 'ping' command"},
-		{`ECHO "a\r\nb"`, "$4\r\na\r\nb"},
+		{array("ECHO", "a\r\nb"), "$4\r\na\r\nb"},
 		{"ECHO", "-ERR wrong number of arguments for 'echo' command"},
 		{"ECHO a b", "-ERR wrong number of arguments for 'echo' command"},
 		{"SELECT 0", "+OK"},
@@ -35,32 +41,28 @@ func TestClientCommands(t *testing.T) {
 		{"CLIENT GETNAME", "$-1"},
 		{"CLIENT SETNAME me", "+OK"},
 		{"CLIENT GETNAME", "$2\r\nme"},
-		{`CLIENT SETNAME "a b"`, "-ERR Client names cannot contain spaces, newlines or special characters."},
-		{`client setname "\x7f"`, "-ERR Client names cannot contain spaces, newlines or special characters."},
+		{array("CLIENT", "SETNAME", "a b"), "-ERR Client names cannot contain spaces, newlines or special characters."},
+		{array("client", "setname", "\x7f"), "-ERR Client names cannot contain spaces, newlines or special characters."},
 		{"CLIENT GETNAME", "$2\r\nme"},
 		{"CLIENT SETINFO LIB-NAME go", "+OK"},
 		{"CLIENT SETINFO lib-ver 1.2", "+OK"},
-		{`CLIENT SETINFO LIB-VER "1\n2"`, "-ERR lib-ver cannot contain spaces, newlines or special characters."},
+		{array("CLIENT", "SETINFO", "LIB-VER", "1\n2"), "-ERR lib-ver cannot contain spaces, newlines or special characters."},
 		{"CLIENT SETINFO NOSUCH x", "-ERR Unrecognized option 'NOSUCH'"},
-		{"CLIENT INFO", "$114\r\nid=1 addr=pipe laddr=pipe name=me age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
-		{"RESET", "+RESET"}, // does not reset the library name
-		{"CLIENT INFO", "$112\r\nid=1 addr=pipe laddr=pipe name= age=0 db=0 multi=-1 cmd=client|info user=default lib-name=go lib-ver=1.2 resp=2\n"},
+		{"CLIENT INFO", "-ERR unknown subcommand 'INFO'"},
+		{"COMMAND DOCS", "-ERR wrong number of arguments for 'command' command"},
 		{"CLIENT SETNAME", "-ERR wrong number of arguments for 'client|setname' command"},
 		{"CLIENT", "-ERR wrong number of arguments for 'client' command"},
-		{"CLIENT TRACKING on", "-ERR unknown subcommand 'TRACKING'. Try CLIENT HELP."},
+		{"CLIENT TRACKING on", "-ERR unknown subcommand 'TRACKING'"},
 	})
 }
 
 func TestUnknownCommands(t *testing.T) {
 	x := strings.Repeat("x", 200)
 	converse(t, resp.Config{}, [][2]string{
-		{"GET k v", "-ERR unknown command 'GET', with args beginning with: 'k' 'v' "},
-		{`""`, "-ERR unknown command '', with args beginning with: "},
-		{`"a\r\n\x1f\x7f\xff ~b"`, "-ERR unknown command 'a????? ~b', with args beginning with: "},
-		{x, "-ERR unknown command '" + x[:128] + "', with args beginning with: "},
-		// The error quotes at most 128 bytes of the words after the name, including quotes.
-		{"GET " + x + " y", "-ERR unknown command 'GET', with args beginning with: '" + x[:128] + "' "},
-		{"GET " + x[:120] + " 123456789 y", "-ERR unknown command 'GET', with args beginning with: '" + x[:120] + "' '12345' "},
+		{"GET k v", "-ERR unknown command 'GET'"},
+		{array(""), "-ERR unknown command ''"},
+		{array("a\r\n\x1f\x7f\xff ~b"), "-ERR unknown command 'a????? ~b'"},
+		{x, "-ERR unknown command '" + x[:128] + "'"},
 		{"ping" + strings.Repeat(" ", 3) + "still", "$5\r\nstill"},
 	})
 }
@@ -80,7 +82,7 @@ func TestHelloChoosesTheProtocol(t *testing.T) {
 		{"HELLO 2 SETNAME", "-ERR Syntax error in HELLO option 'SETNAME'"},
 		{"HELLO 2 AUTH default", "-ERR Syntax error in HELLO option 'AUTH'"},
 		{"HELLO 2 AUTH bob any", "-WRONGPASS invalid username-password pair or user is disabled."},
-		{`HELLO 2 SETNAME "a b"`, "-ERR Client names cannot contain spaces, newlines or special characters."},
+		{array("HELLO", "2", "SETNAME", "a b"), "-ERR Client names cannot contain spaces, newlines or special characters."},
 		{"HELLO 1", "-NOPROTO unsupported protocol version"},
 		{"HELLO 4", "-NOPROTO unsupported protocol version"},
 		{"HELLO x", "-ERR Protocol version is not an integer or out of range"},

@@ -33,10 +33,8 @@ type conn struct {
 	known     bool         // the handshake is done, and the client has authenticated if that is required
 	writeErr  error        // the first write error; nothing is written after it
 
-	proto      wire.Proto
-	name       string // set by CLIENT SETNAME
-	libName    string // set by CLIENT SETINFO
-	libVersion string
+	proto wire.Proto
+	name  string // set by CLIENT SETNAME
 
 	// user is the authenticated user. It is nil for a client that has sent no secret, and on servers without users.
 	user *users.User

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate/headgate/server/internal/lograte"
 	"github.com/headgate/headgate/server/internal/peers"
+	"github.com/headgate/headgate/server/internal/resp/wire"
 )
 
 // drainWindow is how long Shutdown continues to read commands that clients have already sent. It is long enough for
@@ -19,8 +20,9 @@ const drainWindow = 50 * time.Millisecond
 type Server struct {
 	cfg      Config
 	commands table
-	sorted   []*command // sorted by name
-	began    time.Time
+
+	described [wire.RESP3 + 1][]byte // the replies to COMMAND, by protocol version
+	info      string                 // the reply to INFO
 
 	// baseCtx is the context for Decide. It ends if Shutdown times out.
 	baseCtx context.Context
@@ -38,10 +40,7 @@ type Server struct {
 	queues    *peers.Shares  // of the bytes that transactions queue
 	running   sync.WaitGroup // Serve calls and connections
 
-	lastID    atomic.Int64 // the highest connection id
-	accepted  atomic.Int64
-	rejected  atomic.Int64  // connections beyond MaxConns, or beyond their peer's share
-	answered  atomic.Int64  // number of commands
+	lastID    atomic.Int64  // the highest connection id
 	httpLines lograte.Limit // limits log lines about HTTP requests, which a web page can make a browser send
 }
 
@@ -51,17 +50,14 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, err := newTable(cfg.Decisions)
-	if err != nil {
-		return nil, err
-	}
+	commands := newTable(cfg.Decisions)
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
 		cfg:       cfg,
 		httpLines: lograte.Limit{Lines: 1, Per: time.Second},
 		commands:  commands,
-		sorted:    commands.describe(),
-		began:     time.Now(),
+		described: [...][]byte{wire.RESP2: commands.describe(wire.RESP2), wire.RESP3: commands.describe(wire.RESP3)},
+		info:      infoText(cfg.Version),
 		baseCtx:   ctx,
 		abort:     cancel,
 		rejecting: make(chan struct{}, maxRejecting),

@@ -2,12 +2,7 @@ package resp
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/headgate/headgate/server/internal/resp/wire"
 )
 
 // maxName is the maximum length of a command's name, in bytes.
@@ -15,7 +10,7 @@ const maxName = 64
 
 // Spec describes a command. The server checks Arity. Clients receive the other fields from COMMAND.
 type Spec struct {
-	// Name is the name in lower case. Clients may use any case.
+	// Name is the name in lower case, of up to 64 bytes. Clients may use any case.
 	Name string
 
 	// Arity is the number of words, including the name: 3 means exactly three, -3 three or more.
@@ -28,16 +23,6 @@ type Spec struct {
 	// FirstKey and LastKey are the positions of the first and the last key among the words, and KeyStep is the
 	// distance between keys. A negative LastKey counts from the end. All three are 0 if the command has no keys.
 	FirstKey, LastKey, KeyStep int
-
-	// Syntax lists the arguments as clients show them, with optional arguments in brackets: "key max_burst count period
-	// [quantity]".
-	Syntax string
-
-	// Summary describes the command in one sentence.
-	Summary string
-
-	// Group is the heading for the command in lists that clients show.
-	Group string
 }
 
 type command struct {
@@ -51,60 +36,18 @@ type command struct {
 	immediate bool  // executed immediately, even between MULTI and EXEC
 	open      bool  // needs no user
 	subs      table // subcommands by their last word, although Spec.Name is "client|id"
-
-	about [wire.RESP3 + 1]about // by protocol version
 }
 
 // table holds commands by their lower-case names.
 type table map[string]*command
 
-func inGroup(group string, commands ...*command) []*command {
-	for _, cmd := range commands {
-		cmd.Group = group
-	}
-	return commands
-}
-
-func newTable(decisions []DecisionCommand) (table, error) {
+func newTable(decisions []DecisionCommand) table {
 	t := make(table)
-	for _, cmd := range slices.Concat(connectionCommands(), clientCommands(), introspectionCommands(), transactionCommands()) {
-		parent, sub, isSub := strings.Cut(cmd.Name, "|")
-		if !isSub {
-			t[cmd.Name] = cmd
-			continue
-		}
-		if t[parent].subs == nil {
-			t[parent].subs = make(table)
-		}
-		t[parent].subs[sub] = cmd
+	for _, cmd := range slices.Concat(connectionCommands(), []*command{clientCommand()}, introspectionCommands(), transactionCommands()) {
+		t[cmd.Name] = cmd
 	}
-	var errs []error
 	for i := range decisions {
-		switch spec := decisions[i].Spec; {
-		case spec.Name == "" || len(spec.Name) > maxName || spec.Name != strings.ToLower(spec.Name) || strings.Contains(spec.Name, "|"):
-			errs = append(errs, fmt.Errorf("resp: %q cannot be the name of a command", spec.Name))
-		case t[spec.Name] != nil:
-			errs = append(errs, fmt.Errorf("resp: command %q is registered twice", spec.Name))
-		default:
-			t[spec.Name] = newCommand(&decisions[i])
-		}
+		t[decisions[i].Name] = &command{Spec: decisions[i].Spec, decision: &decisions[i]}
 	}
-	return t, errors.Join(errs...)
-}
-
-func newCommand(d *DecisionCommand) *command {
-	if d.Plain == nil {
-		return &command{Spec: d.Spec, decision: d}
-	}
-	return &command{Spec: d.Spec, do: func(_ context.Context, c *conn, words [][]byte) { c.out = d.Plain(c.out, words) }}
-}
-
-// sorted returns the commands sorted by name.
-func (t table) sorted() []*command {
-	all := make([]*command, 0, len(t))
-	for _, cmd := range t {
-		all = append(all, cmd)
-	}
-	slices.SortFunc(all, func(a, b *command) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return t
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/headgate/headgate/server/internal/verbs"
 )
 
-// Commands returns all decision commands: those for CL.THROTTLE's keys and scripts, and one for each form of each verb.
+// Commands returns all decision commands: those for CL.THROTTLE and its keys, and one for each form of each verb.
 func Commands() []resp.DecisionCommand {
-	commands := append(append(keyCommands(), throttle()), scriptCommands()...)
+	commands := append(append(keyCommands(), throttle()), scripts()...)
 	for i := range verbs.All {
 		v := &verbs.All[i]
 		for j := range v.Forms {
@@ -54,28 +54,9 @@ func newParser(v *verbs.Verb, form *verbs.Form) *parser {
 
 // spec describes the command.
 func (p *parser) spec() resp.Spec {
-	s := resp.Spec{Name: p.form.Command, Arity: p.least, Flags: []string{"write", "fast"}, Summary: p.form.About, Group: "headgate"}
+	s := resp.Spec{Name: p.form.Command, Arity: p.least, Flags: []string{"write", "fast"}}
 	if p.most > p.least || len(p.clauses) > 0 {
 		s.Arity = -p.least
-	}
-	var words []string
-	optional := 0
-	for _, f := range p.arguments {
-		row := &verbs.Rows[f]
-		switch word := row.Argument; {
-		case row.Repeats > 0:
-			words = append(words, word, "["+word+" ...]")
-		case p.form.Needs.Has(f):
-			words = append(words, word)
-		default:
-			words = append(words, "["+word)
-			optional++
-		}
-	}
-	s.Syntax = strings.Join(words, " ") + strings.Repeat("]", optional)
-	for _, f := range p.clauses {
-		row := &verbs.Rows[f]
-		s.Syntax += " [" + strings.TrimSpace(row.Clause+" "+row.Argument) + "]"
 	}
 	switch fields := p.form.Needs; {
 	case fields.Has(verbs.Charges):

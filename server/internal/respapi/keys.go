@@ -48,22 +48,21 @@ func appendCount(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
 func keyCommands() (commands []resp.DecisionCommand) {
 	readonly := []string{"readonly", "fast"}
 	for _, c := range []struct {
-		name    string
-		kind    engine.Kind
-		flags   []string
-		many    bool
-		summary string
-		reply   func([]byte, wire.Proto, []decide.Response) []byte
+		name  string
+		kind  engine.Kind
+		flags []string
+		many  bool
+		reply func([]byte, wire.Proto, []decide.Response) []byte
 	}{
-		{"del", engine.OpReset, []string{"write"}, true, "Forgets what CL.THROTTLE keys have spent.", appendCount},
-		{"unlink", engine.OpReset, []string{"write"}, true, "Forgets what CL.THROTTLE keys have spent.", appendCount},
-		{"exists", engine.OpExpiry, readonly, true, "Counts the CL.THROTTLE keys that have spent anything.", appendCount},
-		{"ttl", engine.OpExpiry, readonly, false, "Returns the time until a CL.THROTTLE key is fully reset.", appendExpiry(time.Second)},
-		{"pttl", engine.OpExpiry, readonly, false, "Returns the time until a CL.THROTTLE key is fully reset.", appendExpiry(time.Millisecond)},
+		{"del", engine.OpReset, []string{"write"}, true, appendCount},
+		{"unlink", engine.OpReset, []string{"write"}, true, appendCount},
+		{"exists", engine.OpExpiry, readonly, true, appendCount},
+		{"ttl", engine.OpExpiry, readonly, false, appendExpiry(time.Second)},
+		{"pttl", engine.OpExpiry, readonly, false, appendExpiry(time.Millisecond)},
 	} {
-		s := resp.Spec{Name: c.name, Arity: 2, Flags: c.flags, FirstKey: 1, LastKey: 1, KeyStep: 1, Syntax: "key", Summary: c.summary, Group: "generic"}
+		s := resp.Spec{Name: c.name, Arity: 2, Flags: c.flags, FirstKey: 1, LastKey: 1, KeyStep: 1}
 		if c.many {
-			s.Arity, s.LastKey, s.Syntax = -2, -1, "key [key ...]"
+			s.Arity, s.LastKey = -2, -1
 		}
 		commands = append(commands, resp.DecisionCommand{Spec: s, Parse: eachKey(c.kind), Reply: c.reply})
 	}

@@ -103,7 +103,7 @@ func TestReserveTellsMillisecondsUntilRetry(t *testing.T) {
 	}
 }
 
-// TestErrorsNameUnits checks that errors of the policy commands say "units", like COMMAND DOCS, and not "cost".
+// TestErrorsNameUnits checks that errors of the policy commands say "units", like resp.md, and not "cost".
 func TestErrorsNameUnits(t *testing.T) {
 	config, err := policy.Parse("x.yaml", []byte("policies: {window: {algorithm: fixed-window, limit: 2, window: 10s}, jobs: {algorithm: concurrency, limit: 2}}"))
 	if err != nil {

@@ -24,8 +24,6 @@ func throttle() resp.DecisionCommand {
 	return resp.DecisionCommand{
 		Spec: resp.Spec{
 			Name: "cl.throttle", Arity: -5, Flags: []string{"write", "fast"}, FirstKey: 1, LastKey: 1, KeyStep: 1,
-			Syntax: "key max_burst count period [quantity]", Group: "headgate",
-			Summary: "Takes a quantity from a token bucket, or returns when to retry.",
 		},
 		Parse: parseThrottle,
 		Reply: func(dst []byte, _ wire.Proto, answers []decide.Response) []byte {
@@ -64,6 +62,20 @@ func parseThrottle(dst []decide.Request, words [][]byte) ([]decide.Request, erro
 	}
 	r.Limit, err = n.limit()
 	return dst, err
+}
+
+// errNoLua is the error for scripts, which some clients send because they have no method for CL.THROTTLE.
+var errNoLua = errors.New("this server runs no Lua; accepted: the command without a script, CL.THROTTLE key max_burst count period [quantity], by your client's call for any command")
+
+// scripts returns the commands for scripts. They have no reply but [errNoLua].
+func scripts() (commands []resp.DecisionCommand) {
+	for _, name := range []string{"eval", "evalsha", "script"} {
+		commands = append(commands, resp.DecisionCommand{
+			Spec:  resp.Spec{Name: name, Arity: -1},
+			Parse: func(dst []decide.Request, _ [][]byte) ([]decide.Request, error) { return dst, errNoLua },
+		})
+	}
+	return commands
 }
 
 const (

@@ -14,8 +14,10 @@ import (
 	"github.com/headgate/headgate/headgatetest"
 	"github.com/headgate/headgate/memstore"
 	"github.com/headgate/headgate/policy"
+	"github.com/headgate/headgate/server/internal/resp/resptest"
 	"github.com/headgate/headgate/server/internal/respapi"
 	"github.com/headgate/headgate/server/internal/service"
+	"github.com/headgate/headgate/server/internal/verbs"
 )
 
 // TestThrottleReplies compares the integers in the replies to CL.THROTTLE, EXISTS, TTL, PTTL, DEL and UNLINK.
@@ -83,7 +85,7 @@ func TestErrorsNameTheArgument(t *testing.T) {
 		"HEADGATE.ALLOW nope k 1 2":                        "ERR wrong number of arguments for 'headgate.allow' command",
 		"HEADGATE.ALLOW nope k x":                          "ERR units must be an integer from 0 to 9223372036854775807",
 		"HEADGATE.RESET nope":                              "ERR wrong number of arguments for 'headgate.reset' command",
-		"GET k":                                            "ERR unknown command 'GET', with args beginning with: 'k' ",
+		"GET k":                                            "ERR unknown command 'GET'",
 		"TTL " + strings.Repeat("k", 1025):                 "ERR key must be 1 to 1024 bytes",
 	} {
 		if got := c.call(t, strings.Fields(words)...); got.Text != want {
@@ -130,6 +132,24 @@ func (awayStore) Do(_ context.Context, _ []engine.Op, results []engine.Answer) {
 	}
 }
 
+// TestScriptsSayWhatToSend checks that the error for a script names the command to send instead (regression: bug 186).
+func TestScriptsSayWhatToSend(t *testing.T) {
+	c := open(t, newService(t, headgatetest.NewClock(), nil))
+	for _, words := range [][]string{
+		{"EVAL", "return redis.call('CL.THROTTLE', KEYS[1], ARGV[1], ARGV[2], ARGV[3])", "1", "k", "15", "30", "60"},
+		{"EVALSHA", "a5ca2e3bc8fe5ff2ab1cf8de8d8af0bf2a7c3e0d", "1", "k"},
+		{"SCRIPT", "LOAD", "return 0"},
+		{"eval"},
+	} {
+		if v := c.call(t, words...); v.Kind != resptest.Error || !strings.HasPrefix(v.Text, "ERR this server runs no Lua") || !strings.Contains(v.Text, "CL.THROTTLE key max_burst count period [quantity]") {
+			t.Errorf("%q: %+v", words, v)
+		}
+	}
+	if v := c.call(t, "EXISTS", "k"); v.Int != 0 {
+		t.Error("a refused script charged the key")
+	}
+}
+
 // TestThePageHasEveryCommand checks that resp.md has each command with its arguments.
 func TestThePageHasEveryCommand(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/reference/resp.md")
@@ -137,9 +157,57 @@ func TestThePageHasEveryCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := strings.ReplaceAll(string(data), "…", "...")
+	usages := map[string]string{
+		"cl.throttle": "key max_burst count period [quantity]", "del": "key [key ...]", "unlink": "key [key ...]", "exists": "key [key ...]", "ttl": "key", "pttl": "key",
+		"eval": "", "evalsha": "", "script": "",
+	}
+	for i := range verbs.All {
+		for j := range verbs.All[i].Forms {
+			form := &verbs.All[i].Forms[j]
+			usages[form.Command] = argumentsOf(form)
+		}
+	}
 	for _, c := range respapi.Commands() {
-		if usage := strings.ToUpper(c.Name) + " " + c.Syntax; !strings.Contains(page, usage+"\n") && !strings.Contains(page, usage+",") && !strings.Contains(page, "`"+usage+"`") {
+		arguments, known := usages[c.Name]
+		usage := strings.TrimSpace(strings.ToUpper(c.Name) + " " + arguments)
+		if !known || !strings.Contains(page, usage+"\n") && !strings.Contains(page, usage+",") && !strings.Contains(page, "`"+usage+"`") {
 			t.Errorf("resp.md does not have %s", usage)
 		}
 	}
+}
+
+// TestCommandNames checks that the server finds each command by its name, and that no two have one: the reply to COMMAND
+// has all of them, and those of connections.
+func TestCommandNames(t *testing.T) {
+	c := open(t, newService(t, headgatetest.NewClock(), nil))
+	const ofConnections = 13
+	if got, want := len(c.call(t, "COMMAND").Items), len(respapi.Commands())+ofConnections; got != want {
+		t.Errorf("%d commands, want %d", got, want)
+	}
+	for _, command := range respapi.Commands() {
+		if v := c.call(t, strings.ToUpper(command.Name)); strings.Contains(v.Text, "unknown command") || len(command.Name) > 64 {
+			t.Errorf("%s: %+v", command.Name, v)
+		}
+	}
+}
+
+// argumentsOf returns the arguments of a form's command as the page writes them.
+func argumentsOf(form *verbs.Form) string {
+	var words, clauses []string
+	optional := 0
+	for f := range (form.Fields() &^ form.HTTP).Each() {
+		switch row := &verbs.Rows[f]; {
+		case row.Clause != "":
+			clauses = append(clauses, "["+strings.TrimSpace(row.Clause+" "+row.Argument)+"]")
+		case row.Argument == "":
+		case row.Repeats > 0:
+			words = append(words, row.Argument, "["+row.Argument+" ...]")
+		case form.Needs.Has(f):
+			words = append(words, row.Argument)
+		default:
+			words = append(words, "["+row.Argument)
+			optional++
+		}
+	}
+	return strings.TrimSpace(strings.Join(words, " ") + strings.Repeat("]", optional) + " " + strings.Join(clauses, " "))
 }

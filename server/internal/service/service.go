@@ -5,7 +5,6 @@
 //	errors.go    the classes of errors
 //	permit.go    the rights of a front end and its user
 //	observe.go   observers of calls
-//	replies.go   answers to clients while the store is unavailable
 //	sign.go      reservations as signed text
 //	opened.go    each user's part of the room for reservations
 //	policies.go  the active policies, which can be replaced while requests are decided
@@ -87,9 +86,6 @@ type Watcher interface {
 	Away() bool
 	// Answered is called when the store answers a call that began while Away was true.
 	Answered()
-	// Replied is called for each call during which the store failed, and for each call that began while Away was
-	// true. The argument r counts the call's answers to clients.
-	Replied(r Replies)
 }
 
 // Service decides batches of requests. It is safe for concurrent use.
@@ -159,7 +155,7 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 	defer b.End()
 	user, guarded, reserves := s.add(ctx, b, set, from, requests)
 	defer s.opened.done(user, reserves)
-	outage := s.decide(ctx, b.Ops, b.Room())
+	s.decide(ctx, b.Ops, b.Room())
 	for i := range requests {
 		b.Answer(i, &responses[i])
 		if responses[i].Err != nil {
@@ -168,9 +164,6 @@ func (s *Service) DoWithin(ctx context.Context, deadline time.Duration, from Fro
 		if guarded {
 			s.opened.observe(user, &requests[i], &responses[i])
 		}
-	}
-	if outage {
-		s.config.Watcher.Replied(repliesOf(responses))
 	}
 	if s.config.Observer != nil {
 		s.observe(Observed{
@@ -243,15 +236,14 @@ func bounded(ctx context.Context, left time.Duration) (context.Context, context.
 }
 
 // decide decides the operations, and notifies the watcher. An answer to a call that began before an outage does not
-// end the outage. It returns true if there is a watcher and the store failed during this call or was unavailable before
-// it.
-func (s *Service) decide(ctx context.Context, ops []engine.Op, results []engine.Answer) (outage bool) {
+// end the outage.
+func (s *Service) decide(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	watcher := s.config.Watcher
 	away := watcher != nil && watcher.Away()
 	ended := ctx.Err() != nil // the caller had no time left, so this is not a failure of the store
 	decide.Do(ctx, s.config.Limiter, ops, results)
 	if watcher == nil {
-		return false
+		return
 	}
 	answered, failed := false, false
 	for i := range results {
@@ -273,7 +265,6 @@ func (s *Service) decide(ctx context.Context, ops []engine.Op, results []engine.
 	if answered && !failed {
 		watcher.Answered()
 	}
-	return away || failed
 }
 
 // Undo gives back a request's charge, even if the caller's context has ended. The deadline for the call to the store is
@@ -314,8 +305,8 @@ func storeFailed(err error) bool {
 	return classify(err).Code == Unavailable && !errors.Is(err, context.Canceled) && !errors.Is(err, headgate.ErrClosed)
 }
 
-// fromStore reports whether a result comes from the store itself, and not from the deny cache, prefetched units, or a
-// limit without state.
+// fromStore reports whether a result comes from the store itself, and not from prefetched units or a limit without
+// state.
 func fromStore(op *engine.Op, r *engine.Answer) bool {
 	if mode := r.Promise.Mode; mode != engine.Exact && mode != engine.Split {
 		return false

@@ -30,18 +30,11 @@ func (s *fixedStore) Close() error { return nil }
 type counter struct {
 	away             bool
 	failed, answered int
-	replies          service.Replies
 }
 
 func (c *counter) Failed(context.Context, error) { c.failed++ }
 func (c *counter) Away() bool                    { return c.away }
 func (c *counter) Answered()                     { c.answered++ }
-
-func (c *counter) Replied(r service.Replies) {
-	c.replies.Allowed += r.Allowed
-	c.replies.Errors += r.Errors
-	c.replies.Local += r.Local
-}
 
 // TestWatcherSeesOutages checks that only failures of the store count as failed, and that only the store's own
 // answers to calls that began in an outage count as answered.
@@ -86,8 +79,8 @@ func TestEndedContextIsNotAnOutage(t *testing.T) {
 			Limiter: core.New(core.Config{Store: &fixedStore{engine.Answer{Err: ctx.Err()}}}), Watcher: w, Failure: mode, Deadline: time.Second,
 		})
 		s.Do(ctx, service.HTTP, []decide.Request{take("k", one)}, make([]decide.Response, 1))
-		if w.failed != 0 || w.replies != (service.Replies{}) {
-			t.Errorf("%v: failed %d times, replies %+v; want none", mode, w.failed, w.replies)
+		if w.failed != 0 {
+			t.Errorf("%v: failed %d times, want none", mode, w.failed)
 		}
 	}
 }
@@ -104,41 +97,5 @@ func TestWatcherSeesFailedShadows(t *testing.T) {
 	s := service.New(service.Config{Limiter: core.New(core.Config{Store: away}), Policies: config.Policies, Watcher: w})
 	if r := do(s, decide.Request{Kind: engine.OpAllow, Item: decide.Item{Policy: "quiet", Key: "k"}})[0]; r.Err != nil || !r.Allowed || w.failed != 1 {
 		t.Errorf("%+v, %d failures; want it allowed, and 1", r, w.failed)
-	}
-}
-
-// TestWatcherSeesReplies checks that answers to clients during an outage are counted by failure mode, and that
-// answers while the store is up are not counted.
-func TestWatcherSeesReplies(t *testing.T) {
-	config, err := policy.Parse("x.yaml", []byte("policies: {open: {algorithm: gcra, rate: 1/s, failure: allow}, closed: 1/s}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests := []decide.Request{
-		{Kind: engine.OpAllow, Item: decide.Item{Policy: "open", Key: "k"}},
-		{Kind: engine.OpAllow, Item: decide.Item{Policy: "closed", Key: "k"}},
-		{Kind: engine.OpPeek, Item: decide.Item{Policy: "open", Key: "k"}},
-		{Kind: engine.OpAllow, Item: decide.Item{Policy: "unknown", Key: "k"}},
-		take("k", one),
-	}
-	leased := engine.Answer{Promise: engine.Promise{Mode: engine.Leased}}
-	for _, c := range []struct {
-		name  string
-		store engine.Answer
-		away  bool
-		want  service.Replies
-	}{
-		{"away", engine.Answer{Err: headgate.ErrStoreUnavailable}, false, service.Replies{Allowed: 2, Errors: 2}},
-		{"prefetched units", leased, true, service.Replies{Local: 4}},
-		{"no outage", leased, false, service.Replies{}},
-	} {
-		w := &counter{away: c.away}
-		s := service.New(service.Config{
-			Limiter: core.New(core.Config{Store: &fixedStore{c.store}}), Watcher: w, Policies: config.Policies,
-		})
-		do(s, requests...)
-		if w.replies != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, w.replies, c.want)
-		}
 	}
 }

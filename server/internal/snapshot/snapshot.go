@@ -60,8 +60,6 @@ type Stats struct {
 	// At is the time of the last write. It is zero if none was made. Keys is the number of keys in the last snapshot.
 	At   time.Time
 	Keys int64
-	// Took is the duration of the last snapshot.
-	Took time.Duration
 	// Failed is the number of failed snapshots. Failing is true if the last one failed.
 	Failed  int64
 	Failing bool
@@ -103,7 +101,7 @@ func (k *Keeper) Save(ctx context.Context) error {
 	if k.stats.Failing {
 		k.config.Logger.Info("snapshots are working again", "file", k.config.Path, "keys", keys)
 	}
-	k.stats.At, k.stats.Keys, k.stats.Took, k.stats.Failing = began, keys, time.Since(began), false
+	k.stats.At, k.stats.Keys, k.stats.Failing = began, keys, false
 	return nil
 }
 

@@ -27,8 +27,6 @@ type Verb struct {
 type Form struct {
 	// Command is the RESP command in lower case.
 	Command string
-	// About describes the form in one sentence.
-	About string
 	// Needs are the required fields, and Takes the optional ones. [Limit] can replace [Policy].
 	Needs, Takes Set
 	// HTTP contains the optional fields that have no place in the command.
@@ -54,41 +52,41 @@ const (
 // All lists the verbs.
 var All = []Verb{
 	{Name: "allow", Kind: engine.OpAllow, Answer: Decision, Forms: []Form{
-		{Command: "headgate.allow", About: "Charges units of a policy, or returns when to retry.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, Outcomes)},
-		{Command: "headgate.allowall", About: "Charges units of several policies and keys, or none and returns when to retry.", Needs: of(Charges), Takes: of(Class, Atomic, Outcomes), HTTP: of(Outcomes)},
+		{Command: "headgate.allow", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, Outcomes)},
+		{Command: "headgate.allowall", Needs: of(Charges), Takes: of(Class, Atomic, Outcomes), HTTP: of(Outcomes)},
 	}},
 	{Name: "peek", Kind: engine.OpPeek, Answer: Decision, Forms: []Form{
-		{Command: "headgate.peek", About: "Answers as HEADGATE.ALLOW would, and charges nothing.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class)},
-		{Command: "headgate.peekall", About: "Answers as HEADGATE.ALLOWALL would, and charges nothing.", Needs: of(Charges), Takes: of(Class, Atomic)},
+		{Command: "headgate.peek", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class)},
+		{Command: "headgate.peekall", Needs: of(Charges), Takes: of(Class, Atomic)},
 	}},
 	{Name: "give", Kind: engine.OpGive, Answer: Given, Forms: []Form{
-		{Command: "headgate.give", About: "Gives units back.", Needs: of(Policy, Key), Takes: of(Limit, Cost)},
+		{Command: "headgate.give", Needs: of(Policy, Key), Takes: of(Limit, Cost)},
 	}},
 	{Name: "reset", Kind: engine.OpReset, Answer: Reset, Forms: []Form{
-		{Command: "headgate.reset", About: "Forgets what a key has spent of a policy.", Needs: of(Policy, Key), Takes: of(Limit, Cost), HTTP: of(Cost)},
+		{Command: "headgate.reset", Needs: of(Policy, Key), Takes: of(Limit, Cost), HTTP: of(Cost)},
 	}},
 	{Name: "reserve", Kind: engine.OpReserve, Answer: Reserved, Forms: []Form{
-		{Command: "headgate.reserve", About: "Reserves units, also such that come later, until they are committed or cancelled.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, MaxDelay, Outcomes), HTTP: of(Outcomes)},
-		{Command: "headgate.reserveall", About: "Reserves units of several policies and keys, and permits, or none; HEADGATE.COMMIT settles them.", Needs: of(Charges), Takes: of(Class, Atomic, MaxDelay, Outcomes), HTTP: of(MaxDelay, Outcomes)},
+		{Command: "headgate.reserve", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, MaxDelay, Outcomes), HTTP: of(Outcomes)},
+		{Command: "headgate.reserveall", Needs: of(Charges), Takes: of(Class, Atomic, MaxDelay, Outcomes), HTTP: of(MaxDelay, Outcomes)},
 	}},
 	{Name: "commit", Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
-		{Command: "headgate.commit", About: "Settles a reservation with the units that were used, of all charges or of each.", Needs: of(Reservation, Actual)},
+		{Command: "headgate.commit", Needs: of(Reservation, Actual)},
 	}},
 	{Name: "report", Kind: engine.OpSettle, Reports: true, Answer: Reported, Forms: []Form{
-		{Command: "headgate.report", About: "Says what was used of a reservation so far, and begins its time again.", Needs: of(Reservation, Actual)},
+		{Command: "headgate.report", Needs: of(Reservation, Actual)},
 	}},
 	{Name: "cancel", Kind: engine.OpSettle, Answer: Settled, Forms: []Form{
-		{Command: "headgate.cancel", About: "Gives the units of a reservation back.", Needs: of(Reservation)},
+		{Command: "headgate.cancel", Needs: of(Reservation)},
 	}},
 	{Name: "acquire", Kind: engine.OpAcquire, Answer: Acquired, Forms: []Form{
-		{Command: "headgate.acquire", About: "Holds units of a concurrency limit until they are released, or not renewed in time.", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, ID)},
+		{Command: "headgate.acquire", Needs: of(Policy, Key), Takes: of(Limit, Cost, Class, ID)},
 	}},
 	{Name: "renew", Kind: engine.OpRenew, Answer: Renewed, Forms: []Form{
-		{Command: "headgate.renew", About: "Holds the units of a permit for another lease time.", Needs: of(Policy, Key, ID), Takes: of(Limit)},
-		{Command: "headgate.renewall", About: "Holds the permits of a reservation for another lease time.", Needs: of(Reservation)},
+		{Command: "headgate.renew", Needs: of(Policy, Key, ID), Takes: of(Limit)},
+		{Command: "headgate.renewall", Needs: of(Reservation)},
 	}},
 	{Name: "release", Kind: engine.OpRelease, Answer: Released, Forms: []Form{
-		{Command: "headgate.release", About: "Gives the units of a permit back.", Needs: of(Policy, Key, ID), Takes: of(Limit)},
+		{Command: "headgate.release", Needs: of(Policy, Key, ID), Takes: of(Limit)},
 	}},
 }
 

@@ -23,7 +23,7 @@ var (
 	errTooBigCommand   = &ProtocolError{"too big request"}
 	errTooBigInline    = &ProtocolError{"too big inline request"}
 	errTooManyWords    = &ProtocolError{"too many arguments in inline request"}
-	errQuotes          = &ProtocolError{"unbalanced quotes in request"}
+	errQuotes          = &ProtocolError{"quotes in inline request; accepted: words without quotes, or an array"}
 	errLoneCR          = &ProtocolError{"CR without LF in inline request"}
 	errAnonymousArgs   = &ProtocolError{"unauthenticated multibulk length"}
 	errAnonymousBulk   = &ProtocolError{"unauthenticated bulk length"}
