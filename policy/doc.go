@@ -12,7 +12,6 @@
 //
 //	spec.go          a limit's fields as written, and the limit that they describe
 //	limit_values.go       the fields by name, for engine.Build and for overrides
-//	values.go        all errors of a limit; build stops at the first
 //	rates.go         the rate or windows among the fields
 //	all.go           the limits of a request with "all"
 //	algorithms.go    the algorithms that can be named

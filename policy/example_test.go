@@ -13,7 +13,7 @@ import (
 func ExampleLoad() {
 	config, err := policy.Load("testdata/limits.yaml")
 	if err != nil {
-		fmt.Println(err) // all errors in the file, with their lines
+		fmt.Println(err) // the errors in the file, with their lines
 		return
 	}
 	limiter := decide.New(config, headgate.New())

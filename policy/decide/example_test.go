@@ -67,7 +67,7 @@ func ExampleLimiter_Replace() {
 	reload := func() { // call it from a ticker, or on a signal
 		next, err := policy.Reader{}.Reload(path, config)
 		if err != nil {
-			fmt.Println("the last valid file stays active") // err contains every error in the new file
+			fmt.Println("the last valid file stays active") // err contains the errors in the new file
 			return
 		}
 		config = next
