@@ -69,12 +69,12 @@ func (s *Store) Err() error {
 // Do decides the operations. See [engine.Store].
 func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer) {
 	if err := s.begin(ctx); err != nil {
-		failAll(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	defer s.end()
 	if err := s.formatError(ctx); err != nil {
-		failAll(results, err)
+		engine.Fail(results, err)
 		return
 	}
 	p := pipelines.Get().(*pipeline)
@@ -96,15 +96,6 @@ func (s *Store) Do(ctx context.Context, ops []engine.Op, results []engine.Answer
 		p.add(i)
 	}
 	p.send(ctx)
-}
-
-// failAll sets the error of every result that has none.
-func failAll(results []engine.Answer, err error) {
-	for i := range results {
-		if results[i].Err == nil {
-			results[i].Err = err
-		}
-	}
 }
 
 // begin waits until fewer than MaxInFlight calls are in flight, and counts one more.

@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/headgate/headgate"
@@ -135,12 +134,8 @@ func (b *Batch) toSettle(at *plan, deciding *engine.Answer) *core.Charged {
 		}
 	}
 	ops := slices.Clone(b.Ops[at.op:to])
-	for i := range ops { // the batch and its keys reuse their memory
-		op := &ops[i]
-		op.Key, op.Charges = strings.Clone(op.Key), slices.Clone(op.Charges)
-		for j := range op.Charges {
-			op.Charges[j].Key = strings.Clone(op.Charges[j].Key)
-		}
+	for i := range ops {
+		ops[i] = ops[i].Clone() // the batch and its keys reuse their memory
 	}
 	return b.rules.Limiter.ChargedBy(ops, b.Results[at.op:to])
 }
