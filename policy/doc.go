@@ -1,6 +1,6 @@
 // Package policy parses limits written by people: the YAML policies file, and the limit in a JSON request. It is
 // strict: an unknown field is an error, reported with its position. docs/reference/policies.md describes every field, and
-// docs/reference/routes.md the routes; package decide applies the file:
+// docs/reference/routes.md the routes; package filelimit applies the file:
 //
 //	policies:
 //	  api: 100/s burst 200

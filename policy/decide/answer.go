@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/core"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy"
@@ -26,7 +25,7 @@ func (b *Batch) Answer(i int, response *Response) {
 	case at.err != nil:
 		response.Err = at.err
 	case at.denied:
-		response.Binds().RetryAfter = headgate.Never
+		response.Binds().RetryAfter = engine.Never
 	case at.op < 0:
 		b.shadowed(at, response)
 	default:

@@ -3,7 +3,6 @@ package service
 import (
 	"errors"
 
-	"github.com/headgate/headgate"
 	"github.com/headgate/headgate/engine"
 	"github.com/headgate/headgate/policy/decide"
 )
@@ -34,7 +33,7 @@ func repliesOf(responses []decide.Response) (r Replies) {
 		switch err := responses[i].Err; {
 		case err == nil:
 			r.decided(&responses[i].Promise)
-		case !errors.Is(err, headgate.ErrInvalid):
+		case !errors.Is(err, engine.ErrInvalid):
 			r.Errors++
 		}
 	}
