@@ -21,7 +21,6 @@
 //	response.go   rules for the final cost of a request, by the response's status or size
 //	recorder.go   the ResponseWriter that records the status and counts the bytes
 //	key.go        the key of a request
-//	client.go     the address of a client behind proxies
-//	headers.go    rate-limit headers
+//	shown.go      the limits of a decision for the headers, and what package wire defines
 //	denied.go     the response to a denied request
 package httplimit
