@@ -110,7 +110,7 @@ func TestAppendDecision(t *testing.T) {
 			}
 		}
 	}
-	if seen != 96 {
+	if seen != 64 {
 		t.Errorf("%d plain decisions", seen)
 	}
 }
